@@ -74,7 +74,7 @@ fn words(text: &str, format: &str, code: Code) -> (String, String) {
     (found.message, found.help.unwrap_or_default())
 }
 
-/// Not every dialect has all roles: what is no role of this one is not proposed.
+/// Help for an unknown role proposes only roles of the dialect.
 #[test]
 fn roles_of_other_dialects_are_not_proposed() {
     let hidden = "the message is hidden";
@@ -89,8 +89,10 @@ fn roles_of_other_dialects_are_not_proposed() {
     let im = |role: &str| {
         words(&format!("<|im_start|>{role}\nHi.<|im_end|>\n"), "im", Code::ParseHeader)
     };
-    assert_eq!(im("developer"), ("`developer` is no role".to_owned(), hidden.to_owned()));
-    assert_eq!(im("assistan").1, format!("did you mean `assistant`? {hidden}"));
+    let (said, help) = im("developer");
+    assert_eq!(said, "unknown role `developer`");
+    assert_eq!(help, format!("{hidden}; valid roles: system, tool, user, assistant"));
+    assert_eq!(im("assistan").1, format!("did you mean `assistant`? {help}"));
 }
 
 /// A message with two tags need not have two channels.

@@ -1,5 +1,5 @@
-//! What the reference template makes of a conversation before it writes it: a system message and
-//! the developer section at the beginning, and no message that the format has no place for.
+//! Prepares a conversation as the reference template does: with a system message and the developer
+//! section at the beginning. Refuses messages that the format does not allow.
 
 use super::RULES;
 use super::declare::{self, Engine};
@@ -12,7 +12,7 @@ use crate::{Code, Span};
 
 pub(super) static COMPOSER: Composer = Composer { carries: &CARRIES, compose };
 
-/// What the template can be given.
+/// The features that the template can express.
 static CARRIES: Carries = Carries { tools: true, call_ids: true, ..super::CARRIES };
 
 pub(super) type Result<T> = std::result::Result<T, RenderError>;
@@ -44,12 +44,12 @@ fn compose<'a>(
     Ok(composed)
 }
 
-/// Makes a message, the one at this place, what the template makes of it. Whether it stands in the
-/// turn of the assistant, as the last one did if `in_turn`.
+/// Adapts the message at `index` as the template does. Returns whether it is in the turn of the
+/// assistant. `in_turn` says whether the message before it was.
 ///
 /// # Errors
 ///
-/// The template has no place for it.
+/// The template does not allow the message here.
 pub(super) fn admit(
     message: &mut Message<'_>,
     index: usize,
@@ -58,12 +58,12 @@ pub(super) fn admit(
 ) -> Result<bool> {
     match message.role {
         Role::System | Role::Developer => {
-            let help = "Apertus has one system message, at the beginning";
-            return Err(unsaid(Some(index), "a role that cannot speak here").help(help));
+            let help = "Apertus supports one system message, at the beginning";
+            return Err(unsaid(Some(index), "this role is not allowed here").help(help));
         }
         Role::Tool if !in_turn && !is_laid_out(message) => {
-            let help = "a reply follows a call, or another reply";
-            let text = "a tool's reply outside of the assistant's turn";
+            let help = "write the reply after a call or another reply";
+            let text = "a tool reply is only allowed in the assistant's turn";
             return Err(unsaid(Some(index), text).help(help));
         }
         _ => {}
@@ -74,7 +74,8 @@ pub(super) fn admit(
     Ok(message.role != Role::User)
 }
 
-/// A call is of a bare name: which namespace that is in goes unsaid.
+/// Sets the recipient of a call to the one that is read back, because calls do not contain all
+/// namespaces.
 fn address(message: &mut Message<'_>, index: usize, composed: &mut Composed<'_>) {
     if !RULES.names_recipient(message) {
         let recipient = RULES.recipient(RULES.tool(message));
@@ -84,8 +85,8 @@ fn address(message: &mut Message<'_>, index: usize, composed: &mut Composed<'_>)
     }
 }
 
-/// Says what the system and the developer say, with what a template puts in where it is missing,
-/// if `engine` runs one. Gives the place of the first message behind that.
+/// Adds the system message and the developer section. If `engine` is given, a template adds the
+/// missing ones. Returns the position of the first message after them.
 pub(super) fn opening<'a>(
     messages: &[Message<'a>],
     tools: &[Tool<'_>],
@@ -117,7 +118,7 @@ pub(super) fn opening<'a>(
         composed.remarks.push(Loss::new(None, Span::default(), Lost::ToolsAsText));
     }
     match section {
-        // It was said of a conversation that has tools by now.
+        // The section says that there are no tools, but the conversation now has some.
         Some((mut message, index))
             if engine.is_some()
                 && !tools.is_empty()
@@ -136,7 +137,8 @@ pub(super) fn opening<'a>(
             if engine.is_some() {
                 composed.remarks.append(&mut unsaid);
             }
-            // Text declares what it says; messages declare what is beside them.
+            // A text form declares the tools of its section. Messages declare the tools next to
+            // them.
             let has_tools = !tools.is_empty() || engine.is_none();
             if has_tools && says.as_deref().ok() != Some(&*text) {
                 let (lost, span) = (Lost::Tools, Span::default());
@@ -154,11 +156,11 @@ pub(super) fn opening<'a>(
     Ok(count)
 }
 
-/// A message, and where it stood.
+/// A message and its position.
 type Placed<'a> = Option<(Message<'a>, usize)>;
 
-/// The messages of the system and the developer as one system message, and the developer section
-/// that is among them.
+/// Joins system and developer messages into one system message. Returns it and the developer
+/// section among them.
 fn joined<'a>(messages: &[Message<'a>], composed: &mut Composed<'a>) -> (Placed<'a>, Placed<'a>) {
     let mut system: Placed<'a> = None;
     let mut section = None;
@@ -197,22 +199,21 @@ fn joined<'a>(messages: &[Message<'a>], composed: &mut Composed<'a>) -> (Placed<
     (system, section)
 }
 
-/// What stands between the texts of system messages that are joined.
+/// The text between joined system messages.
 const BETWEEN: &str = "\n\n";
 
-/// Says what another message says behind what one says.
+/// Appends the text of another message.
 fn join(first: &mut Message<'_>, message: &Message<'_>) {
     let text = [first.body.text(), BETWEEN.into(), message.body.text()].concat();
     (first.body, first.body_at, first.pieces) = (Body::from(text), 0, None);
 }
 
-/// The system message of a conversation that has none.
+/// Returns the system message for a conversation without one.
 fn system_text(options: &RenderOptions) -> Result<String> {
     let date = options.date.as_deref();
-    let help = "give the date, or begin with a system message";
-    let date = date.ok_or_else(|| {
-        unsaid(None, "the template says the current date, and none is given").help(help)
-    })?;
+    let help = "set `RenderOptions::date` or `--date`, or begin with a system message";
+    let date =
+        date.ok_or_else(|| unsaid(None, "the template requires the current date").help(help))?;
     Ok(format!(
         "You are Apertus, a helpful assistant created by the SwissAI initiative.\n\
          Knowledge cutoff: 2024-04\nCurrent date: {date}"

@@ -1,12 +1,12 @@
-//! What the developer section says: whether the model deliberates, and the tools that it may call.
+//! Writes the developer section: whether the model deliberates, and the declarations of tools.
 //!
-//! Tools are declared as the reference template declares them, slips included. What it cannot
-//! declare, it raises an error at.
+//! Tools are declared exactly as by the reference template, including its mistakes. If the template
+//! raises an error, so does this module.
 //!
-//! The template writes each text of a schema as it is. A line break or a quote in it may then end the
-//! comment, the name or the string that it stands in, and what follows would be read as a declaration.
-//! Such a text is written so that it stays in its place, or refused where exactly what the template
-//! writes is wanted.
+//! The template does not escape the texts of a schema. A line break or a quotation mark can end the
+//! comment, name or string that contains it, and the text after it would be read as a declaration.
+//! The default profile escapes such a text. The profiles that must equal the output of the template
+//! refuse it.
 
 use crate::Span;
 use crate::declare::{is_break, lines, literal, one_line};
@@ -15,27 +15,27 @@ use crate::json::{Data, Value};
 use crate::model::Tool;
 use crate::rules::{Loss, Lost};
 
-/// Where the template is run.
+/// The program whose output is imitated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Engine {
-    /// In the reference formatter, but for texts that would leave their place.
+    /// The reference formatter, but with escapes for texts of a schema.
     Documented,
-    /// In the reference formatter: jinja2 as it comes.
+    /// The reference formatter, with the defaults of jinja2.
     Reference,
-    /// In `transformers`, which trims around blocks and writes JSON in its own way.
+    /// `transformers`, which trims white space around blocks and has its own JSON filter.
     Transformers,
 }
 
 type Result<T, E = &'static str> = std::result::Result<T, E>;
 
-/// The developer section.
+/// Returns the developer section.
 pub(super) fn section(
     thinking: bool,
     tools: &[Tool<'_>],
     engine: Engine,
     losses: &mut Vec<Loss>,
 ) -> Result<String, String> {
-    // About as much as a tool takes.
+    // The approximate length of a declaration.
     let mut out = String::with_capacity(64 + tools.len() * 256);
     out.push_str(opening(thinking));
     if tools.is_empty() {
@@ -55,7 +55,7 @@ pub(super) fn section(
     Ok(out)
 }
 
-/// What a section without tools ends in.
+/// The end of a section without tools.
 const DISABLED: &str = "Tool Capabilities: disabled";
 
 /// Whether a developer section says that there are no tools.
@@ -67,7 +67,8 @@ const fn opening(thinking: bool) -> &'static str {
     if thinking { "Deliberation: enabled\n" } else { "Deliberation: disabled\n" }
 }
 
-/// Whether a developer section says that the model deliberates. `None` if it is none.
+/// Returns whether a developer section says that the model deliberates. `None` if the text is not a
+/// developer section.
 pub(super) fn deliberates(text: &str) -> Option<bool> {
     [true, false].into_iter().find(|thinking| {
         text.strip_prefix(opening(*thinking)).is_some_and(|it| it.starts_with("Tool Capabilities:"))
@@ -78,14 +79,14 @@ struct Writer<'o> {
     out: &'o mut String,
     engine: Engine,
     depth: usize,
-    /// Whether the declaration says something that the template does not.
+    /// Whether the tool contains something that its declaration cannot express.
     unsaid: bool,
 }
 
-/// Schemas nest no deeper than this; the template's own engine gives up somewhere, too.
+/// Maximum nesting depth of a schema. The engine of the template also has a limit.
 const DEPTH: usize = 64;
 
-/// What the template says of a parameter, beside its type.
+/// The keys of a parameter that the template uses.
 const SAID: &[&str] = &[
     "type",
     "items",
@@ -106,13 +107,13 @@ impl Writer<'_> {
     fn tool(&mut self, tool: &Tool<'_>) -> Result<()> {
         let description = tool.description.as_deref();
         let description =
-            description.ok_or("the template raises an error at a tool without a description")?;
+            description.ok_or("the template requires a `description` of each tool")?;
         self.push("// ");
         self.comment(description)?;
         self.push("\ntype ");
-        // The model calls the tool by this name, so it cannot be written in another way.
+        // The model calls the tool by this name, so the name cannot be escaped.
         if leaves_name(&tool.name) {
-            return Err("a tool with this name would declare something else");
+            return Err("the template cannot declare a tool with this name");
         }
         self.push(&tool.name);
         self.push(" = ");
@@ -165,13 +166,13 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Notices what of a schema goes unsaid.
+    /// Records whether a schema has keys that the declaration cannot express.
     fn notice(&mut self, spec: Option<&Value<'_>>, said: &[&str]) {
         let entries = spec.and_then(Value::as_map).unwrap_or_default();
         self.unsaid |= entries.iter().any(|(key, _)| !said.contains(&key.as_ref()));
     }
 
-    /// Writes a type. `beside` is said around it.
+    /// Writes a type. `beside` are the keys that are written around it.
     fn kind(&mut self, spec: &Value<'_>, beside: &[&str]) -> Result<()> {
         self.depth += 1;
         if self.depth > DEPTH {
@@ -201,7 +202,7 @@ impl Writer<'_> {
                 &[]
             }
         };
-        // What is no mapping says nothing to the template.
+        // The template ignores a schema that is not an object.
         self.unsaid |= spec.as_map().is_none() && is_true(Some(spec));
         let entries = spec.as_map().unwrap_or_default();
         self.unsaid |= entries.iter().any(|(key, value)| {
@@ -220,7 +221,7 @@ impl Writer<'_> {
         };
         let start = self.out.len();
         match items.get("type").and_then(Value::as_str) {
-            // Here the template looks at nothing but the type.
+            // The template uses only the type here.
             Some(word @ ("string" | "number" | "integer" | "boolean")) => {
                 self.unsaid |= items.as_map().is_some_and(|it| it.len() > 1) || word == "integer";
                 self.push(if word == "integer" { "number" } else { word });
@@ -247,9 +248,8 @@ impl Writer<'_> {
     fn union(&mut self, names: &[Value<'_>]) -> Result<&'static [&'static str]> {
         for (index, name) in names.iter().enumerate() {
             self.push(if index == 0 { "" } else { " | " });
-            let text =
-                to_text(name).ok_or("the template writes a list of types as Python has it")?;
-            // No type is spelled in quotes.
+            let text = to_text(name).ok_or("the template cannot write a list of types")?;
+            // A type is not quoted, so it cannot be escaped.
             match (leaves_name(&text), self.engine) {
                 (true, Engine::Documented) => {
                     self.unsaid = true;
@@ -263,7 +263,7 @@ impl Writer<'_> {
     }
 
     fn one_of(&mut self, variants: &Value<'_>) -> Result<&'static [&'static str]> {
-        let variants = variants.as_list().ok_or("`oneOf` is no list")?;
+        let variants = variants.as_list().ok_or("`oneOf` must be an array")?;
         for (index, variant) in variants.iter().enumerate() {
             self.kind(variant, &["description", "default"])?;
             if let Some(description) = variant.get("description").filter(|it| is_true(Some(it))) {
@@ -271,7 +271,7 @@ impl Writer<'_> {
                 self.note(text(description)?)?;
             }
             if let Some(default) = variant.get("default") {
-                // What stands between the tags of the template.
+                // The text between the tags of the template.
                 self.push(match self.engine {
                     Engine::Transformers => "                    // default: ",
                     _ => "\n                    // default: ",
@@ -294,10 +294,10 @@ impl Writer<'_> {
             self.nullable(spec);
             return Ok(&["type", "nullable"]);
         };
-        let values = values.as_list().ok_or("`enum` is no list")?;
+        let values = values.as_list().ok_or("`enum` must be an array")?;
         for (index, value) in values.iter().enumerate() {
             self.push(if index == 0 { "" } else { " | " });
-            let text = to_text(value).ok_or("the template writes an `enum` as Python has it")?;
+            let text = to_text(value).ok_or("the template cannot write this `enum`")?;
             let leaves = text.contains(|c| matches!(c, '"' | '\\') || is_break(c));
             match (leaves, self.engine) {
                 (false, _) => self.out.extend(["\"", &*text, "\""]),
@@ -318,7 +318,7 @@ impl Writer<'_> {
         for (index, (name, spec_of)) in entries.iter().enumerate() {
             self.name(name)?;
             self.push(if is_required(name, spec.get("required"))? { "" } else { "?" });
-            // What stands between the tags of the template.
+            // The text between the tags of the template.
             self.push(": \n                ");
             self.kind(spec_of, &[])?;
             self.push(if index + 1 < entries.len() { ", " } else { "" });
@@ -327,7 +327,7 @@ impl Writer<'_> {
         Ok(&["type", "properties", "required"])
     }
 
-    /// Writes a text in a comment above what it is about.
+    /// Writes a text in a comment on the line before the item.
     fn comment(&mut self, text: &str) -> Result<()> {
         match (text.contains(is_break), self.engine) {
             (false, _) => self.push(text),
@@ -342,7 +342,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Writes a text in a comment after what it is about.
+    /// Writes a text in a comment after the item.
     fn note(&mut self, text: &str) -> Result<()> {
         match (text.contains(is_break), self.engine) {
             (false, _) => self.push(text),
@@ -379,7 +379,8 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Writes a character of JSON as jinja2's own filter does: ASCII, and nothing of HTML.
+    /// Writes a character of JSON like the filter of jinja2, which escapes everything except ASCII,
+    /// and the special characters of HTML.
     fn html_safe(&mut self, c: char) {
         if c.is_ascii() && !matches!(c, '<' | '>' | '&' | '\'' | '\u{7f}') {
             return self.out.push(c);
@@ -390,11 +391,10 @@ impl Writer<'_> {
     }
 }
 
-/// Why a text is not written as the template writes it.
-const LEAVES: &str = "the template would let a text of the schema leave its place; the default profile \
-                      keeps it there";
+/// The error for a text that the template does not escape.
+const LEAVES: &str = "the template does not escape a text of the schema; use the default profile";
 
-/// A text as a string of TypeScript, on one line.
+/// Returns a text as a TypeScript string on one line.
 fn quoted(text: &str) -> String {
     literal(&Value::from(Data::String(text.into())))
 }
@@ -408,7 +408,7 @@ fn leaves_name(name: &str) -> bool {
         })
 }
 
-/// A value with the keys of its mappings in order.
+/// Returns a value with the keys of its objects in order.
 fn sorted<'a>(value: &Value<'a>) -> Value<'a> {
     let data = match &value.data {
         Data::List(items) => Data::List(items.iter().map(sorted).collect()),
@@ -424,20 +424,20 @@ fn sorted<'a>(value: &Value<'a>) -> Value<'a> {
 }
 
 fn entries<'v, 'a>(value: &'v Value<'a>) -> Result<&'v [(std::borrow::Cow<'a, str>, Value<'a>)]> {
-    value.as_map().ok_or("`properties` is no mapping")
+    value.as_map().ok_or("`properties` must be an object")
 }
 
 fn text<'v>(value: &'v Value<'_>) -> Result<&'v str> {
-    value.as_str().ok_or("the template raises an error at a description or default that is no text")
+    value.as_str().ok_or("a description or default must be a string")
 }
 
-/// Whether a name is among the required ones, as Python's `in` finds it.
+/// Whether a name is required, according to the operator `in` of Python.
 fn is_required(name: &str, required: Option<&Value<'_>>) -> Result<bool> {
     let Some(required) = required.filter(|it| is_true(Some(it))) else { return Ok(false) };
     match &required.data {
         Data::List(names) => Ok(names.iter().any(|it| it.as_str() == Some(name))),
         Data::String(text) => Ok(text.contains(name)),
         Data::Map(entries) => Ok(entries.iter().any(|entry| entry.0 == name)),
-        _ => Err("`required` is no list"),
+        _ => Err("`required` must be an array"),
     }
 }

@@ -84,7 +84,7 @@ pub(super) static RULES: Rules = Rules {
     outer_tool: "display_answers",
 };
 
-/// What messages in JSON have.
+/// The signs of messages in JSON.
 static SIGNS: JsonSigns = JsonSigns {
     holders: &["messages"],
     around: &[],
@@ -92,7 +92,7 @@ static SIGNS: JsonSigns = JsonSigns {
     lists: true,
     required: &["role"],
     message_keys: &["content", "tool_calls", "tool_call_id", "name"],
-    // A mapping fits if its keys do, as the signs say.
+    // Objects are recognized by their keys, in `signs`.
     content: &[Kind::String, Kind::Null],
     parts: &[],
     signs: &[
@@ -104,10 +104,10 @@ static SIGNS: JsonSigns = JsonSigns {
     usual: 1,
 };
 
-/// What its conversations and completions are known by.
+/// Finds the signs of conversations and completions.
 fn look(scan: &Scan<'_>, case: &mut Case) {
     let opens = [Role::System, Role::Developer, Role::User, Role::Assistant].map(Control::Open);
-    // A turn of the assistant that lost its beginning, or a completion, has only these.
+    // A completion, or a turn without its beginning, has only these.
     let inside = [
         Control::OpenSection(Section::Reasoning),
         Control::CloseSection(Section::Reasoning),
@@ -119,7 +119,7 @@ fn look(scan: &Scan<'_>, case: &mut Case) {
     let first = match begins.clone().any(|control| scan.begins_with(control).is_some()) {
         true => 55,
         false if begins.clone().any(|control| scan.line_begins_with(control).is_some()) => 20,
-        // Another format may quote these tokens; it does not begin with one.
+        // Other formats can quote these tokens, but they do not begin with them.
         false => return,
     };
     for (control, weight) in opens.map(|it| (it, 15)).into_iter().chain(inside.map(|it| (it, 10))) {

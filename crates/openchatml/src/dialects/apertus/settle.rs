@@ -1,5 +1,5 @@
-//! Makes the turns of the assistant what they will be read as: texts that nothing stands between
-//! are one, and replies end where they will be found to end.
+//! Changes the turns of the assistant so that they are read back without differences: adjacent
+//! texts are joined, and replies end where the reader finds their end.
 
 use super::RULES;
 use super::compose::{Result, admit};
@@ -11,7 +11,7 @@ use crate::rules::{Composed, Join, Loss, Lost};
 use crate::writing::{Place, RenderError};
 use crate::{Code, Control, Section, Span};
 
-/// Settles the turns of what is `left`, behind what is composed already; `prompts` says whether a
+/// Adapts the turns of the messages in `left`, after the composed ones. `prompts` says whether a
 /// prompt follows the last message.
 pub(super) fn settle<'a>(
     composed: &mut Composed<'a>,
@@ -70,15 +70,15 @@ pub(super) fn settle<'a>(
 
 struct Settled<'c, 'a> {
     composed: &'c mut Composed<'a>,
-    /// The calls of the last list that have no reply: tool and id.
+    /// The calls of the last list without a reply: tool and id.
     calls: Vec<(String, Option<String>)>,
     inner: bool,
-    /// Whether the last text stands right behind calls without a reply.
+    /// Whether the last text directly follows calls without replies.
     follows_calls: bool,
     prompts: bool,
-    /// Where there are empty texts, which may be left out.
+    /// The layout of the template, if empty texts may be dropped.
     layout_of_template: Option<TemplateLayout>,
-    /// What stands before an empty text that is left out.
+    /// The layout before a dropped empty text.
     pending: Raw<'static>,
 }
 
@@ -131,7 +131,7 @@ impl<'a> Settled<'_, 'a> {
         }
         let begins = !self.last().is_some_and(|it| matches!(it.role, Role::Assistant | Role::Tool));
         let is_empty = says_nothing(&message);
-        // What is read of an empty section depends on what ends it.
+        // The token after an empty section decides how it is read.
         let is_unsaid = match next {
             _ if begins && inner => false,
             _ if goes_on && !begins => true,
@@ -163,7 +163,7 @@ impl<'a> Settled<'_, 'a> {
                 (last.body, last.body_at, last.pieces) = (Body::from(text), 0, None);
                 last.end = message.end;
                 last.recovered |= message.recovered;
-                // What one of them must not teach, both of them do not.
+                // The joined text gets the lower weight.
                 let weights = [last.weight, message.weight].map(Option::unwrap_or_default);
                 if last.weight != message.weight {
                     last.weight = Some(weights[0].min(weights[1]));
@@ -177,7 +177,7 @@ impl<'a> Settled<'_, 'a> {
         Ok(())
     }
 
-    /// Replies, in the order of the calls, where each can be found again.
+    /// Adds replies in the order of the calls, if the reader can find the end of each.
     fn replies(&mut self, mut replies: Vec<Placed<'a>>, left: &mut Left<'a>) -> Result<()> {
         let mut calls = std::mem::take(&mut self.calls);
         let is_behind_none = RULES.is_behind_no_calls(&replies[0].0);
@@ -189,8 +189,8 @@ impl<'a> Settled<'_, 'a> {
             last => last.is_some_and(Message::is_call),
         };
         if !may_reply && !is_behind_none {
-            let why = "a reply to no call would be read as what the assistant says";
-            return Err(refused(&replies[0], why, "a reply follows the call that it answers"));
+            let why = "a reply without a call would be read as text of the assistant";
+            return Err(refused(&replies[0], why, "write the reply after its call"));
         }
         let ids = calls.iter().map(|call| call.1.as_deref());
         sort_replies(ids, &mut replies, |reply| reply.0.call_id.as_deref());
@@ -206,13 +206,13 @@ impl<'a> Settled<'_, 'a> {
             }
             self.push(reply, place, true);
         }
-        // The others may reply yet.
+        // The other calls can still get replies.
         self.calls = if are_named { calls.split_off(count.min(calls.len())) } else { Vec::new() };
         Ok(())
     }
 
-    /// Finds out how replies will be read, with the text behind them, and makes them so. Whether
-    /// each is known to answer a call.
+    /// Determines how replies are read back together with the text after them, and adapts them to
+    /// that. Returns whether the call that each reply answers is known.
     fn split(
         &mut self,
         replies: &mut Vec<Placed<'a>>,
@@ -243,14 +243,14 @@ impl<'a> Settled<'_, 'a> {
         }
         let found = split_outputs(&text, calls, &Limits::default());
         if !found.has_end() || found.end < end || is_kept && found.end != end {
-            let why = "where this reply ends would be found in another place";
-            let help = "a reply that is JSON, one for each call, ends where it ends";
+            let why = "the end of this reply would be read at another place";
+            let help = "write one JSON value as reply for each call";
             return Err(refused(&replies[replies.len() - 1], why, help));
         }
         if found.bodies == wanted || is_kept {
             return Ok(found.are_paired(calls));
         }
-        // They will be read as one, with what of the text could be theirs.
+        // They are read back as one reply, which can include text after them.
         let index = self.composed.conversation.messages.len();
         for ((reply, place), wanted) in replies.iter().zip(&wanted).skip(1) {
             self.remark(reply, *place, Lost::Merged);
@@ -266,13 +266,13 @@ impl<'a> Settled<'_, 'a> {
         replies.truncate(1);
         let body = found.bodies.first().map_or("", |body| &text[body.range()]);
         say(&mut replies[0].0, body.to_owned());
-        // In the body, the bracket that opens the list is missing.
+        // The body does not include the bracket that opens the list.
         self.swallow(found.end - end, index, end - 1, left);
         Ok(found.are_paired(calls))
     }
 
-    /// So many bytes of the texts that follow belong to the reply that becomes the message at `index`,
-    /// from byte `at` of its body on.
+    /// Moves `bytes` bytes of the following texts to the reply that becomes the message at `index`,
+    /// from byte `at` of its body.
     fn swallow(&mut self, mut bytes: usize, index: usize, mut at: usize, left: &mut Left<'a>) {
         while bytes > 0
             && let (place, Some(next)) = (left.place, left.messages.as_mut_slice().first_mut())
@@ -293,7 +293,7 @@ impl<'a> Settled<'_, 'a> {
         }
     }
 
-    /// Ids do not travel: replies are told by their order.
+    /// Adds a message without its id, because the order of replies identifies their calls.
     fn push(&mut self, mut message: Message<'a>, place: Option<usize>, alone: bool) {
         self.follows_calls = false;
         if message.call_id.take().is_some() {
@@ -310,7 +310,7 @@ impl<'a> Settled<'_, 'a> {
         self.composed.push(message, place);
     }
 
-    /// Where nothing is said at the end of all, the model is to speak.
+    /// Changes an empty answer at the end into a prompt.
     fn end(&mut self) {
         let messages = &mut self.composed.conversation.messages;
         let speaks = |it: &Message<'_>| matches!(it.role, Role::Assistant | Role::Tool);
@@ -323,7 +323,7 @@ impl<'a> Settled<'_, 'a> {
         }
     }
 
-    /// Leaves out a text that says nothing, but not what stands before it.
+    /// Drops an empty text, but keeps the layout before it.
     fn leave_out(&mut self, message: &Message<'_>, place: Option<usize>) {
         self.remark(message, place, Lost::Empty);
         if let Some(layout_of_template) = &mut self.layout_of_template {
@@ -332,14 +332,14 @@ impl<'a> Settled<'_, 'a> {
     }
 }
 
-/// The messages that are to be settled yet, and where the first of them stood.
+/// The messages that are not adapted yet, and the position of the first one.
 pub(super) struct Left<'a> {
     messages: std::vec::IntoIter<Message<'a>>,
     place: usize,
 }
 
 impl<'a> Left<'a> {
-    /// The messages from this place on.
+    /// Returns the messages from this position on.
     pub(super) fn behind(messages: Vec<Message<'a>>, place: usize) -> Self {
         let mut messages = messages.into_iter();
         messages.by_ref().take(place).for_each(drop);
@@ -350,7 +350,7 @@ impl<'a> Left<'a> {
         self.messages.as_slice().first()
     }
 
-    /// Takes the answers that say nothing from the front.
+    /// Removes and returns the empty answers at the beginning.
     fn silent(&mut self) -> Vec<(Message<'a>, usize)> {
         let mut silent = Vec::new();
         while self.first().is_some_and(|it| it.is_answer() && says_nothing(it)) {
@@ -366,11 +366,11 @@ impl<'a> Left<'a> {
     }
 }
 
-/// A message, and where it stood.
+/// A message and its position.
 type Placed<'a> = (Message<'a>, Option<usize>);
 
-/// What stood before a message, if it was read here and is not the canonical layout. What another
-/// dialect keeps there says nothing about the sections.
+/// Returns the layout before a message, if it was read in this dialect and is not canonical. Layout
+/// of other dialects has no meaning for the sections.
 fn raw_before<'m>(message: &'m Message<'_>) -> Option<&'m Raw<'m>> {
     let own = message.layout.as_deref().filter(|it| it.form == RULES.form)?;
     own.before.as_ref()
@@ -380,12 +380,12 @@ pub(super) fn is_laid_out(message: &Message<'_>) -> bool {
     raw_before(message).is_some()
 }
 
-/// Whether a text is empty, with nothing before it.
+/// Whether a text is empty and has canonical layout.
 fn says_nothing(message: &Message<'_>) -> bool {
     message.body.is_empty() && message.end == End::End && !is_laid_out(message)
 }
 
-/// Whether a message is a text that nothing stands before.
+/// Whether a message continues the text before it.
 fn goes_on(message: &Message<'_>, inner: bool) -> bool {
     let is_text = message.role == Role::Assistant && !message.is_call();
     is_text
@@ -399,9 +399,9 @@ fn say(message: &mut Message<'_>, text: String) {
 }
 
 fn read_as_replies(place: Option<usize>) -> RenderError {
-    let text = "a text right behind calls would be read as the replies to them";
+    let text = "text directly after calls would be read as their replies";
     let error = RenderError::new(Code::RenderControl, place, text).at(Place::Body, Span::new(0, 1));
-    error.help("let the replies to the calls stand before it")
+    error.help("write the replies to the calls before it")
 }
 
 fn refused((reply, place): &Placed<'_>, why: &str, help: &'static str) -> RenderError {
@@ -409,7 +409,7 @@ fn refused((reply, place): &Placed<'_>, why: &str, help: &'static str) -> Render
     RenderError::new(Code::RenderControl, *place, why).at(Place::Body, span).help(help)
 }
 
-/// Says what stands before a message, where it is not the canonical layout.
+/// Sets the layout before a message.
 fn lay_out(message: &mut Message<'_>, before: Raw<'static>) {
     message.layout = message.layout.take().filter(|it| it.form == RULES.form);
     let layout = message.layout.get_or_insert_default();

@@ -1,4 +1,4 @@
-//! Lists of calls: `[{"name": arguments}, …]`, read as they arrive.
+//! Reads lists of calls, `[{"name": arguments}, …]`, as they arrive.
 
 use std::borrow::Cow;
 
@@ -6,16 +6,16 @@ use crate::Span;
 use crate::grammar::brackets::Brackets;
 use crate::reading::{Draft, Keep, Kept};
 
-/// A list of calls that is being read.
+/// A list of calls while it is read.
 #[derive(Debug, Default)]
 pub(super) struct List<'a> {
     pub(super) step: Step,
-    /// What arrived of the head of a call, from behind the call before.
+    /// The text since the last call: the beginning of the next one.
     pub(super) head: Kept<'a>,
     name: Kept<'a>,
-    /// Whether a call began in it.
+    /// Whether it contains a call.
     pub(super) has_calls: bool,
-    /// The call whose arguments are being read, or that waits for what ends it.
+    /// The call that is not complete: its arguments are read, or its end is expected.
     pub(super) call: Option<Box<Draft<'a>>>,
 }
 
@@ -28,12 +28,12 @@ pub(super) enum Step {
     First,
     /// Before the next `{`.
     Next,
-    /// Before the quote that begins a name.
+    /// Before the quotation mark that begins a name.
     Quote,
     Name,
     /// Before the `:`.
     Colon,
-    /// After the `:`, where one space may stand.
+    /// After the `:`, before one optional space.
     Space,
     Arguments(Brackets),
     /// After a call: before a `,` or the `]`.
@@ -42,7 +42,8 @@ pub(super) enum Step {
     Closed,
 }
 
-/// How many bytes of `text` are arguments, and whether the `}` behind them ends the call.
+/// Returns the number of bytes of `text` that are arguments, and whether the `}` after them ends
+/// the call.
 pub(super) fn arguments(brackets: &mut Brackets, text: &str) -> (usize, bool) {
     let bytes = text.as_bytes();
     let mut at = brackets.idle(bytes);
@@ -57,34 +58,35 @@ pub(super) fn arguments(brackets: &mut Brackets, text: &str) -> (usize, bool) {
     (bytes.len(), false)
 }
 
-/// Whether arguments stand in a list of calls as one piece, that is, can be written.
+/// Whether the text is read back as arguments of one complete call.
 pub(super) fn are_whole(text: &str) -> bool {
     let mut brackets = Brackets::default();
     arguments(&mut brackets, text) == (text.len(), false) && brackets.are_closed()
 }
 
-/// Whether arguments that are cut off are found to go on at their end, and not to end before it.
+/// Whether the text is read back as incomplete arguments, which do not end before the end of the
+/// text.
 pub(super) fn are_open(text: &str) -> bool {
     arguments(&mut Brackets::default(), text) == (text.len(), false)
 }
 
-/// What the next bytes of a list are.
+/// The meaning of the next bytes of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Head {
-    /// This many of them belong to the list.
+    /// This number of bytes belongs to the list.
     More(usize),
-    /// After this many, a call begins.
+    /// After this number of bytes, a call begins.
     Call(usize),
-    /// After this many, the call before is complete, and another one follows.
+    /// After this number of bytes, the call before is complete, and another one follows.
     Another(usize),
-    /// After this many, the list cannot go on like this.
+    /// After this number of bytes, the list is malformed.
     Wrong(usize),
-    /// After this many, the name is too long.
+    /// After this number of bytes, the name exceeds its limit.
     Long(usize),
 }
 
 impl<'a> List<'a> {
-    /// Reads on, anywhere but in arguments. `text` stands at `span`.
+    /// Reads text outside of arguments. `text` begins at byte `at`.
     pub(super) fn head(&mut self, text: &str, at: usize, keep: Keep<'a>, limit: usize) -> Head {
         for (index, byte) in text.bytes().enumerate() {
             let next = match (self.step, byte) {
@@ -123,7 +125,7 @@ impl<'a> List<'a> {
         Head::More(text.len())
     }
 
-    /// The name of the call that begins.
+    /// Takes the name of the call that begins.
     pub(super) fn take_name(&mut self) -> Cow<'a, str> {
         self.head.clear();
         self.name.take()

@@ -1,4 +1,4 @@
-//! The lists in a turn of the assistant: calls, and what the tools replied.
+//! Reads the lists in a turn of the assistant: calls, and the replies of tools.
 
 use std::borrow::Cow;
 
@@ -13,19 +13,19 @@ use crate::model::{Channel, End, Message, Role};
 use crate::reading::{Draft, Kept, Out};
 use crate::{Code, Control, Diagnostic, Dropped, Section, Span};
 
-/// Why a list of calls ends before it is complete.
+/// Why a list of calls ends although it is incomplete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cut {
-    /// Its stop token stands inside of a call.
+    /// Its end token is inside a call.
     Closed,
-    /// The text ends, or goes on with something else.
+    /// The text ends, or something else follows.
     Off,
-    /// The text ends, and the model goes on there.
+    /// The text ends, and the model continues there.
     Prompt,
 }
 
 impl<'a> Reader<'a> {
-    /// Text in a list of calls.
+    /// Reads text in a list of calls.
     pub(super) fn calls(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
         let mut at = 0;
         while at < text.len() && out.state.stopped.is_none() {
@@ -99,7 +99,7 @@ impl<'a> Reader<'a> {
         let mut call = Message::new(Role::Assistant, "");
         call.channel = Some(Channel::Commentary);
         let recipient = self.rules.recipient(&name);
-        // Replies are those to the calls of one list. An empty one has none.
+        // Replies belong to the calls of one list. An empty list has none.
         if !std::mem::replace(&mut list.has_calls, true) {
             self.waiting.clear();
         }
@@ -112,7 +112,7 @@ impl<'a> Reader<'a> {
         self.state = State::Calls(list);
     }
 
-    /// A control token in a list of calls.
+    /// Reads a control token in a list of calls.
     pub(super) fn in_calls(
         &mut self,
         mut list: Box<List<'a>>,
@@ -129,7 +129,7 @@ impl<'a> Reader<'a> {
                 None => {
                     let place = Span::new(self.opened.unwrap_or(span.start), span.end);
                     match self.keeps {
-                        // It is layout.
+                        // The empty list is kept as layout.
                         true => out.tolerate(no_calls(place)),
                         false => out.malformed(no_calls(place).drops(Dropped::Text)),
                     }
@@ -140,14 +140,14 @@ impl<'a> Reader<'a> {
             return;
         }
         let text = match control {
-            Control::CloseSection(Section::Calls) => "the list of calls ends inside of a call",
-            _ => "the list of calls ends without its stop token",
+            Control::CloseSection(Section::Calls) => "the list of calls ends inside a call",
+            _ => "the list of calls has no end token",
         };
         let found = match control {
             Control::CloseSection(Section::Calls) => Code::ParseFrame.at(span, text),
             _ => Code::StreamTruncated.at(span, text),
         };
-        out.malformed(found.help("the call is not made"));
+        out.malformed(found.help("the call is not run"));
         if out.state.stopped.is_some() {
             self.state = State::Calls(list);
             return;
@@ -163,7 +163,7 @@ impl<'a> Reader<'a> {
         self.in_turn(control, span, out);
     }
 
-    /// A list of calls ends at byte `at` before it is complete.
+    /// Ends an incomplete list of calls at byte `at`.
     pub(super) fn cut_calls(
         &mut self,
         mut list: List<'a>,
@@ -179,7 +179,7 @@ impl<'a> Reader<'a> {
             }
             call.message.recovered = !(is_open && cut == Cut::Prompt);
             self.edge = at;
-            // That the list has its end does not depend on the arguments.
+            // The list has its end token, even if the arguments are incomplete.
             call.end(if cut == Cut::Closed { End::End } else { End::Open }, at, out);
         }
         if !list.head.is_empty() && list.step != Step::Closed {
@@ -195,8 +195,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A list of calls cannot go on with `text`, perhaps for the sake of a limit: what follows is
-    /// hidden.
+    /// Reports that a list of calls is malformed or exceeds a limit at `text`, and hides the text
+    /// after that.
     fn broken_calls(
         &mut self,
         limit: Option<(&str, usize)>,
@@ -214,19 +214,22 @@ impl<'a> Reader<'a> {
             false => span,
         };
         let found = match limit {
-            None => Code::ParseFrame.at(place, "the list of calls cannot go on like this"),
+            None => Code::ParseFrame.at(place, "malformed list of calls"),
             Some((limit, most)) => {
-                let text = format!("the head of this call exceeds the limit `{limit}` of {most}");
+                let text =
+                    format!("the beginning of this call exceeds the limit `{limit}` of {most}");
                 Code::Limit.at(place, text)
             }
         };
-        out.malformed(found.help("it is `[{\"name\": {…}}, …]`; what follows is hidden"));
+        out.malformed(
+            found.help("write it as `[{\"name\": {…}}, …]`; the text after this is hidden"),
+        );
         if out.state.stopped.is_some() {
             self.state = State::Calls(list);
             return;
         }
         self.keeps = false;
-        // The turn goes on behind the list, even if nothing was said in it yet.
+        // The turn continues after the list, even if the list is its beginning.
         self.place = Place { at: At::Turn, inner: self.inner };
         if let Some(mut call) = list.call.take() {
             call.message.recovered = true;
@@ -244,7 +247,7 @@ impl<'a> Reader<'a> {
         self.state = State::Rest(rest);
     }
 
-    /// Text in a list of replies.
+    /// Reads text in a list of replies.
     pub(super) fn outputs(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
         let State::Outputs(kept, scan) = &mut self.state else { return };
         kept.push(text, span, out.keep);
@@ -263,8 +266,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A list of replies ends where a control token stands, or the input ends.
-    /// What ends the turn at byte `stop` ends a reply without an end, too.
+    /// Ends a list of replies before a control token or at the end of the input. The token that
+    /// ends the turn, at byte `stop`, also ends a reply without an end.
     pub(super) fn end_outputs(
         &mut self,
         kept: Kept<'a>,
@@ -276,7 +279,7 @@ impl<'a> Reader<'a> {
         self.replies(kept, &found, stop, out);
     }
 
-    /// A list of replies that exceeds the limit: it is one reply, up to the next control token.
+    /// Reads a list of replies that exceeds the limit as one reply, up to the next control token.
     fn long_outputs(&mut self, out: &mut Out<'a, '_>) {
         let State::Outputs(mut kept, _) =
             std::mem::replace(&mut self.state, State::Turn(After::Text))
@@ -337,28 +340,28 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Says how a list of replies was read, where that is no matter of course.
+    /// Reports how a list of replies was read, unless it was read exactly.
     fn report(&self, found: &Outputs, span: Span, out: &mut Out<'a, '_>) {
         let text = match found.found {
             Found::Values | Found::Text => return,
-            Found::OtherCount => "there are more or fewer replies than calls",
-            Found::Guess => "where the tool's reply ends is a guess",
+            Found::OtherCount => "the number of replies differs from the number of calls",
+            Found::Guess => "the end of the tool reply is uncertain",
             Found::Open => {
                 let text = "the text ends inside a list of replies";
                 return out.malformed(Code::StreamTruncated.at(span, text));
             }
         };
         let found = Code::ParseFrame.at(span, text);
-        out.tolerate(found.help("a reply that is JSON, one for each call, is read exactly"));
+        out.tolerate(found.help("write one JSON value as reply for each call"));
     }
 }
 
-/// The finding that a list of calls has none.
+/// Returns the diagnostic for an empty list of calls.
 fn no_calls(place: Span) -> Diagnostic {
-    Code::ParseFrame.at(place, "a list of calls without a call")
+    Code::ParseFrame.at(place, "empty list of calls")
 }
 
-/// A call is complete at byte `at`.
+/// Ends a complete call at byte `at`.
 fn call_ends<'a>(mut call: Box<Draft<'a>>, at: usize, out: &mut Out<'a, '_>) {
     call.end(End::Call, at, out);
 }

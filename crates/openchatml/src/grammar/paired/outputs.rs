@@ -1,19 +1,19 @@
-//! Lists of replies: `[`, what the tools said, `]`. The format does not escape what stands in one,
-//! so where it ends is found out (Apertus, decision on tool outputs).
+//! Splits lists of replies: `[`, the outputs of the tools, `]`. The format does not escape outputs,
+//! so the end of a list must be found (Apertus, decision on tool outputs).
 
 use crate::Span;
 use crate::grammar::brackets::Brackets;
 use crate::json::Json;
 use crate::limits::Limits;
 
-/// What a list of replies holds.
+/// The contents of a list of replies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Outputs {
-    /// Where each reply stands.
+    /// The position of each reply.
     pub(crate) bodies: Vec<Span>,
-    /// Where the list ends, behind its `]`.
+    /// The end of the list, after its `]`.
     pub(crate) end: usize,
-    /// How sure that is.
+    /// How certain the positions are.
     pub(crate) found: Found,
 }
 
@@ -23,7 +23,7 @@ impl Outputs {
         self.found != Found::Open
     }
 
-    /// Whether it is known which of so many calls each reply answers.
+    /// Whether the call that each reply answers is known, for this number of calls.
     pub(crate) fn are_paired(&self, calls: usize) -> bool {
         let count = self.bodies.len();
         self.found != Found::OtherCount && (count == calls || count == 1)
@@ -32,29 +32,29 @@ impl Outputs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
-    /// JSON values, as many as there were calls.
+    /// JSON values, one for each call.
     Values,
-    /// JSON values, more or fewer than there were calls: they are kept as one reply.
+    /// JSON values, but not one for each call. They are kept as one reply.
     OtherCount,
-    /// No JSON, and one place only where it can end: one reply.
+    /// No JSON, and only one possible end: one reply.
     Text,
-    /// No JSON, and its end was guessed: one reply, which holds all that it could hold.
+    /// No JSON, and several possible ends: one reply, up to the last of them.
     Guess,
-    /// There is no `]`: one reply, up to the end of the text.
+    /// No `]`: one reply, up to the end of the text.
     Open,
 }
 
-/// Looks for the `]` that ends a list of JSON values, in text that arrives bit by bit.
+/// Finds the `]` that ends a list of JSON values, in text that arrives in pieces.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Scan {
-    /// How much of the text was looked at.
+    /// The number of bytes that were searched.
     at: usize,
     brackets: Brackets,
     is_done: bool,
 }
 
 impl Scan {
-    /// Where the list ends, behind its `]`, once that has arrived.
+    /// Returns the end of the list, after its `]`, once that has arrived.
     pub(super) fn next(&mut self, text: &str) -> Option<usize> {
         if self.is_done {
             return None;
@@ -73,8 +73,8 @@ impl Scan {
     }
 }
 
-/// Splits a list of JSON values, all of `list`, into replies to so many calls. `None` if it is no
-/// JSON.
+/// Splits a whole list of JSON values into replies to this number of calls. Returns `None` if it is
+/// not JSON.
 pub(super) fn values(list: &str, calls: usize, limits: &Limits) -> Option<Outputs> {
     if !begins_value(&list[1..]) && !list[1..].trim_ascii_start().starts_with(']') {
         return None;
@@ -94,7 +94,7 @@ pub(super) fn values(list: &str, calls: usize, limits: &Limits) -> Option<Output
     if ends.len() != calls || ends.len() < 2 {
         let found = match ends.len() {
             1 => Found::Values,
-            // A reply that says nothing.
+            // An empty reply.
             0 if calls == 1 => Found::Text,
             _ => Found::OtherCount,
         };
@@ -115,35 +115,35 @@ pub(super) fn values(list: &str, calls: usize, limits: &Limits) -> Option<Output
     Some(Outputs { bodies, end, found: Found::Values })
 }
 
-/// Whether a reply is a JSON value, so that, alone in its list, it is found to be what it is, whatever
-/// follows the list.
+/// Whether a reply is a JSON value. The only reply of a list is then read back exactly, whatever
+/// text follows the list.
 pub(crate) fn is_value(body: &str) -> bool {
     if !begins_value(body) {
         return false;
     }
     let mut limits = Limits::default();
-    // It stands in a list.
+    // Its position in the list is after the `[`.
     limits.json_depth -= 1;
     let mut json = Json::new(body, &limits).without_notes();
     json.skip().is_ok() && json.end().is_ok()
 }
 
-/// Whether a text begins as a JSON value does. Most that tools say and that is no JSON does not, and
-/// no error has to be put in words for it.
+/// Whether a text begins like a JSON value. Most outputs that are not JSON do not, and then no JSON
+/// error has to be formatted.
 fn begins_value(text: &str) -> bool {
     let first = text.trim_ascii_start().bytes().next();
     matches!(first, Some(b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n'))
 }
 
-/// Splits text that begins with `[`, up to the next control token, into replies to so many calls
-/// and what follows them.
+/// Splits text that begins with `[`, up to the next control token, into replies to this number of
+/// calls and the text after them.
 pub(crate) fn split(text: &str, calls: usize, limits: &Limits) -> Outputs {
     let list = Scan::default().next(text);
     list.and_then(|end| values(&text[..end], calls, limits)).unwrap_or_else(|| guess(text))
 }
 
-/// Finds the end of a reply that is no JSON: the last place where it can be, since what a tool said
-/// must not be shown as an answer.
+/// Finds the end of a reply that is not JSON. It is the last possible end, because the output of a
+/// tool must not be shown as an answer.
 pub(super) fn guess(text: &str) -> Outputs {
     let Some(close) = last_end(text) else {
         let end = text.len();
@@ -154,8 +154,8 @@ pub(super) fn guess(text: &str) -> Outputs {
     Outputs { bodies: vec![Span::new(1, close)], end: close + 1, found }
 }
 
-/// The last `]` at which all that opened before has closed. Quotation marks and braces count where
-/// the first reply begins as JSON does.
+/// Returns the last `]` that closes everything opened before it. Quotation marks and braces count
+/// only if the first reply begins like JSON.
 fn last_end(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut last = None;

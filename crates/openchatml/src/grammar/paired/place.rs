@@ -1,30 +1,30 @@
-//! What stands between two messages: the one place that knows it, for reading and for writing.
+//! Defines the text between two messages, for reading and for writing.
 //!
-//! In this family a message has no frame of its own. What closes one and what opens the next
-//! depends on both: `]<|inner_suffix|>` between a tool's reply and an answer, `, ` between two
-//! replies, nothing at all between the user's `<|user_end|>` and … `<|assistant_start|>`.
+//! In this family a message has no frame of its own. The text between two messages depends on both:
+//! `]<|inner_suffix|>` between a tool reply and an answer, `, ` between two replies, `<|user_end|>`
+//! and `<|assistant_start|>` between a question and an answer.
 
 use super::Rules;
 use crate::lex::TokenTable;
 use crate::model::{Message, Raw, RawPiece, Role};
 use crate::{Control, Section};
 
-/// Where the content of the last message ended.
+/// The position after the content of the last message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) at: At,
-    /// Whether what the assistant says next is said to itself.
+    /// Whether the next message of the assistant is reasoning or a call, in the inner section.
     pub(super) inner: bool,
 }
 
-/// What is open there.
+/// What is open at the position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum At {
-    /// Nothing was said yet, not even the token that begins a sequence.
+    /// The beginning of the text, before the token that begins a sequence.
     Start,
-    /// Nothing: between what roles say.
+    /// Nothing: between the turns of roles.
     Outside,
-    /// What another role than the assistant says.
+    /// A message of another role than the assistant.
     Section(Role),
     /// The turn of the assistant.
     Turn,
@@ -34,26 +34,26 @@ pub(super) enum At {
     Reply,
 }
 
-/// What a message is, as far as its surroundings depend on it.
+/// The kind of a message, as far as the text around it depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind<'m> {
     Section(Role),
     Inner,
     Outer,
-    /// A call of a tool by its bare name; whether it leaves the inner section.
+    /// A call of a tool, by its name without namespace, and whether it leaves the inner section.
     Call(&'m str, bool),
     Reply,
-    /// The turn of the assistant, open for anything.
+    /// A prompt: the turn of the assistant, in which any message can follow.
     Prompt,
 }
 
-/// A piece of what stands between two messages.
+/// A piece of the text between two messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Piece<'m> {
     Control(Control),
     /// Text of the framing.
     Text(&'static str),
-    /// The name of a tool, which is somebody's text.
+    /// The name of a tool, which is a value of the message.
     Name(&'m str),
 }
 
@@ -75,16 +75,16 @@ impl<'m> Piece<'m> {
     }
 }
 
-/// Whose a piece is: what a model is trained to say depends on it.
+/// What a piece belongs to. The training mask depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
-    /// It ends the message before.
+    /// The end of the message before.
     Before,
-    /// It ends the turn of the assistant, which went on after that.
+    /// The end of the assistant's turn, which continued after the message before.
     Gap,
-    /// It says who speaks.
+    /// The role.
     Opening,
-    /// It says what kind of message follows.
+    /// The kind of the next message.
     Header,
 }
 
@@ -95,7 +95,7 @@ impl Place {
         matches!(self.at, At::Turn | At::Call | At::Reply)
     }
 
-    /// What stands between this place and a message, piece by piece.
+    /// Writes the text between this position and a message, piece by piece.
     pub(super) fn between<'m, E>(
         self,
         kind: Kind<'m>,
@@ -144,7 +144,8 @@ impl Place {
         }
     }
 
-    /// What closes what is open here; the turn of the assistant, too, if somebody else speaks next.
+    /// Writes the text that closes what is open here, and the turn of the assistant if another role
+    /// speaks next.
     pub(super) fn close<'m, E>(
         self,
         turn: bool,
@@ -168,7 +169,7 @@ impl Place {
         }
     }
 
-    /// Whether `raw` is what stands between this place and a message, in the canonical layout.
+    /// Whether `raw` equals the text between this position and a message in the canonical layout.
     pub(super) fn is_canonical_raw(self, kind: Kind<'_>, raw: &Raw<'_>) -> bool {
         let mut rest = raw.rest();
         let whole =
@@ -176,7 +177,7 @@ impl Place {
         whole.is_ok() && rest.is_empty()
     }
 
-    /// The same, of what the input has there.
+    /// The same, for text of the input.
     pub(super) fn is_canonical(self, kind: Kind<'_>, raw: &str, controls: &TokenTable) -> bool {
         let mut rest = raw;
         let whole = self.between(kind, &mut |_, piece| {
@@ -186,7 +187,7 @@ impl Place {
         whole.is_ok() && rest.is_empty()
     }
 
-    /// The place behind a message.
+    /// Returns the position after a message.
     pub(super) fn after(self, kind: Kind<'_>) -> Self {
         match kind {
             Kind::Section(role) => Self { at: At::Section(role), inner: false },
@@ -201,7 +202,7 @@ impl Place {
 }
 
 impl Rules {
-    /// What a message is; whether it is `alone` counts for calls.
+    /// Returns the kind of a message. `alone` says whether a call is the only one of its list.
     pub(super) fn kind<'m>(&self, message: &'m Message<'_>, alone: bool) -> Kind<'m> {
         match message.role {
             Role::Tool => Kind::Reply,

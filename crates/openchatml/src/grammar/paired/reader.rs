@@ -15,62 +15,63 @@ use crate::options::ReadOptions;
 use crate::reading::{Draft, Kept, Out, Trail};
 use crate::{Code, Control, Fix, Section, Span};
 
-/// A push machine from lexemes to messages.
+/// Reads messages from lexemes.
 pub(crate) struct Reader<'a> {
     pub(super) rules: &'static Rules,
     pub(super) state: State<'a>,
-    /// Where the content of the last message ended, as what stands between messages depends on it.
+    /// The position after the content of the last message. The text between messages depends on it.
     pub(super) place: Place,
-    /// Whether the assistant speaks to itself.
+    /// Whether the inner section is open.
     pub(super) inner: bool,
-    /// The byte at which the content of the last message ended.
+    /// The byte after the content of the last message.
     pub(super) since: usize,
-    /// The byte at which the last message ended, with what closes it.
+    /// The byte after the last message, including its end token.
     pub(super) edge: usize,
-    /// Where the first token of the next message stands, if one came already.
+    /// The beginning of the first token of the next message, if it was read.
     pub(super) opened: Option<usize>,
-    /// The byte behind the token, or the list, that was read last.
+    /// The byte after the last token or list.
     pub(super) behind: usize,
     /// The tokens since the last message.
     pub(super) trail: Trail,
-    /// Whether what stands since the last message can be kept as layout.
+    /// Whether the text since the last message can be kept as layout.
     pub(super) keeps: bool,
-    /// Whether a line break stood between two sections, as in the example of the specification.
+    /// Whether a line break was between two sections, as in the example of the specification.
     pub(super) spaced: bool,
     pub(super) bos: bool,
-    /// The turn of the assistant has no beginning.
+    /// Whether the beginning of the assistant's turn is missing.
     pub(super) orphan: bool,
-    /// A list of calls ended the completion, and the turn has not ended.
+    /// Whether a list of calls ended the completion before the end of the turn.
     ends_with_calls: bool,
-    /// The tools that the last list of calls called and that have not replied yet.
+    /// The tools of the last list of calls that have not replied yet.
     pub(super) waiting: VecDeque<String>,
-    /// The assistant, if this is its completion.
+    /// The assistant, if the text is its completion.
     pub(super) speaks_as: Option<Role>,
-    /// Whose words a completion goes on with, until it has begun.
+    /// The role that a completion continues, before its first lexeme.
     pub(super) continues: Option<Role>,
-    /// A draft that is done, for the next message.
+    /// A finished draft that the next message can reuse.
     spare: Option<Box<Draft<'a>>>,
 }
 
 pub(super) enum State<'a> {
-    /// Between what roles say, with what stands there.
+    /// Between turns, with the text there.
     Outside(Kept<'a>),
-    /// In what another role than the assistant says, or in a text of the assistant's.
+    /// In a message of another role than the assistant, or in a text of the assistant.
     Body(Box<Draft<'a>>),
-    /// In the turn of the assistant, behind this.
+    /// In the turn of the assistant, after this.
     Turn(After),
-    /// The same, and behind white space. What it is shows with what follows it.
+    /// In the turn of the assistant, after this and white space. The next text decides what the
+    /// white space is.
     Blank(After, Kept<'a>),
     Calls(Box<List<'a>>),
     /// In a list of replies.
     Outputs(Kept<'a>, Scan),
-    /// In what is a guess, or left out.
+    /// In uncertain text, which is hidden or dropped.
     Rest(Rest<'a>),
-    /// After the turn of the assistant, whose last message this is.
+    /// After the turn of the assistant, with its last message.
     Ended(Box<Draft<'a>>, Kept<'a>),
 }
 
-/// A reader by these rules.
+/// Creates a reader for a dialect.
 pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader<'a> {
     Reader {
         rules,
@@ -142,7 +143,7 @@ impl<'a> crate::reading::Reader<'a> for Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Begins a completion, once.
+    /// Begins a completion, at its first lexeme.
     fn complete(&mut self, out: &mut Out<'a, '_>) {
         let Some(role) = self.continues.take() else { return };
         self.bos = true;
@@ -185,7 +186,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Text in the turn of the assistant, behind something.
+    /// Reads text in the turn of the assistant, after something.
     pub(super) fn turn(&mut self, after: After, text: &str, span: Span, out: &mut Out<'a, '_>) {
         let is_blank = !text.is_empty() && text.trim_ascii().is_empty();
         if is_blank && (self.breaks(after, span) || after.takes_replies(self.waiting.len())) {
@@ -195,13 +196,13 @@ impl<'a> Reader<'a> {
         self.words(after, text, span, out);
     }
 
-    /// Whether a line break that stands here, behind something, is layout: the specification's own
-    /// example breaks its lines here, and the template does not.
+    /// Whether a line break here is layout. The example of the specification has line breaks
+    /// between sections, but the template does not write them.
     fn breaks(&self, after: After, span: Span) -> bool {
         self.spaced && after.may_break() && span.start == self.behind
     }
 
-    /// Text in the turn of the assistant, of which nothing is missing that decides what it is.
+    /// Reads text in the turn of the assistant, once enough of it has arrived to decide what it is.
     pub(super) fn words(&mut self, after: After, text: &str, span: Span, out: &mut Out<'a, '_>) {
         let from = |at: usize| match span.len() == text.len() {
             true => Span::new(span.start + at, span.end),
@@ -222,7 +223,7 @@ impl<'a> Reader<'a> {
         self.take(text, span, out);
     }
 
-    /// Begins a text of the assistant's at byte `at`.
+    /// Begins a text of the assistant at byte `at`.
     pub(super) fn speak(&mut self, at: usize, out: &mut Out<'a, '_>) -> Box<Draft<'a>> {
         let mut message = Message::new(Role::Assistant, "");
         let (channel, kind) = match self.inner {
@@ -245,7 +246,8 @@ impl<'a> Reader<'a> {
         self.draft(message, out)
     }
 
-    /// What is known of a message before its body, which begins at byte `at`.
+    /// Completes a message with everything that is known before its body, which begins at byte
+    /// `at`.
     pub(super) fn head(
         &mut self,
         kind: Kind<'_>,
@@ -256,7 +258,7 @@ impl<'a> Reader<'a> {
         let start = self.opened.take().unwrap_or(self.edge);
         message.span = Span::new(start.min(at), at);
         message.body_at = at;
-        // Whether a call is alone is not known yet.
+        // The next call is not read yet, so this one can be the only one of its list.
         let is_sure = !matches!(kind, Kind::Call(_, true)) || !self.place.inner;
         if self.keeps
             && let Some(raw) = out.keep.slice(Span::new(self.since, at))
@@ -285,7 +287,7 @@ impl<'a> Reader<'a> {
         draft
     }
 
-    /// Ends a message at byte `at`, with what closes it.
+    /// Ends a message at byte `at`, after its end token.
     pub(super) fn close(
         &mut self,
         mut draft: Box<Draft<'a>>,
@@ -297,7 +299,7 @@ impl<'a> Reader<'a> {
         self.spare = Some(draft);
     }
 
-    /// Ends a message at byte `at`, where its content ends, too.
+    /// Ends a message at byte `at`, where its content also ends.
     pub(super) fn end(
         &mut self,
         mut draft: Box<Draft<'a>>,
@@ -311,7 +313,7 @@ impl<'a> Reader<'a> {
     }
 
     fn control(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
-        // Whatever it stands in, the assistant's turn, or its part of it, ends here.
+        // These tokens end a completion, in any state.
         let stops = matches!(
             control,
             Control::Close(Role::Assistant) | Control::CloseSection(Section::Calls)
@@ -320,7 +322,8 @@ impl<'a> Reader<'a> {
         if stops {
             out.stop_token();
         }
-        // What follows a list of calls stands outside, as what follows the turn does.
+        // Text after the list of calls that ends the completion is outside of the turn, as after
+        // the end token of the turn.
         let is_list = control == Control::CloseSection(Section::Calls)
             && matches!(self.state, State::Turn(_));
         if is_list && out.state.is_over {
@@ -361,13 +364,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Ends the message that ended a turn of the assistant.
+    /// Ends the last message of a turn of the assistant.
     pub(super) fn close_turn(&mut self, draft: Box<Draft<'a>>, end: End, out: &mut Out<'a, '_>) {
         let at = draft.message.span.end;
         self.close(draft, end, at, out);
     }
 
-    /// A control token between what roles say.
+    /// Reads a control token between turns.
     pub(super) fn outside(
         &mut self,
         gap: Kept<'a>,
@@ -390,8 +393,9 @@ impl<'a> Reader<'a> {
                 if !std::mem::replace(&mut self.bos, true) {
                     let bos = self.spelled(Control::Bos);
                     let at = Span::at(span.start);
-                    let found = Code::ParseFrame.at(at, format!("the text has no `{bos}`"));
-                    // After text that lost its place, it would be part of that text.
+                    let found = Code::ParseFrame
+                        .at(at, format!("missing `{bos}` at the beginning of the text"));
+                    // After stray text, a new token would become part of that text.
                     out.tolerate(match is_blank {
                         true => found.fix(Fix::safe(at, bos)),
                         false => found,
@@ -408,7 +412,7 @@ impl<'a> Reader<'a> {
                 let draft = self.begin(Kind::Section(role), message, span.end, out);
                 self.state = State::Body(draft);
             }
-            // The turn whose last calls ended the completion.
+            // The end of the turn whose last list of calls ended the completion.
             Control::Close(Role::Assistant) if is_blank && self.ends_with_calls => {
                 self.ends_with_calls = false;
                 self.edge = span.end;
@@ -417,7 +421,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A control token in what another role than the assistant says.
+    /// Reads a control token in a message of another role than the assistant.
     fn in_section(
         &mut self,
         draft: Box<Draft<'a>>,

@@ -1,4 +1,4 @@
-//! What the reader of pairs does with malformed input, and with the end of it.
+//! Reads malformed input and the end of the input.
 
 use super::calls::Step;
 use super::lists::Cut;
@@ -11,17 +11,18 @@ use crate::options::Recover;
 use crate::reading::{Draft, Kept, Out};
 use crate::{Code, Control, Diagnostic, Dropped, Fix, Section, Span};
 
-/// Text that is a guess: a hidden message, or left out.
+/// Uncertain text: a hidden message, or dropped.
 pub(super) struct Rest<'a> {
     pub(super) draft: Option<Box<Draft<'a>>>,
     from: usize,
     to: usize,
-    /// Whether the token that ends a list of calls ends it.
+    /// Whether the end token of a list of calls ends it.
     in_calls: bool,
 }
 
 impl<'a> Rest<'a> {
-    /// Begins a hidden message at byte `from`, if that is the policy. Its text begins at `body_at`.
+    /// Begins uncertain text at byte `from`, as a hidden message if the policy says so. Its body
+    /// begins at `body_at`.
     pub(super) fn begin(from: usize, body_at: usize, out: &mut Out<'a, '_>) -> Self {
         let keeps = out.options.recover == Recover::Keep;
         let message = hidden(Role::Assistant, Span::at(from), body_at);
@@ -29,7 +30,7 @@ impl<'a> Rest<'a> {
         Self { draft, from, to: body_at, in_calls: false }
     }
 
-    /// The same, in a list of calls.
+    /// Lets the end token of a list of calls end the text.
     pub(super) fn in_calls(mut self) -> Self {
         self.in_calls = true;
         self
@@ -42,7 +43,7 @@ impl<'a> Rest<'a> {
         }
     }
 
-    /// The token that ends it, up to byte `at`, is part of it.
+    /// Ends the text at byte `at`, after the token that ends it.
     fn close(mut self, at: usize, out: &mut Out<'a, '_>) {
         self.to = at;
         self.end(at, out);
@@ -52,7 +53,7 @@ impl<'a> Rest<'a> {
         match self.draft.take() {
             Some(mut draft) => draft.end(End::End, at, out),
             None if self.from < self.to => {
-                let text = "the text here is dropped";
+                let text = "this text will be dropped";
                 let found = Code::ParseFrame.at(Span::new(self.from, self.to), text);
                 out.report(found.drops(Dropped::Text));
             }
@@ -62,7 +63,7 @@ impl<'a> Rest<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// A control token in a text that it cannot stand in.
+    /// Reads a control token that is not allowed in a text.
     pub(super) fn stray_in_body(
         &mut self,
         draft: Box<Draft<'a>>,
@@ -77,7 +78,7 @@ impl<'a> Reader<'a> {
                 At::Section(role) => self.spelled(Control::Close(role)),
                 _ => self.spelled(Control::Close(Role::Assistant)),
             };
-            let text = "the message ends without a stop token where the next one begins";
+            let text = "the message has no stop token before the next message begins";
             let found = Code::StreamTruncated.at(span, text);
             out.malformed(ended(found, span.start, stop));
             if out.state.stopped.is_some() {
@@ -87,8 +88,8 @@ impl<'a> Reader<'a> {
             self.cut(draft, span.start, out);
             return self.outside(Kept::default(), control, span, out);
         }
-        let found = Code::ParseFrame.at(span, format!("`{spelling}` inside a message"));
-        out.malformed(found.help("this format has no escape; what follows is hidden"));
+        let found = Code::ParseFrame.at(span, format!("`{spelling}` is not allowed in a message"));
+        out.malformed(found.help("the text after it is hidden; this format cannot escape it, so remove it from the content"));
         if out.state.stopped.is_some() {
             self.state = State::Body(draft);
             return;
@@ -105,7 +106,7 @@ impl<'a> Reader<'a> {
         self.keeps = false;
     }
 
-    /// A control token in what is a guess.
+    /// Reads a control token in uncertain text.
     pub(super) fn in_rest(
         &mut self,
         rest: Rest<'a>,
@@ -121,9 +122,10 @@ impl<'a> Reader<'a> {
             _ => false,
         };
         if !ends {
-            // Without a draft, or beyond its limit, the finding that covers the text covers it, too.
+            // If the text is dropped or exceeds its limit, the diagnostic for the text includes the
+            // token.
             if rest.draft.as_ref().is_some_and(|draft| !draft.is_full()) {
-                let text = format!("`{}` inside of what is hidden", self.spelled(control));
+                let text = format!("`{}` in hidden text", self.spelled(control));
                 out.malformed(Code::ParseFrame.at(span, text).drops(Dropped::Text));
             }
             self.state = State::Rest(rest);
@@ -152,7 +154,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A control token of a turn that comes out of turn, and that no message tells of.
+    /// Reports a control token that is not allowed here in a turn and is in no message.
     pub(super) fn unexpected(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         let found = self.out_of_place(control, span);
         out.malformed(found.drops(Dropped::Text));
@@ -160,11 +162,12 @@ impl<'a> Reader<'a> {
     }
 
     fn out_of_place(&self, control: Control, span: Span) -> Diagnostic {
-        let text = format!("`{}` is out of place here", self.spelled(control));
+        let text = format!("`{}` is not allowed here", self.spelled(control));
         Code::ParseFrame.at(span, text)
     }
 
-    /// The same, and what follows may be a part of what a tool said: a guess that begins here.
+    /// Reports such a token. The text after it can be part of the output of a tool, so it is
+    /// uncertain.
     pub(super) fn unexpected_rest(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         out.malformed(self.out_of_place(control, span));
         self.keeps = false;
@@ -174,15 +177,15 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Somebody else speaks before the turn of the assistant has ended.
+    /// Reports that another role speaks before the turn of the assistant ends.
     pub(super) fn unclosed_turn(&mut self, span: Span, out: &mut Out<'a, '_>) {
         self.keeps = false;
         let stop = self.spelled(Control::Close(Role::Assistant));
-        let found = Code::StreamTruncated.at(span, "the turn of the assistant has no end");
+        let found = Code::StreamTruncated.at(span, "the turn of the assistant has no end token");
         out.malformed(ended(found, span.start, stop));
     }
 
-    /// A control token that cannot stand between what roles say.
+    /// Reads a control token that is not allowed between turns.
     pub(super) fn stray_outside(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         let spelling = self.spelled(control);
         self.keeps = false;
@@ -196,7 +199,7 @@ impl<'a> Reader<'a> {
         let begins = begins && out.state.stopped.is_none() && out.options.recover == Recover::Keep;
         out.malformed(if begins { found } else { found.drops(Dropped::Text) });
         if begins {
-            // A turn that lost its beginning: whose it is is a guess.
+            // The beginning of the turn is missing, so its speaker is uncertain.
             self.orphan = true;
             self.inner = control == Control::CloseSection(Section::Reasoning);
             self.bos = true;
@@ -206,7 +209,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What stood between two messages, up to byte `at`: layout, or text that lost its place.
+    /// Reads the text between two messages, up to byte `at`: layout or stray text.
     pub(super) fn end_gap(&mut self, gap: Kept<'a>, at: usize, out: &mut Out<'a, '_>) {
         if gap.as_str().trim_ascii().is_empty() {
             return;
@@ -217,7 +220,7 @@ impl<'a> Reader<'a> {
         (self.since, self.edge) = (at, at);
     }
 
-    /// The input ends at byte `at`.
+    /// Ends the input at byte `at`.
     pub(super) fn end_input(&mut self, at: usize, out: &mut Out<'a, '_>) {
         let state = std::mem::replace(&mut self.state, State::Outside(Kept::default()));
         match state {
@@ -237,7 +240,7 @@ impl<'a> Reader<'a> {
                 if !goes_on {
                     let text = "the text ends inside a list of calls";
                     let found = Code::StreamTruncated.at(Span::at(at), text);
-                    out.malformed(found.help("the call is not made"));
+                    out.malformed(found.help("the call is not run"));
                 }
                 self.cut_calls(*list, if goes_on { Cut::Prompt } else { Cut::Off }, at, out);
             }
@@ -276,7 +279,7 @@ impl<'a> Reader<'a> {
         match after {
             After::Start => {
                 if !out.options.open_prompt {
-                    let text = "the text ends where the assistant is to speak";
+                    let text = "the text ends where the assistant's message must begin";
                     out.malformed(Code::StreamTruncated.at(Span::at(at), text));
                 }
                 let message = Message::new(Role::Assistant, "");
@@ -291,7 +294,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// How what follows the last message is laid out, up to the end at byte `at`.
+    /// Keeps the layout after the last message, up to the end at byte `at`.
     fn tail(&mut self, returns: bool, at: usize, out: &mut Out<'a, '_>) {
         let raw = self.trail.raw(Span::new(self.since, at), out.keep);
         let Some(raw) = raw.filter(|_| self.keeps) else { return };
@@ -310,7 +313,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reading has stopped: what is being read stands as far as it came.
+    /// Ends the reading after a stop. The incomplete message keeps what was read of it.
     pub(super) fn stop(&mut self, at: usize, out: &mut Out<'a, '_>) {
         let state = std::mem::replace(&mut self.state, State::Outside(Kept::default()));
         match state {
@@ -349,8 +352,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The finding that something has no end, with the suggestion to put one at byte `at`: `stop`, if
-/// the dialect has such a token.
+/// Returns the diagnostic for a missing end token. If the dialect has the token `stop`, the
+/// diagnostic suggests to insert it at byte `at`.
 fn ended(found: Diagnostic, at: usize, stop: &str) -> Diagnostic {
     match stop.is_empty() {
         true => found,

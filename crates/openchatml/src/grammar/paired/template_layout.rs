@@ -1,4 +1,4 @@
-//! Follows what the template writes, step by step, to see where that is not the canonical layout.
+//! Compares the output of the chat template with the canonical layout, and keeps the differences.
 
 use super::Rules;
 use super::place::{Kind, Piece};
@@ -6,7 +6,7 @@ use super::writer_state::{Begins, Next, WriterState};
 use crate::Control;
 use crate::model::{Message, Raw, Role};
 
-/// What the template has written since the last message, and what it would write canonically.
+/// The output of the template since the last message, and the state of the reader before it.
 #[derive(Debug)]
 pub(crate) struct TemplateLayout {
     rules: &'static Rules,
@@ -15,7 +15,7 @@ pub(crate) struct TemplateLayout {
 }
 
 impl TemplateLayout {
-    /// WriterState the developer section, with which each text begins.
+    /// Creates the layout after the developer section, which is at the beginning of each text.
     pub(crate) fn new(rules: &'static Rules) -> Self {
         let section = Kind::Section(Role::Developer);
         let behind = WriterState::START.opened(section).said(section, "");
@@ -24,13 +24,13 @@ impl TemplateLayout {
         layout_of_template
     }
 
-    /// Before all text.
+    /// Creates the layout at the beginning of the text.
     pub(crate) fn start(rules: &'static Rules) -> Self {
         Self { rules, behind: WriterState::START, since: Raw::default() }
     }
 
-    /// Goes behind a message, a call that is `alone` or not. `said` is given what stands between it
-    /// and the message before.
+    /// Moves to the position after a message. `alone` says whether a call is the only one of its
+    /// list. The text between the message and the one before it is appended to `said`.
     pub(crate) fn pass(
         &mut self,
         message: &Message<'_>,
@@ -61,13 +61,13 @@ impl TemplateLayout {
         self.behind = kept.map_or_else(|| self.plain(next), |(_, behind)| behind);
     }
 
-    /// WriterState a message that `raw` stands before. Where that does not tell of an empty text before it,
-    /// the text will not be there.
+    /// Returns the state after a message that follows `raw`. If `raw` does not end the empty text
+    /// before it, that text is not read as a message.
     fn through(&self, raw: &Raw<'_>, next: Next<'_>) -> Option<WriterState> {
         self.behind.behind(raw, next).or_else(|| self.behind.said_nothing().behind(raw, next))
     }
 
-    /// WriterState a message that stands where it would stand canonically.
+    /// Returns the state after a message in the canonical layout.
     fn plain(&self, next: Next<'_>) -> WriterState {
         self.behind.opened(next.kind).said(next.kind, next.body)
     }
@@ -81,7 +81,7 @@ impl TemplateLayout {
         self.since.push_text(text);
     }
 
-    /// Says that the body of a message follows, of a call that is `alone` or not.
+    /// Begins the body of a message. `alone` says whether a call is the only one of its list.
     pub(crate) fn message(&mut self, message: &mut Message<'_>, alone: bool) {
         let kind = self.rules.kind(message, alone);
         let is_canonical = self.behind.place.is_canonical_raw(kind, &self.since);
@@ -108,7 +108,8 @@ impl TemplateLayout {
         }
     }
 
-    /// What the template writes behind the last message, if that is not the canonical layout.
+    /// Returns the output of the template after the last message, if it differs from the canonical
+    /// layout.
     pub(crate) fn tail(self) -> Option<Raw<'static>> {
         let mut rest = self.since.rest();
         let place = self.behind.place;

@@ -1,4 +1,4 @@
-//! Control tokens in the turn of the assistant.
+//! Reads control tokens in the turn of the assistant.
 
 use super::reader::{Reader, State};
 use super::writer_state::After;
@@ -7,7 +7,7 @@ use crate::reading::{Draft, Kept, Out};
 use crate::{Control, Section, Span};
 
 impl<'a> Reader<'a> {
-    /// A control token in a text of the assistant's.
+    /// Reads a control token in a text of the assistant.
     pub(super) fn in_text(
         &mut self,
         mut draft: Box<Draft<'a>>,
@@ -23,7 +23,7 @@ impl<'a> Reader<'a> {
                 self.state = State::Outside(Kept::default());
                 match (may_end, self.speaks_as) {
                     (true, None) => {
-                        // Whether it is the end of all shows in what follows.
+                        // The next token shows whether the conversation ends here.
                         draft.message.span.end = span.end;
                         self.state = State::Ended(draft, Kept::default());
                     }
@@ -38,7 +38,7 @@ impl<'a> Reader<'a> {
                 self.in_turn(control, span, out);
             }
             Control::Open(Role::Assistant) => {
-                // A prompt for more.
+                // The turn is opened again, to continue it.
                 self.end(draft, End::End, span.start, out);
                 self.in_turn(control, span, out);
             }
@@ -46,7 +46,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// An empty section may end here, at a control token.
+    /// Ends an empty section before a control token, if it is a message.
     pub(super) fn leave(
         &mut self,
         after: After,
@@ -60,12 +60,12 @@ impl<'a> Reader<'a> {
         }
         let draft = self.speak(at, out);
         (self.since, self.edge) = (at, at);
-        // What ends the turn is part of its last message.
+        // The token that ends the turn is part of its last message.
         let is_last = control == Control::Close(Role::Assistant);
         self.close(draft, End::End, if is_last { span.end } else { at }, out);
     }
 
-    /// A control token in the turn of the assistant, outside of any text.
+    /// Reads a control token in the turn of the assistant, outside of texts.
     pub(super) fn in_turn(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         if !out.admits(span) {
             return;

@@ -1,4 +1,5 @@
-//! Whole messages, the short way: the same as lexeme by lexeme, for the shapes that nearly all have.
+//! Reads whole messages at once if their shape is common. The result is the same as reading them
+//! lexeme by lexeme.
 
 use super::place::Kind;
 use super::reader::{Reader, State};
@@ -8,10 +9,10 @@ use crate::model::{Channel, End, Message, Role};
 use crate::reading::{Kept, Out};
 use crate::{Control, Section, Span, grammar};
 
-/// A message up to its text: what it is, where that begins, and what ends it.
+/// A message of a common shape: its kind, the beginning of its text, and the token that ends it.
 struct Shape {
     kind: Kind<'static>,
-    /// The tokens before that, where it begins outside of a turn.
+    /// The tokens before the text, if the message begins outside of a turn.
     opening: [Option<Control>; 2],
     from: usize,
     end: Control,
@@ -20,9 +21,9 @@ struct Shape {
 const END: Control = Control::Close(Role::Assistant);
 
 impl<'a> Reader<'a> {
-    /// Takes whole messages from the front of `text`, as long as there are any.
+    /// Reads whole messages from the beginning of `text`, as long as their shape is common.
     pub(super) fn messages(&mut self, lexer: &mut Lexer, text: &mut &str, out: &mut Out<'a, '_>) {
-        // What is unusual shows later, too, once it is there: it is looked at lexeme by lexeme.
+        // Unusual states of the reader are left to the reading by lexemes.
         let is_usual = self.bos && !self.orphan && !self.spaced && self.speaks_as.is_none();
         if !is_usual || self.continues.is_some() {
             return;
@@ -61,7 +62,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Takes a message of this shape. Whether there was one.
+    /// Reads a message of this shape. Returns whether there was one.
     fn whole(
         &mut self,
         shape: &Shape,
@@ -81,7 +82,7 @@ impl<'a> Reader<'a> {
         }
         let start = lexer.offset();
         let rest = &text[token.end - start..];
-        // Whether an answer is the end of all shows in what follows.
+        // The next token shows whether the conversation ends after an answer.
         let next = lexer.control_at(rest);
         if shape.kind == Kind::Outer && !matches!(next, Some((Control::Open(_), _))) {
             return false;

@@ -30,13 +30,14 @@ struct Writer<'w> {
     options: &'w RenderOptions,
     sink: &'w mut dyn Sink,
     behind: WriterState,
-    /// How many calls waited for a reply where the list of replies began that is being written.
+    /// The number of calls without a reply at the beginning of the list of replies that is being
+    /// written.
     waiting: usize,
 }
 
 type Written = Result<(), RenderError>;
 
-/// Why a piece cannot be written, and where it belongs.
+/// Why a piece cannot be written, and the part of the message to which it belongs.
 type Failed = (Where, SinkError);
 
 impl Writer<'_> {
@@ -105,7 +106,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Refuses what the template refuses, and what would be read as something else.
+    /// Refuses messages that the template refuses, or that would be read back differently.
     fn check(&self, index: usize, message: &Message<'_>, kind: Kind<'_>, last: bool) -> Written {
         let refuse = |code: Code, place, text: &str, help: &'static str| {
             let error = RenderError::new(code, Some(index), text).at(place, Span::default());
@@ -114,8 +115,8 @@ impl Writer<'_> {
         match kind {
             Kind::Call(name, _) => {
                 if name.contains('"') {
-                    let text = "the name of a tool cannot have a quote";
-                    let help = "give the tool another name";
+                    let text = "the name of a tool cannot contain a quotation mark";
+                    let help = "rename the tool";
                     return refuse(Code::ParseHeader, Where::Recipient, text, help);
                 }
                 let body = message.body.text();
@@ -124,22 +125,22 @@ impl Writer<'_> {
                     false => calls::are_whole(&body),
                 };
                 if !ends_there {
-                    let text = "these arguments would not end where they end";
-                    let help = "arguments that are JSON end where they end";
+                    let text = "the end of these arguments would be read at another place";
+                    let help = "write the arguments as JSON";
                     return refuse(Code::RenderControl, Where::Body, text, help);
                 }
                 Ok(())
             }
             Kind::Prompt if !last || !message.body.is_empty() => {
-                let text = "only the last message can be a prompt";
-                refuse(Code::RenderUnsupported, Where::End, text, "leave the others out")
+                let text = "only the last message can be an empty open message";
+                refuse(Code::RenderUnsupported, Where::End, text, "remove the others")
             }
             _ => Ok(()),
         }
     }
 
-    /// Refuses a list of replies that would not be read as these replies, once its last reply is
-    /// written: `index`.
+    /// Refuses a list of replies that would be read back differently. The reply at `index` is the
+    /// last one of the list.
     fn check_replies(&mut self, messages: &[Message<'_>], index: usize, is_last: bool) -> Written {
         let message = &messages[index];
         if message.role != Role::Tool
@@ -156,8 +157,8 @@ impl Writer<'_> {
         let is_open = is_last && (self.options.continue_final || message.end == End::Open);
         if is_open {
             if list.iter().any(|it| it.body.text().contains(']')) {
-                let text = "the replies are left open, and would be found to end inside of one";
-                return refuse(text, "only replies without `]` can be left open");
+                let text = "the open list of replies would be read as complete inside a reply";
+                return refuse(text, "remove `]` from the replies, or close the list");
             }
             return Ok(());
         }
@@ -165,14 +166,14 @@ impl Writer<'_> {
             Some(true) => {}
             Some(false) => self.behind.waiting = 0,
             None => {
-                let text = "where this reply ends would be found in another place";
-                return refuse(text, "a reply that is JSON, one for each call, ends where it ends");
+                let text = "the end of this reply would be read at another place";
+                return refuse(text, "write one JSON value as reply for each call");
             }
         }
         Ok(())
     }
 
-    /// The first reply of the list that the reply at `index` is part of.
+    /// Returns the first reply of the list that contains the reply at `index`.
     fn first_of_list(&self, messages: &[Message<'_>], index: usize) -> usize {
         let mut first = index;
         while self.rules.is_in_list(&messages[first])
@@ -184,8 +185,8 @@ impl Writer<'_> {
         first
     }
 
-    /// Whether a list of replies, which `next` follows, will be read as these replies, and then
-    /// whether each is known to answer a call.
+    /// Returns `None` if a list of replies, followed by `next`, would be read back differently.
+    /// Otherwise returns whether the call that each reply answers is known.
     fn are_found(&self, replies: &[Message<'_>], next: Option<&Message<'_>>) -> Option<bool> {
         if let [reply] = replies
             && is_value(&reply.body.text())
@@ -205,7 +206,7 @@ impl Writer<'_> {
         }
         list.push(']');
         let end = list.len();
-        // What follows up to the next control token may be taken for a part of the list.
+        // The text up to the next control token can be read as part of the list.
         if let Some(next) = next {
             let kind = self.rules.kind(next, true);
             let body = next.body.text();
@@ -218,7 +219,7 @@ impl Writer<'_> {
         (found.end == end && found.bodies == bodies).then(|| found.are_paired(self.waiting))
     }
 
-    /// Whether no control token will stand between the reply that was written and this text.
+    /// Whether no control token is written between the last reply and this text.
     fn runs_on(&self, message: &Message<'_>, next: Next<'_>) -> bool {
         let raw = self.raw(message);
         match raw.filter(|raw| self.behind.behind(raw, next).is_some()) {
@@ -234,13 +235,14 @@ impl Writer<'_> {
         }
     }
 
-    /// What stood before a message when it was read, if that is kept.
+    /// Returns the kept layout before a message.
     fn raw<'m>(&self, message: &'m Message<'_>) -> Option<&'m Raw<'m>> {
         let layout = message.layout.as_deref().filter(|it| self.keeps(it.form))?;
         layout.before.as_ref()
     }
 
-    /// Writes what stands between the last message and the next. Gives what is behind that.
+    /// Writes the text between the last message and the next. Returns the state after the next
+    /// message.
     fn between(&mut self, next: Next<'_>, index: usize) -> Result<WriterState, Failed> {
         let mut owner = Owner::Before;
         let sink = &mut *self.sink;
@@ -252,11 +254,11 @@ impl Writer<'_> {
         Ok(behind)
     }
 
-    /// Writes the same as it was read.
+    /// Writes kept layout.
     fn write_raw(&mut self, raw: &Raw<'_>, kind: Kind<'_>, index: usize) -> Result<(), Failed> {
         let mut owner = Owner::Before;
         let mut rest = raw.rest();
-        // What closes the last message belongs to it, in whatever layout.
+        // The text that closes the last message belongs to it, in any layout.
         let sink = &mut *self.sink;
         let mut fits = true;
         self.behind.place.between(kind, &mut |of, piece| {
@@ -281,14 +283,14 @@ impl Writer<'_> {
         write_pieces(raw.pieces_in(opening..all), sink).map_err(error)
     }
 
-    /// Writes what a model is to go on from.
+    /// Writes a prompt.
     fn prompt(&mut self, role: Role, index: usize) -> Written {
         let kind = match role {
             Role::Assistant => Kind::Prompt,
             role => Kind::Section(role),
         };
         if role == Role::Tool {
-            let text = "a tool has no turn of its own in this format";
+            let text = "this format has no turns of tools";
             return Err(RenderError::new(Code::RenderUnsupported, None, text));
         }
         let next = Next { kind, body: "", begins: Begins::Nothing };
@@ -296,13 +298,13 @@ impl Writer<'_> {
         written.map_err(|(place, error)| RenderError::sink(error, Some(index), place))
     }
 
-    /// Writes what closes the last message.
+    /// Writes the text that closes the last message.
     fn finish(&mut self, last: Option<&Message<'_>>, tail: Option<&Raw<'_>>) -> Written {
         let fail = |(place, error): Failed| RenderError::sink(error, None, place);
         let is_answer = |last: &Message<'_>| last.is_answer() && !last.body.is_empty();
         let returns = last.is_some_and(|last| last.end == End::Return);
         let can_end = |tail: &&Raw<'_>| match last.is_some_and(is_answer) {
-            // Whether the answer is the end of all shows in what closes it.
+            // The text that closes an answer says whether the conversation ends there.
             true => self.behind.can_end(tail, returns),
             false => [true, false].iter().any(|closes| self.behind.can_end(tail, *closes)),
         };
@@ -315,7 +317,7 @@ impl Writer<'_> {
     }
 }
 
-/// Says whose the next pieces are, as far as that is not said yet.
+/// Tells the sink which part the next pieces belong to, if that changes.
 fn advance(owner: &mut Owner, to: Owner, index: usize, sink: &mut dyn Sink) {
     if *owner == Owner::Before && to != Owner::Before {
         sink.seam(Part::Gap);

@@ -1,14 +1,15 @@
-//! How the reader will read on behind what is written: the writer asks this before it writes.
+//! Predicts how the reader reads what follows the written text. The writer checks this before it
+//! writes.
 //!
-//! A message has no frame of its own here. Whether a text runs on in the text before it, whether a
-//! `[` opens a list of replies, and whether an empty section is a message depends on what stands
-//! before.
+//! A message has no frame of its own in this family. The text before it decides whether a text
+//! continues the text before, whether `[` opens a list of replies, and whether an empty section is
+//! a message.
 
 use super::place::{At, Kind, Owner, Piece, Place};
 use crate::model::{Raw, RawPiece, Role};
 use crate::{Control, Section};
 
-/// What stands before a byte in the turn of the assistant.
+/// What precedes a position in the turn of the assistant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum After {
     Start,
@@ -16,12 +17,12 @@ pub(super) enum After {
     Suffix,
     Calls,
     Replies,
-    /// A text that something ended.
+    /// A complete text.
     Text,
 }
 
 impl After {
-    /// Whether an empty text is a message, between this and a control token.
+    /// Whether an empty text between this and a control token is a message.
     pub(super) fn says_nothing_before(self, control: Control) -> bool {
         match (self, control) {
             (Self::Prefix, _) => true,
@@ -32,18 +33,18 @@ impl After {
         }
     }
 
-    /// Whether a line break here may be part of the layout.
+    /// Whether a line break here can be layout.
     pub(super) fn may_break(self) -> bool {
         matches!(self, Self::Suffix | Self::Calls | Self::Replies)
     }
 
-    /// Whether `[` opens a list of replies here, if so many calls wait for one.
+    /// Whether `[` opens a list of replies here, if this number of calls waits for one.
     pub(super) fn takes_replies(self, waiting: usize) -> bool {
         self == Self::Calls || self == Self::Replies && waiting > 0
     }
 }
 
-/// How long the line break is that a text begins with.
+/// Returns the length of the line break at the beginning of a text.
 pub(super) fn line_break(text: &str) -> usize {
     match text.as_bytes() {
         [b'\r', b'\n', ..] => 2,
@@ -52,12 +53,12 @@ pub(super) fn line_break(text: &str) -> usize {
     }
 }
 
-/// Whether a text begins as a list of replies does.
+/// Whether a text begins like a list of replies.
 pub(crate) fn is_list(text: &str) -> bool {
     text.trim_ascii_start().starts_with('[')
 }
 
-/// A message that is to follow.
+/// The next message.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Next<'m> {
     pub(super) kind: Kind<'m>,
@@ -68,31 +69,32 @@ pub(super) struct Next<'m> {
 /// Whether a call or a reply begins a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Begins {
-    /// It goes on the list of the message before, if there is one.
+    /// It continues the list of the message before, if there is one.
     Nothing,
     List,
-    /// A list of replies behind a list of no calls.
+    /// It begins a list of replies after an empty list of calls.
     BehindNone,
 }
 
-/// What the reader knows behind a message.
+/// The state of the reader after a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct WriterState {
     pub(super) place: Place,
-    /// In the turn of the assistant: what stands before.
+    /// In the turn of the assistant: what precedes this position.
     after: After,
-    /// The last message is an empty text: it is one only if what follows ends it.
+    /// Whether the last message is an empty text. It is read back as a message only if the next
+    /// token ends it.
     is_unsaid: bool,
-    /// How many calls wait for a reply.
+    /// The number of calls without a reply.
     pub(super) waiting: usize,
-    /// Whether a line break between sections is part of the layout.
+    /// Whether line breaks between sections are layout.
     is_spaced: bool,
-    /// Whether there was a message.
+    /// Whether a message precedes this position.
     began: bool,
 }
 
 impl WriterState {
-    /// Before all text.
+    /// The beginning of the text.
     pub(super) const START: Self = Self {
         place: Place::START,
         after: After::Text,
@@ -102,12 +104,12 @@ impl WriterState {
         began: false,
     };
 
-    /// The same, without an empty text that was said last.
+    /// Returns this state without the empty text at its end.
     pub(super) fn said_nothing(self) -> Self {
         Self { is_unsaid: false, ..self }
     }
 
-    /// What stands before a text that follows right here, once open lists are closed.
+    /// Returns what precedes a text that follows here, after open lists are closed.
     fn after_lists(self) -> After {
         match self.place.at {
             At::Call => After::Calls,
@@ -121,12 +123,12 @@ impl WriterState {
         is_list(text) && self.after_lists().takes_replies(self.waiting)
     }
 
-    /// Whether a line break that a text begins with would be taken for layout, behind this.
+    /// Whether the line break at the beginning of a text would be read as layout here.
     fn drops_break(self, after: After, text: &str) -> bool {
         self.is_spaced && after.may_break() && line_break(text) > 0
     }
 
-    /// WriterState a message whose body began here.
+    /// Returns the state after a message whose body began here.
     pub(super) fn said(mut self, kind: Kind<'_>, body: &str) -> Self {
         self.began = true;
         match kind {
@@ -147,7 +149,8 @@ impl WriterState {
         self
     }
 
-    /// Where the body of a message of this kind begins, in the canonical layout.
+    /// Returns the state at the beginning of the body of a message of this kind, in the canonical
+    /// layout.
     pub(super) fn opened(mut self, kind: Kind<'_>) -> Self {
         let (was_turn, inner) = (self.place.is_turn(), self.place.inner);
         self.after = self.after_lists();
@@ -166,8 +169,8 @@ impl WriterState {
         self
     }
 
-    /// Writes what stands before a message in the canonical layout, piece by piece. Gives what is
-    /// behind the message then.
+    /// Writes the text before a message in the canonical layout, piece by piece. Returns the state
+    /// after the message.
     pub(super) fn write<'m, E>(
         self,
         next: Next<'m>,
@@ -218,7 +221,7 @@ impl WriterState {
         Ok(self)
     }
 
-    /// Writes an empty list of calls, so that replies to no call can follow.
+    /// Writes an empty list of calls, so that replies without calls can follow.
     fn write_no_calls<'m, E>(
         mut self,
         piece: &mut impl FnMut(Owner, Piece<'m>) -> Result<(), E>,
@@ -235,8 +238,8 @@ impl WriterState {
         Ok(self)
     }
 
-    /// Whether the turn of the assistant must be opened again, so that a message is not read as part
-    /// of what stands before it, nor lost, nor the empty one before it.
+    /// Whether the turn of the assistant must be opened again. Otherwise the message would be read
+    /// as part of the text before it, or it or the empty message before it would be lost.
     fn needs_opening(self, next: Next<'_>) -> bool {
         if !self.place.is_turn() {
             return false;
@@ -260,16 +263,17 @@ impl WriterState {
         }
     }
 
-    /// Whether the turn of the assistant must be closed at the end, so that an empty answer is one
-    /// and not a prompt.
+    /// Whether the turn of the assistant must be closed at the end. Otherwise an empty answer would
+    /// be read as a prompt.
     pub(super) fn needs_close(self) -> bool {
         self.place.at == At::Turn && self.is_unsaid && self.after == After::Start
     }
 
-    /// What is behind a message, if `raw` was read before it and can stand between this and it.
+    /// Returns the state after a message, if `raw`, the text that was read before it, can be
+    /// written here.
     pub(super) fn behind(self, raw: &Raw<'_>, next: Next<'_>) -> Option<Self> {
         let walk = LayoutReader::through(self, raw)?;
-        // Whether a call leaves the inner section shows in what was read.
+        // The layout already says whether a call leaves the inner section.
         let kind = match next.kind {
             Kind::Call(name, _) => Kind::Call(name, false),
             kind => kind,
@@ -277,7 +281,8 @@ impl WriterState {
         walk.admits(kind, next.body).then(|| walk.here.said(kind, next.body))
     }
 
-    /// Whether `raw` can stand between this and the end. It closes the turn of the assistant or not.
+    /// Whether `raw` can be written at the end. `closes` says whether it must close the turn of the
+    /// assistant.
     pub(super) fn can_end(self, raw: &Raw<'_>, closes: bool) -> bool {
         let Some(walk) = LayoutReader::through(self, raw) else { return false };
         let here = walk.here;
@@ -296,22 +301,22 @@ impl WriterState {
     }
 }
 
-/// A walk through what was read between two messages.
+/// Reads the kept layout between two messages.
 struct LayoutReader {
     here: WriterState,
     list: List,
-    /// Whether a list of replies was opened last.
+    /// Whether its end opens a list of replies.
     opens_replies: bool,
 }
 
-/// What was read of a list of calls.
+/// The part of a list of calls that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum List {
     None,
     Opened,
-    /// All of it.
+    /// The whole list.
     Whole,
-    /// What stands before the arguments of a call, from the `[` or the `,` on.
+    /// The text before the arguments of a call, beginning with `[` or `,`.
     Head(String),
 }
 
@@ -372,11 +377,11 @@ impl LayoutReader {
         }
     }
 
-    /// Text in the turn of the assistant that is no message.
+    /// Reads text in the turn of the assistant that belongs to no message.
     fn in_turn(&mut self, text: &str) -> Option<()> {
         let after = self.here.after;
         let text = match () {
-            // White space may stand before a list of replies.
+            // White space is allowed before a list of replies.
             () if after.takes_replies(self.here.waiting) && is_list(text) => {
                 text.trim_ascii_start()
             }
@@ -389,7 +394,7 @@ impl LayoutReader {
         let inside = text.strip_prefix('[').filter(|_| after.takes_replies(self.here.waiting))?;
         self.opens_replies = inside.is_empty();
         if !self.opens_replies {
-            // A list without a reply, as the template may write it.
+            // An empty list of replies, which the template can write.
             inside.trim_ascii_start().strip_prefix(']').filter(|rest| rest.is_empty())?;
             self.here.after = After::Replies;
             self.here.waiting = self.here.waiting.saturating_sub(1);
@@ -468,7 +473,7 @@ impl LayoutReader {
     }
 }
 
-/// Whether this opens a call of this name, behind the call before or in a new list.
+/// Whether the text opens a call of this name, after another call or in a new list.
 fn opens_call(head: &str, name: &str) -> bool {
     let inside = || {
         let head = head.strip_prefix(['[', ','])?.trim_ascii_start();
@@ -477,6 +482,6 @@ fn opens_call(head: &str, name: &str) -> bool {
         let head = head.strip_prefix('"')?.trim_ascii_start();
         head.strip_prefix(':')
     };
-    // One space belongs to the head, more would belong to the arguments.
+    // The first space belongs to the head, further spaces to the arguments.
     matches!(inside(), Some("" | " "))
 }

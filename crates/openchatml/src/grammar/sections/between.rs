@@ -1,28 +1,28 @@
-//! What stands between two messages in the canonical layout: the one place that knows it.
+//! Defines the text between two messages in the canonical layout.
 
 use super::{Mark, NoReasoning, Opening, Piece, PromptEnd, Reasoning, Rules, Turn};
 use crate::Control;
 use crate::model::{End, Message, Role};
 
-/// What a message is, as far as its surroundings depend on it.
+/// The kind of a message, as far as the text around it depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind<'m> {
-    /// What another role than the assistant or a tool says.
+    /// A message of another role than the assistant or a tool.
     Said(Role),
     Reasoning,
-    /// What the assistant says to the user. Where it is blank, no call goes on behind it: the reader
-    /// takes white space before a call for layout.
+    /// A text of the assistant for the user. After a blank one, a call begins a new turn, because
+    /// the reader takes white space before a call as layout.
     Text {
         blank: bool,
     },
-    /// A call of a tool by its bare name.
+    /// A call of a tool, by its name without namespace.
     Call(&'m str),
     Reply,
-    /// The turn of the assistant, open for anything.
+    /// A prompt: the turn of the assistant, in which any message can follow.
     Prompt,
 }
 
-/// A piece of what stands between two messages.
+/// A piece of the text between two messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Written<'m> {
     Control(Control),
@@ -30,35 +30,35 @@ pub(super) enum Written<'m> {
     Text(&'m str),
     /// The name of a tool.
     Name(&'m str),
-    /// The name of a tool, as a string of JSON.
+    /// The name of a tool, as a JSON string.
     JsonName(&'m str),
 }
 
-/// Whose a piece is: what a model is trained to say depends on it.
+/// What a piece belongs to. The training mask depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Owner {
-    /// It ends the message before.
+    /// The end of the message before.
     Before,
-    /// It stands between turns.
+    /// The text between turns.
     Gap,
-    /// It says who speaks.
+    /// The role.
     Opening,
-    /// It says what kind of message follows.
+    /// The kind of the next message.
     Header,
 }
 
-/// Where the content of the last message ended. `None` before the first.
+/// The position after the content of a message of this kind. `None` before the first message.
 pub(super) type Place = Option<Kind<'static>>;
 
 const BREAKS: &str = "\n\n\n\n";
 
-/// So many line breaks.
+/// Returns this number of line breaks.
 pub(super) fn breaks(count: u8) -> &'static str {
     BREAKS.get(..usize::from(count)).unwrap_or(BREAKS)
 }
 
 impl Kind<'_> {
-    /// The same, without the name of the tool.
+    /// Returns the position after a message of this kind.
     pub(super) fn place(self) -> Place {
         Some(match self {
             Self::Said(role) => Kind::Said(role),
@@ -71,11 +71,11 @@ impl Kind<'_> {
     }
 }
 
-/// Writes pieces, and says whose they are.
+/// Receives pieces, and what each belongs to.
 type Emit<'e, 'm, E> = &'e mut dyn FnMut(Owner, Written<'m>) -> Result<(), E>;
 
 impl Rules {
-    /// What a message is.
+    /// Returns the kind of a message.
     pub(super) fn kind<'m>(&self, message: &'m Message<'_>) -> Kind<'m> {
         match message.role {
             Role::Tool => Kind::Reply,
@@ -87,7 +87,7 @@ impl Rules {
         }
     }
 
-    /// Writes what stands between the last message and the next.
+    /// Writes the text between the last message and the next.
     pub(super) fn between<'m, E>(
         &self,
         place: Place,
@@ -108,7 +108,7 @@ impl Rules {
         self.open_section(place.filter(|_| stays), next, is_first, emit)
     }
 
-    /// Writes what closes the last message, and its turn.
+    /// Writes the text that closes the last message and its turn.
     pub(super) fn close<'m, E>(&self, place: Place, emit: Emit<'_, 'm, E>) -> Result<(), E> {
         let Some(last) = place else {
             return self.bos.map_or(Ok(()), |bos| emit(Owner::Before, Written::Control(bos)));
@@ -117,7 +117,8 @@ impl Rules {
         self.close_turn(last, emit)
     }
 
-    /// Writes what a generation prompt says of reasoning, behind the opening of the turn.
+    /// Writes the part of a generation prompt that is about reasoning, after the opening of the
+    /// turn.
     pub(super) fn prompt<'m, E>(
         &self,
         place: Place,
@@ -141,7 +142,8 @@ impl Rules {
         }
     }
 
-    /// Whether `raw` is what stands between this place and a message, in the canonical layout.
+    /// Whether `raw` equals the text between this position and a message in the canonical layout.
+    /// Without a message, `raw` is compared with the end of the conversation.
     pub(super) fn is_canonical(&self, place: Place, next: Option<Kind<'_>>, raw: &str) -> bool {
         let mut rest = raw;
         let mut strip = |_: Owner, piece: Written<'_>| {
@@ -163,7 +165,7 @@ impl Rules {
         whole.is_ok() && rest.is_empty()
     }
 
-    /// The turn that a message of this kind stands in. `None` for a reply that stands in none.
+    /// Returns the turn that contains a message of this kind. `None` for a reply outside of turns.
     fn turn_of(&self, kind: Kind<'_>) -> Option<&'static Turn> {
         self.turn(match kind {
             Kind::Said(role) => role,
@@ -172,7 +174,7 @@ impl Rules {
         })
     }
 
-    /// Closes what a message stands in within its turn, before what follows it there.
+    /// Closes the section of a message, before the next message of the turn.
     fn close_section<'m, E>(
         &self,
         last: Kind<'_>,
@@ -184,7 +186,7 @@ impl Rules {
                 let Mark { control, before, after } = self.sections.reasoning.close;
                 line_breaks(Owner::Before, before, emit)?;
                 emit(Owner::Before, Written::Control(control))?;
-                // A reader has ended the message before it sees them.
+                // The reader ends the message before these line breaks.
                 line_breaks(Owner::Header, if next.is_some() { after } else { 0 }, emit)
             }
             Kind::Call(_) => {
@@ -212,8 +214,8 @@ impl Rules {
         line_breaks(Owner::Gap, close.after, emit)
     }
 
-    /// Opens the turn of a message. Whether it has an opening, behind which a turn may say that it has no
-    /// reasoning.
+    /// Opens the turn of a message. Returns whether it wrote an opening, after which a turn can say
+    /// that it has no reasoning.
     fn open_turn<'m, E>(
         &self,
         place: Place,
@@ -236,13 +238,14 @@ impl Rules {
         Ok(true)
     }
 
-    /// Whether the turn of the assistant goes on here without a token that opens it.
+    /// Whether the turn of the assistant continues here without a new opening token.
     pub(super) fn goes_on(&self, place: Place) -> bool {
         let follows = place.is_some_and(|last| !matches!(last, Kind::Said(_)));
         follows && self.sections.prompts.goes_on
     }
 
-    /// Opens the section of a message, behind another one of its turn or at its beginning.
+    /// Opens the section of a message, after another message of its turn or at the beginning of the
+    /// turn.
     fn open_section<'m, E>(
         &self,
         before: Place,
@@ -281,7 +284,7 @@ impl Rules {
             mark(Owner::Header, open, emit)?;
         }
         let open = self.sections.calls.item.0;
-        // What follows reasoning stands there already.
+        // After reasoning, the line breaks are already written.
         let is_behind = matches!(before, Some(Kind::Text { .. } | Kind::Call(_)));
         let before = if is_behind { open.before } else { 0 };
         mark(Owner::Header, Mark { before, ..open }, emit)?;
@@ -300,7 +303,7 @@ impl Rules {
     }
 }
 
-/// Whether the next message stands in the turn of the last one.
+/// Whether the next message is in the turn of the last one.
 pub(super) fn stays(last: Kind<'_>, next: Kind<'_>) -> bool {
     match (last, next) {
         (Kind::Reasoning, Kind::Text { .. } | Kind::Call(_))
@@ -311,7 +314,7 @@ pub(super) fn stays(last: Kind<'_>, next: Kind<'_>) -> bool {
     }
 }
 
-/// The name of a tool as a string of JSON.
+/// Returns the name of a tool as a JSON string.
 pub(super) fn quoted(name: &str) -> String {
     let mut out = String::with_capacity(name.len() + 2);
     crate::json::write_string(&mut out, name);

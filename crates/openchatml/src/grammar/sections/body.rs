@@ -1,30 +1,31 @@
-//! The body of a message, with the line breaks at its end that may belong to the token behind it.
+//! Collects the body of a message, without the line breaks at its end that belong to the next
+//! token.
 
 use super::between::{Kind, breaks};
 use crate::Span;
 use crate::model::End;
 use crate::reading::{Draft, Out};
 
-/// A message whose body is being read.
+/// A message while its body is read.
 pub(super) struct Body<'a> {
     pub(super) draft: Box<Draft<'a>>,
     pub(super) kind: Kind<'static>,
-    /// Whether a token opened it, and another one has to close it.
+    /// Whether a token opened it, so that another token must close it.
     pub(super) is_marked: bool,
-    /// How many line breaks at its end may belong to the framing.
+    /// The maximum number of line breaks at its end that belong to the framing.
     most: u8,
-    /// How many of them are held back.
+    /// The number of them that are withheld.
     held: u8,
-    /// Where they stand.
+    /// The span of the withheld line breaks.
     place: Span,
-    /// Where the body ends so far, without them.
+    /// The end of the body so far, without the withheld line breaks.
     end: usize,
-    /// Whether it is nothing but white space so far.
+    /// Whether it consists of white space so far.
     blank: bool,
 }
 
 impl<'a> Body<'a> {
-    /// The body of a message that begins at byte `at`.
+    /// Creates the body of a message that begins at byte `at`.
     pub(super) fn new(draft: Box<Draft<'a>>, kind: Kind<'static>, most: u8, at: usize) -> Self {
         Self {
             draft,
@@ -38,23 +39,23 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Whether any text is just more of it.
+    /// Whether text can be added without checking for line breaks.
     pub(super) fn is_plain(&self) -> bool {
         self.most == 0
     }
 
-    /// The message, to which text is just added.
+    /// Returns the message, to add text that needs no check.
     pub(super) fn draft_mut(&mut self) -> &mut Draft<'a> {
         self.blank = false;
         &mut self.draft
     }
 
-    /// Whether it is nothing but white space.
+    /// Whether it consists of white space.
     pub(super) fn is_blank(&self) -> bool {
         self.blank
     }
 
-    /// Where the body ends, without what is held back.
+    /// Returns the end of the body, without the withheld line breaks.
     pub(super) fn end(&self) -> usize {
         self.end
     }
@@ -67,7 +68,7 @@ impl<'a> Body<'a> {
         if trailing < text.len() {
             self.release(self.held, out);
         }
-        // What of the line breaks so far cannot belong to the framing is content.
+        // Line breaks beyond the maximum are content.
         let total = usize::from(self.held) + trailing;
         let hold = total.min(usize::from(self.most));
         let early = (total - hold).min(usize::from(self.held));
@@ -84,7 +85,7 @@ impl<'a> Body<'a> {
         self.held = u8::try_from(hold).unwrap_or(self.most);
     }
 
-    /// Gives on `count` of the line breaks that are held back, the first ones.
+    /// Adds the first `count` of the withheld line breaks to the content.
     fn release(&mut self, count: u8, out: &mut Out<'a, '_>) {
         if count == 0 {
             return;
@@ -102,14 +103,14 @@ impl<'a> Body<'a> {
         self.end = span.end;
     }
 
-    /// What of the line breaks that are held back is not before a token that has so many before it is
-    /// content after all.
+    /// Adds withheld line breaks to the content, except the last `before` ones, which belong to the
+    /// next token.
     pub(super) fn settle(&mut self, before: u8, out: &mut Out<'a, '_>) {
         let content = self.held.saturating_sub(before);
         self.release(content, out);
     }
 
-    /// Ends the message at byte `at`, with what closes it.
+    /// Ends the message at byte `at`, after its end token.
     pub(super) fn finish(mut self, end: End, at: usize, out: &mut Out<'a, '_>) {
         self.draft.end(end, at, out);
     }

@@ -1,4 +1,4 @@
-//! One tool call, read as it arrives.
+//! Reads one tool call as it arrives.
 
 use super::{Piece, Rules};
 use crate::Control;
@@ -8,66 +8,66 @@ use crate::json::Json;
 use crate::limits::Limits;
 use crate::reading::{Draft, Keep, Kept};
 
-/// A call that is being read.
+/// A call while it is read.
 pub(super) struct Call<'a> {
-    /// Where the token that opens it stands.
+    /// The beginning of its opening token.
     pub(super) from: usize,
-    /// The piece that is being read, and how much of it.
+    /// The piece that is read, and how much of it was read.
     piece: usize,
     matched: usize,
     step: Step,
-    /// What arrived of it before its arguments.
+    /// The text before its arguments.
     pub(super) head: Kept<'a>,
     name: String,
     /// The call, once its name is known.
     pub(super) draft: Option<Box<Draft<'a>>>,
     /// Whether the space before its arguments was read.
     is_spaced: bool,
-    /// The text of it that is no part of a call.
+    /// Its text that is not part of a call.
     pub(super) dropped: Option<Span>,
-    /// Whether it has such text.
+    /// Whether it contains such text.
     pub(super) is_odd: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
-    /// In what stands before the arguments.
+    /// In the text before the arguments.
     Head,
-    /// In the name, a string of JSON; whether the next byte is escaped.
+    /// In the name, a JSON string, and whether the next byte is escaped.
     Name(bool),
     Arguments(Brackets),
-    /// Behind the arguments.
+    /// After the arguments.
     Tail,
-    /// In keys that a call does not have.
+    /// In unknown keys.
     Other(Brackets),
-    /// In an object whose keys stand in another order: all of it is needed.
+    /// In an object with another order of keys, which must be read completely first.
     Object(Brackets),
 }
 
-/// What the next bytes of a call are.
+/// The meaning of the next bytes of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// This many bytes belong to what stands before the arguments.
+    /// This number of bytes is before the arguments.
     Head(usize),
-    /// After this many, the arguments begin.
+    /// After this number of bytes, the arguments begin.
     Begins(usize),
-    /// This many bytes are arguments.
+    /// This number of bytes belongs to the arguments.
     Arguments(usize),
-    /// This many bytes stand behind the arguments.
+    /// This number of bytes is after the arguments.
     Tail(usize),
-    /// This many bytes are no part of a call, and are dropped.
+    /// This number of bytes is not part of a call, and is dropped.
     Dropped(usize),
-    /// After this many, an object whose keys stand in another order is complete.
+    /// After this number of bytes, an object with another order of keys is complete.
     Object(usize),
-    /// After this many, the call cannot go on like this.
+    /// After this number of bytes, the call is malformed.
     Wrong(usize),
 }
 
-/// The parts of a call whose keys stand in another order.
+/// The parts of a call with another order of keys.
 pub(super) struct Parts {
     pub(super) name: String,
     pub(super) arguments: Span,
-    /// Whether it has keys that a call does not have.
+    /// Whether it has unknown keys.
     pub(super) has_others: bool,
 }
 
@@ -91,7 +91,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Whether a control token is text here: it stands in a string of JSON.
+    /// Whether a control token is text here, inside a JSON string.
     pub(super) fn is_in_string(&self) -> bool {
         match self.step {
             Step::Arguments(brackets) | Step::Other(brackets) | Step::Object(brackets) => {
@@ -102,16 +102,16 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Whether the arguments are being read, or are complete.
+    /// Whether the arguments have begun.
     pub(super) fn has_arguments(&self) -> bool {
         matches!(self.step, Step::Arguments(_) | Step::Tail | Step::Other(_))
     }
 
-    /// Whether the call has all its pieces.
+    /// Whether the call is complete.
     pub(super) fn is_whole(&self, rules: &Rules) -> bool {
         match self.step {
             Step::Tail => self.piece == rules.sections.calls.pieces.len(),
-            // Arguments that nothing follows end where the call does.
+            // If the arguments are the last piece, they end where the call ends.
             Step::Arguments(brackets) => {
                 brackets.are_closed() && self.piece + 1 == rules.sections.calls.pieces.len()
             }
@@ -119,30 +119,30 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// An object whose keys stood in another order was all of it.
+    /// Marks a call complete after an object with another order of keys.
     pub(super) fn complete(&mut self, rules: &Rules) {
         self.step = Step::Tail;
         self.piece = rules.sections.calls.pieces.len();
     }
 
-    /// The name of the tool.
+    /// Takes the name of the tool.
     pub(super) fn take_name(&mut self) -> String {
         std::mem::take(&mut self.name)
     }
 
-    /// Keeps what stands before the arguments.
+    /// Keeps text before the arguments.
     pub(super) fn keep(&mut self, text: &str, span: Span, keep: Keep<'a>) {
         self.head.push(text, span, keep);
     }
 
-    /// Takes note of text that is no part of a call.
+    /// Records text that is not part of a call.
     pub(super) fn drop_text(&mut self, span: Span) {
         self.is_odd = true;
         let dropped = self.dropped.get_or_insert(span);
         dropped.end = span.end;
     }
 
-    /// Reads on: what the bytes at the front of `text` are.
+    /// Reads the beginning of `text`, and returns its meaning.
     pub(super) fn next(&mut self, text: &str, rules: &Rules) -> Found {
         match self.step {
             Step::Head | Step::Name(_) => self.read_head(text, rules),
@@ -180,7 +180,7 @@ impl<'a> Call<'a> {
                         return self.mismatch(at);
                     }
                 }
-                // One space belongs to what stands before, more are a part of the arguments.
+                // The first space is before the arguments, further spaces are part of them.
                 (Piece::Arguments, _)
                     if byte == b' ' && !self.is_spaced && self.has_space(rules) =>
                 {
@@ -196,13 +196,13 @@ impl<'a> Call<'a> {
         Found::Head(text.len())
     }
 
-    /// Whether a space stands before the arguments.
+    /// Whether a space is expected before the arguments.
     fn has_space(&self, rules: &Rules) -> bool {
         let before = self.piece.checked_sub(1).and_then(|at| rules.sections.calls.pieces.get(at));
         matches!(before, Some(Piece::Json(text)) if text.ends_with(' '))
     }
 
-    /// Takes the bytes of a name, up to the quote that ends it: how many.
+    /// Reads the bytes of a name, up to the quotation mark that ends it. Returns their number.
     fn name_bytes(&mut self, text: &str, escaped: bool) -> usize {
         let mut escaped = escaped;
         for (at, byte) in text.bytes().enumerate() {
@@ -223,7 +223,7 @@ impl<'a> Call<'a> {
         text.len()
     }
 
-    /// Whether `byte` is the next one of `wanted` that counts.
+    /// Whether `byte` is the next byte of `wanted`, ignoring white space.
     fn matches(&mut self, wanted: &str, byte: u8) -> bool {
         let wanted = wanted.as_bytes();
         let skip = |from: usize| {
@@ -242,7 +242,7 @@ impl<'a> Call<'a> {
         true
     }
 
-    /// What stands here is not the next piece: the keys may stand in another order.
+    /// Handles a byte that is not part of the expected piece. The keys may be in another order.
     fn mismatch(&mut self, at: usize) -> Found {
         let began = self.piece > 0 || self.matched > 0;
         if !began {
@@ -252,7 +252,7 @@ impl<'a> Call<'a> {
         Found::Head(at)
     }
 
-    /// How many bytes more the limits allow before the arguments.
+    /// Returns the number of bytes that the limits still allow before the arguments.
     pub(super) fn room(&self, limits: &Limits) -> Option<usize> {
         let most = match self.step {
             Step::Head | Step::Name(_) => limits.header_bytes,
@@ -262,7 +262,7 @@ impl<'a> Call<'a> {
         Some(most.saturating_sub(self.head.len()))
     }
 
-    /// Looks again at what arrived, where the keys stand in another order.
+    /// Reads the text again as an object with another order of keys.
     pub(super) fn begin_again(&mut self) {
         if self.step == Step::Object(Brackets::default()) {
             let mut brackets = Brackets::default();
@@ -312,7 +312,7 @@ impl<'a> Call<'a> {
         Found::Tail(text.len())
     }
 
-    /// Keys that a call does not have, up to the brace that ends it.
+    /// Reads unknown keys, up to the brace that ends the call.
     fn others(&mut self, text: &str) -> Found {
         let Step::Other(brackets) = &mut self.step else { return Found::Wrong(0) };
         for (at, byte) in text.bytes().enumerate() {
@@ -337,7 +337,7 @@ impl<'a> Call<'a> {
         Found::Head(text.len())
     }
 
-    /// Takes a control token that is a piece of the call. Whether it is one.
+    /// Reads a control token. Returns whether it is the next piece of the call.
     pub(super) fn control(&mut self, control: Control, rules: &Rules) -> bool {
         let is_next =
             rules.sections.calls.pieces.get(self.piece) == Some(&Piece::NameUpTo(control));
@@ -348,7 +348,7 @@ impl<'a> Call<'a> {
         true
     }
 
-    /// The name of the tool, decoded. `None` if it is empty, or no string.
+    /// Returns the decoded name of the tool. `None` if it is empty or not a JSON string.
     pub(super) fn decoded(name: &str, limits: &Limits) -> Option<String> {
         let name = match name.starts_with('"') {
             false => name.trim_ascii().to_owned(),
@@ -360,7 +360,7 @@ impl<'a> Call<'a> {
         (!name.is_empty()).then_some(name)
     }
 
-    /// The parts of a whole object, by the names of its keys.
+    /// Returns the parts of a complete object, by the names of its keys.
     pub(super) fn parts(text: &str, rules: &Rules, limits: &Limits) -> Option<Parts> {
         let [name_key, arguments_key] = keys(rules)?;
         let (mut name, mut arguments, mut has_others) = (None, None, false);
@@ -386,7 +386,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// The keys of the name and of the arguments, where a call is an object.
+/// Returns the keys of the name and the arguments, if calls are objects.
 fn keys(rules: &Rules) -> Option<[&'static str; 2]> {
     let mut texts = rules.sections.calls.pieces.iter().filter_map(|piece| match piece {
         Piece::Json(text) => Some(text.split('"').nth(1)),

@@ -1,4 +1,4 @@
-//! Tool calls and replies in the turns of a conversation.
+//! Reads tool calls and replies.
 
 use super::between::Kind;
 use super::call::{Call, Found};
@@ -10,7 +10,7 @@ use crate::reading::{Kept, Out};
 use crate::{Code, Control, Dropped, Section, Span};
 
 impl<'a> Reader<'a> {
-    /// Text in a call.
+    /// Reads text in a call.
     pub(super) fn call(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
         let exact = span.len() == text.len();
         let place = |at: usize| if exact { span.start + at } else { span.end };
@@ -73,7 +73,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The arguments of a call begin at byte `at`.
+    /// Begins the arguments of a call at byte `at`.
     fn begin_call(&mut self, at: usize, out: &mut Out<'a, '_>) {
         let State::Call(call) = &mut self.state else { return };
         let name = call.take_name();
@@ -94,7 +94,7 @@ impl<'a> Reader<'a> {
         message.channel = Some(Channel::Commentary);
         message.content_type = Some("json".into());
         let recipient = self.rules.recipient(name);
-        // Replies are those to the calls of one turn.
+        // Replies belong to the calls of one turn.
         if !matches!(self.said, Some(Kind::Call(_))) {
             self.waiting.clear();
         }
@@ -108,7 +108,7 @@ impl<'a> Reader<'a> {
         self.since = at;
     }
 
-    /// A call whose keys stand in another order is complete.
+    /// Ends a call with another order of keys.
     fn object(&mut self, out: &mut Out<'a, '_>) {
         let State::Call(call) = &mut self.state else { return };
         let (text, span) = (call.head.as_str().to_owned(), call.head.span());
@@ -123,10 +123,10 @@ impl<'a> Reader<'a> {
         let arguments = parts.arguments;
         let body = Span::new(place(arguments.start), place(arguments.end));
         if parts.has_others {
-            let found = Code::ParseFrame.at(span, "a call has keys that this format does not have");
+            let found = Code::ParseFrame.at(span, "the call has unknown keys");
             out.malformed(found.drops(Dropped::Text));
         } else {
-            let text = "the keys of this call stand in another order than the format's";
+            let text = "the keys of this call are not in the order of the format";
             out.tolerate(Code::ParseFrame.at(span, text));
         }
         self.start_call(&parts.name, body.start, out);
@@ -140,7 +140,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A control token in a call.
+    /// Reads a control token in a call.
     pub(super) fn in_call(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         let State::Call(call) = &mut self.state else { return };
         if call.control(control, self.rules) {
@@ -165,10 +165,10 @@ impl<'a> Reader<'a> {
             return;
         }
         let text = match control == close.control {
-            true => "the call ends before it is complete",
-            false => "the call ends without the token that closes it",
+            true => "the call is incomplete",
+            false => "the call has no end token",
         };
-        out.malformed(Code::ParseFrame.at(span, text).help("the call is not made"));
+        out.malformed(Code::ParseFrame.at(span, text).help("the call is not run"));
         if out.state.stopped.is_some() {
             self.state = State::Call(call);
             return;
@@ -182,22 +182,22 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A turn ends inside of a call.
+    /// Reports that a turn ends inside a call.
     pub(super) fn unclosed_call(&self, span: Span, out: &mut Out<'a, '_>) {
-        let found = Code::StreamTruncated.at(span, "the turn ends inside of a call");
-        out.malformed(found.help("the call is not made"));
+        let found = Code::StreamTruncated.at(span, "the turn ends inside a call");
+        out.malformed(found.help("the call is not run"));
     }
 
-    /// Tells which text of a call is dropped.
+    /// Reports the dropped text of a call.
     pub(super) fn tell_dropped(&mut self, call: &Call<'a>, out: &mut Out<'a, '_>) {
         if let Some(span) = call.dropped {
             self.keeps = false;
-            let found = Code::ParseFrame.at(span, "text that is no part of the call");
+            let found = Code::ParseFrame.at(span, "this text is not part of the call");
             out.malformed(found.drops(Dropped::Text));
         }
     }
 
-    /// A call ends at byte `at` before it is complete: it is not made.
+    /// Ends an incomplete call at byte `at`. It must not be run.
     pub(super) fn cut_call(&mut self, mut call: Call<'a>, at: usize, out: &mut Out<'a, '_>) {
         self.keeps = false;
         self.edge = at;
@@ -215,7 +215,7 @@ impl<'a> Reader<'a> {
         (self.since, self.edge) = (at, at);
     }
 
-    /// The input ends inside of a call.
+    /// Ends the input inside a call.
     pub(super) fn end_call_open(&mut self, mut call: Call<'a>, at: usize, out: &mut Out<'a, '_>) {
         self.tell_dropped(&call, out);
         let is_open = call.has_arguments() && !call.is_odd;
@@ -232,7 +232,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A call cannot go on with `text`: what follows is hidden.
+    /// Reports that a call is malformed or exceeds a limit at `text`, and hides the text after
+    /// that.
     fn broken_call(&mut self, text: &str, span: Span, is_long: bool, out: &mut Out<'a, '_>) {
         let State::Call(mut call) =
             std::mem::replace(&mut self.state, State::Turn(Kept::default()))
@@ -241,10 +242,10 @@ impl<'a> Reader<'a> {
         };
         let place = first_char(text, span);
         let found = match is_long {
-            false => Code::ParseFrame.at(place, "a call cannot go on like this"),
-            true => Code::Limit.at(place, "the head of this call exceeds its limit"),
+            false => Code::ParseFrame.at(place, "malformed call"),
+            true => Code::Limit.at(place, "the beginning of this call exceeds its limit"),
         };
-        out.malformed(found.help("what follows is hidden, and the call is not made"));
+        out.malformed(found.help("the text after this is hidden, and the call is not run"));
         if out.state.stopped.is_some() {
             self.state = State::Call(call);
             return;
@@ -259,12 +260,13 @@ impl<'a> Reader<'a> {
         self.state = State::Rest(rest);
     }
 
-    /// Text in a list of calls, outside of a call.
+    /// Reads text in a list of calls, outside of calls.
     pub(super) fn stray_in_list(&mut self, out: &mut Out<'a, '_>) {
         let State::Turn(blank) = &mut self.state else { return };
         let (span, text) = (blank.span(), blank.take());
-        let found = Code::ParseFrame.at(first_char(&text, span), "text between calls");
-        out.malformed(found.help("it is hidden"));
+        let found =
+            Code::ParseFrame.at(first_char(&text, span), "text is not allowed between calls");
+        out.malformed(found.help("the text is hidden"));
         if out.state.stopped.is_some() {
             return;
         }
@@ -275,7 +277,7 @@ impl<'a> Reader<'a> {
         self.state = State::Rest(rest);
     }
 
-    /// A reply begins at byte `at`.
+    /// Begins a reply at byte `at`.
     pub(super) fn begin_reply(&mut self, at: usize, out: &mut Out<'a, '_>) {
         let mark = self.rules.replies.item.0;
         if mark.after == 0 {
@@ -285,7 +287,7 @@ impl<'a> Reader<'a> {
         self.inside = Some(Section::Reply);
     }
 
-    /// A reply of which only the token that opens it was read begins at byte `at`.
+    /// Begins the body of a reply at byte `at`, if only its opening token was read.
     pub(super) fn settle_reply(&mut self, at: usize, out: &mut Out<'a, '_>) {
         if self.inside == Some(Section::Reply) && matches!(self.state, State::Turn(_)) {
             self.inside = None;
@@ -294,8 +296,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Where the first character of `text` stands that is not white space: what follows it may have yet
-/// to arrive.
+/// Returns the span of the first character of `text` that is not white space. The text after it may
+/// not have arrived yet.
 fn first_char(text: &str, span: Span) -> Span {
     let shown = text.trim_ascii_start();
     let at = span.start + (text.len() - shown.len());

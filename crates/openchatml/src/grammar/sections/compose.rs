@@ -1,4 +1,4 @@
-//! Makes a conversation one that is read back as what it is.
+//! Changes a conversation so that it is read back without differences.
 
 use super::Rules;
 use super::between::Kind;
@@ -8,15 +8,16 @@ use crate::pairing::sort_replies;
 use crate::rules::{Composed, Loss, Lost};
 use crate::writing::RenderError;
 
-/// What stands before the conversation: what a dialect makes of system messages and tools.
+/// The beginning of the conversation: the messages that a dialect writes for system messages and
+/// tools.
 #[derive(Debug, Default)]
 pub(crate) struct Opened<'a> {
     pub(crate) composed: Composed<'a>,
-    /// The messages behind it, with their places.
+    /// The messages after the beginning, and their positions.
     pub(crate) rest: Vec<(Message<'a>, usize)>,
 }
 
-/// Settles the rest of a conversation behind what is opened.
+/// Adapts the rest of a conversation after its beginning.
 ///
 /// # Errors
 ///
@@ -64,7 +65,7 @@ fn close_all_but_the_last(composed: &mut Composed<'_>) {
 struct Settled<'a> {
     rules: &'static Rules,
     composed: Composed<'a>,
-    /// The calls that have no reply: tool and id.
+    /// The calls without a reply: tool and id.
     calls: Vec<(String, Option<String>)>,
 }
 
@@ -80,7 +81,7 @@ impl<'a> Settled<'a> {
         let is_open = matches!(message.end, End::Open | End::Prompt);
         let is_unsaid = match kind {
             Kind::Reasoning => message.body.is_empty(),
-            // Nothing tells that it was said.
+            // No token shows that the empty text is there.
             Kind::Text { .. } => {
                 message.body.is_empty()
                     && before == Some(Kind::Reasoning)
@@ -93,7 +94,7 @@ impl<'a> Settled<'a> {
         }
         let begins = !matches!(before, Some(Kind::Reasoning)) && self.rules.is_silent_at_first();
         if matches!(kind, Kind::Text { .. }) && message.body.is_empty() && is_open && begins {
-            // Where nothing was said yet, the model may say anything.
+            // At the beginning of a turn, any message can follow.
             (message.end, message.channel) = (End::Prompt, None);
         }
         let follows_call = matches!(before, Some(Kind::Call(_)));
@@ -113,7 +114,8 @@ impl<'a> Settled<'a> {
         self.composed.push(message, Some(place));
     }
 
-    /// A call is of a bare name: which namespace that is in goes unsaid.
+    /// Sets the recipient of a call to the one that is read back, because calls do not contain all
+    /// namespaces.
     fn address(&mut self, message: &mut Message<'_>, place: usize) {
         if self.rules.names_recipient(message) {
             return;
@@ -123,7 +125,7 @@ impl<'a> Settled<'a> {
         message.recipient = Some(recipient.into());
     }
 
-    /// Replies, in the order of the calls, by the names of which they are known.
+    /// Adds replies in the order of the calls, with the names of the tools.
     fn replies(&mut self, mut replies: Vec<(Message<'a>, usize)>) {
         let ids = self.calls.iter().map(|call| call.1.as_deref());
         let before: Vec<_> = replies.iter().map(|(_, place)| *place).collect();

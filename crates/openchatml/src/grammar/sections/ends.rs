@@ -1,4 +1,4 @@
-//! Where turns end, and the input.
+//! Reads the ends of turns and of the input.
 
 use super::NoReasoning;
 use super::between::Kind;
@@ -8,7 +8,8 @@ use crate::reading::{Draft, Kept, Out, Place};
 use crate::{Code, Control, Span};
 
 impl<'a> Reader<'a> {
-    /// What a turn says with nothing but white space, once it ends at byte `at`.
+    /// Begins the message of a turn that ends at byte `at` with only white space or no text, if
+    /// that is a message.
     pub(super) fn say_blank(&mut self, at: usize, is_end: bool, out: &mut Out<'a, '_>) {
         let State::Turn(blank) = &mut self.state else { return };
         let mut blank = std::mem::take(blank);
@@ -41,17 +42,17 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether a turn in which nothing was said yet says that it has no reasoning.
+    /// Whether a turn without a message says that it has no reasoning.
     fn is_silent(&self) -> bool {
         self.rules.sections.reasoning.none == NoReasoning::Close
             && self.trail.last() == Some(self.rules.sections.reasoning.close.control)
     }
 
-    /// A token that opens or closes turns, in a turn.
+    /// Reads a token that opens or closes turns, inside a turn.
     pub(super) fn end_turn(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         let Some(turn) = self.turn else { return self.end_reply(control, span, out) };
         let is_own = turn.close.is_some_and(|close| close.control == control);
-        // The end of a sequence ends the turn of the assistant, too.
+        // The end of a sequence also ends the turn of the assistant.
         let closes = is_own || control == Control::Eos && turn.role == Role::Assistant;
         let opens = self.rules.opened_by(control);
         if closes || turn.close.is_none() && opens.is_some() {
@@ -126,7 +127,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A token of the framing in a reply that stands in no turn.
+    /// Reads a token of the framing in a reply that is in no turn.
     fn end_reply(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         match std::mem::replace(&mut self.state, State::Outside(Kept::default())) {
             State::Body(body) => {
@@ -144,7 +145,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The end of the input.
+    /// Ends the input.
     pub(super) fn end_input(&mut self, at: usize, out: &mut Out<'a, '_>) {
         if let State::Header(span, _) = &self.state {
             let span = *span;
@@ -204,9 +205,9 @@ impl<'a> Reader<'a> {
         self.keep_tail(at, out);
     }
 
-    /// The input ends where the assistant may say anything.
+    /// Ends the input at the beginning of the assistant's turn, where any message can follow.
     fn end_prompt(&mut self, at: usize, out: &mut Out<'a, '_>) {
-        self.truncated("the text ends where the assistant begins to speak", None, at, out);
+        self.truncated("the text ends where the assistant's message must begin", None, at, out);
         let message = Message::new(Role::Assistant, "");
         let mut draft = self.begin(Kind::Prompt, message, at, out);
         self.since = at;
@@ -241,7 +242,7 @@ impl<'a> Reader<'a> {
         draft.end(if kind == Kind::Prompt { End::Prompt } else { End::Open }, at, out);
     }
 
-    /// Keeps what stands behind the last message, where that is not the canonical layout.
+    /// Keeps the text after the last message, if it is not the canonical layout.
     fn keep_tail(&mut self, at: usize, out: &mut Out<'a, '_>) {
         if !self.keeps || self.is_completion {
             return;

@@ -1,4 +1,4 @@
-//! What is written of a conversation, piece by piece: for the sink, and for the check before it.
+//! Writes a conversation piece by piece, to the sink or to the check that runs before.
 
 use super::between::{Kind, Owner, Place, Written};
 use super::{Opening, Rules};
@@ -6,28 +6,28 @@ use crate::Control;
 use crate::model::{Conversation, End, Message, Raw, RawPiece, Role};
 use crate::options::{LayoutChoice, RenderOptions};
 
-/// Takes what is written.
+/// Receives the written text.
 pub(super) trait Target {
     type Error;
 
-    /// A piece of what stands between bodies. It belongs to message `index`, or to the one before.
+    /// A piece of the text between bodies. It belongs to message `index`, or to the message before.
     fn piece(&mut self, owner: Owner, piece: Written<'_>, index: usize) -> Result<(), Self::Error>;
 
     /// The body of a message.
     fn body(&mut self, message: &Message<'_>, index: usize) -> Result<(), Self::Error>;
 }
 
-/// A conversation, and how it is to be laid out.
+/// A conversation and its layout.
 pub(super) struct LaidOut<'s> {
     pub(super) rules: &'static Rules,
     pub(super) conversation: &'s Conversation<'s>,
     pub(super) options: &'s RenderOptions,
-    /// The messages whose layout is not that which was read, although it is kept.
+    /// The messages that get the canonical layout although another layout is kept.
     pub(super) canonical: Vec<usize>,
 }
 
 impl LaidOut<'_> {
-    /// Gives all of it to `to`.
+    /// Writes the conversation to `to`.
     pub(super) fn run<T: Target>(&self, to: &mut T) -> Result<(), T::Error> {
         let messages = &self.conversation.messages;
         let mut place: Place = None;
@@ -89,14 +89,14 @@ impl LaidOut<'_> {
         self.options.layout == LayoutChoice::Keep
     }
 
-    /// What stood before a message when it was read, if that is kept.
+    /// Returns the kept layout before a message.
     pub(super) fn kept<'m>(&self, message: &'m Message<'_>) -> Option<&'m Raw<'m>> {
         let layout = message.layout.as_deref();
         let layout = layout.filter(|it| self.keeps() && it.form == self.rules.form)?;
         layout.before.as_ref()
     }
 
-    /// Writes the same as it was read.
+    /// Writes kept layout.
     fn kept_pieces<T: Target>(
         &self,
         raw: &Raw<'_>,
@@ -126,7 +126,7 @@ impl LaidOut<'_> {
                     }
                 }
                 RawPiece::Text(text) => {
-                    // The line that names a role ends the opening.
+                    // The line with the role ends the opening.
                     let line =
                         memchr::memchr(b'\n', text.as_bytes()).map_or(text.len(), |at| at + 1);
                     let (opening, rest) = match owner {

@@ -14,57 +14,57 @@ use crate::options::ReadOptions;
 use crate::reading::{Draft, Kept, Out, Trail};
 use crate::{Control, Section, Span};
 
-/// A push machine from lexemes to messages.
+/// Reads messages from lexemes.
 pub(crate) struct Reader<'a> {
     pub(super) rules: &'static Rules,
     pub(super) state: State<'a>,
-    /// What the last message is, as what stands before the next one depends on it.
+    /// The kind of the last message. The text before the next one depends on it.
     pub(super) place: Place,
-    /// The turn that is open.
+    /// The open turn.
     pub(super) turn: Option<&'static Turn>,
-    /// What was said last in it.
+    /// The kind of the last message in it.
     pub(super) said: Place,
-    /// The section of it that is open, before its message has begun: reasoning or a reply.
+    /// Its open section without a message yet: reasoning or a reply.
     pub(super) inside: Option<Section>,
-    /// Whether its list of calls is open.
+    /// Whether a list of calls is open in it.
     pub(super) in_list: bool,
-    /// How many line breaks may still belong to the token that was read last.
+    /// The number of line breaks that can still belong to the last token.
     pub(super) pad: u8,
     /// Whether some of them are missing.
     pub(super) is_short: bool,
-    /// The byte at which the content of the last message ended.
+    /// The byte after the content of the last message.
     pub(super) since: usize,
-    /// The byte at which the last message ended, with what closes it.
+    /// The byte after the last message, including its end token.
     pub(super) edge: usize,
-    /// Where the first token of the next message stands, if one came already.
+    /// The beginning of the first token of the next message, if it was read.
     pub(super) opened: Option<usize>,
     /// The tokens since the last message.
     pub(super) trail: Trail,
-    /// Whether what stands since the last message can be kept as layout.
+    /// Whether the text since the last message can be kept as layout.
     pub(super) keeps: bool,
     /// Whether anything was read.
     pub(super) began: bool,
-    /// The tools that were called and that have not replied yet.
+    /// The called tools that have not replied yet.
     pub(super) waiting: VecDeque<String>,
-    /// Whose words a completion goes on with, until it has begun.
+    /// The role that a completion continues, before its first lexeme.
     pub(super) continues: Option<Role>,
     pub(super) is_completion: bool,
 }
 
 pub(super) enum State<'a> {
-    /// Between turns, with what stands there.
+    /// Between turns, with the text there.
     Outside(Kept<'a>),
     /// After the token that opens a turn, up to the line break.
     Header(Span, Kept<'a>),
-    /// In a turn, behind a token and white space.
+    /// In a turn, after a token, with the white space there.
     Turn(Kept<'a>),
     Body(Body<'a>),
     Call(Box<Call<'a>>),
-    /// In what is a guess, or dropped.
+    /// In uncertain text, which is hidden or dropped.
     Rest(Rest<'a>),
 }
 
-/// A reader by these rules.
+/// Creates a reader for a dialect.
 pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader<'a> {
     Reader {
         rules,
@@ -131,7 +131,7 @@ impl<'a> crate::reading::Reader<'a> for Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Begins a completion, once.
+    /// Begins a completion, at its first lexeme.
     fn complete(&mut self, at: usize, out: &mut Out<'a, '_>) {
         let Some(role) = self.continues.take() else { return };
         self.turn = self.rules.turn(role).or(self.rules.turn(Role::System));
@@ -151,7 +151,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether a control token is more than text where it stands.
+    /// Whether a control token is recognized here, and not read as text.
     fn counts(&self, control: Control) -> bool {
         if self.rules.frames(control) {
             return true;
@@ -176,12 +176,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether a reply, which stands in no turn, ends this turn, which no token closes.
+    /// Whether a reply outside of turns ends this turn, which has no end token.
     pub(super) fn is_ended_by_reply(&self, turn: &Turn) -> bool {
         turn.close.is_none() && self.rules.replies.turn.is_none()
     }
 
-    /// Whether a reply may begin or end here, in the turn that has replies.
+    /// Whether a reply can begin or end here, in a turn that contains replies.
     fn takes_replies(&self) -> bool {
         match &self.state {
             State::Body(body) => body.kind == Kind::Reply && body.is_marked,
@@ -219,14 +219,14 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Behind a token, in a turn.
+    /// Continues a turn after a token.
     pub(super) fn behind(&mut self, mark: Mark) {
         self.pad = mark.after;
         self.is_short = mark.after > 0;
         self.state = State::Turn(Kept::default());
     }
 
-    /// Begins a message of this kind, whose body begins at byte `at`.
+    /// Begins a message of this kind. Its body begins at byte `at`.
     pub(super) fn begin_body(&mut self, kind: Kind<'static>, at: usize, out: &mut Out<'a, '_>) {
         let mut message = Message::new(Role::Assistant, "");
         match kind {
@@ -251,7 +251,7 @@ impl<'a> Reader<'a> {
         self.state = State::Body(Body::new(draft, kind, most, at));
     }
 
-    /// The same, between tokens of its own.
+    /// Begins such a message in a section with its own tokens.
     pub(super) fn begin_marked(&mut self, kind: Kind<'static>, at: usize, out: &mut Out<'a, '_>) {
         self.begin_body(kind, at, out);
         if let State::Body(body) = &mut self.state {
@@ -288,7 +288,7 @@ impl<'a> Reader<'a> {
         Box::new(Draft::started(message, out))
     }
 
-    /// Ends a body at byte `at`, with what closes it: a token that has so many line breaks before it.
+    /// Ends a body at byte `at`, after its end token, which has `before` line breaks before it.
     pub(super) fn end_body(
         &mut self,
         mut body: Body<'a>,

@@ -1,4 +1,4 @@
-//! What the reader does with malformed input, and where reading stops.
+//! Reads malformed input, and handles a stop of the reading.
 
 use super::between::Kind;
 use super::body::Body;
@@ -11,7 +11,7 @@ use crate::options::Recover;
 use crate::reading::{Draft, Kept, Out, hide};
 use crate::{Code, Control, Dropped, Fix, Section, Span};
 
-/// Text that is a guess: a hidden message, or dropped.
+/// Uncertain text: a hidden message, or dropped.
 pub(super) struct Rest<'a> {
     draft: Option<Box<Draft<'a>>>,
     from: usize,
@@ -21,7 +21,8 @@ pub(super) struct Rest<'a> {
 }
 
 impl<'a> Rest<'a> {
-    /// Begins a hidden message at byte `from`, if that is the policy. Its text begins at `body_at`.
+    /// Begins uncertain text at byte `from`, as a hidden message if the policy says so. Its body
+    /// begins at `body_at`.
     pub(super) fn begin(from: usize, body_at: usize, out: &mut Out<'a, '_>) -> Self {
         let keeps = out.options.recover == Recover::Keep;
         let message = hidden(Role::Assistant, Span::at(from), body_at);
@@ -29,7 +30,7 @@ impl<'a> Rest<'a> {
         Self { draft, from, to: body_at, until: None }
     }
 
-    /// The same, up to this token of a section.
+    /// Lets this token of a section end the text.
     pub(super) fn up_to(mut self, control: Control) -> Self {
         self.until = Some(control);
         self
@@ -46,13 +47,13 @@ impl<'a> Rest<'a> {
         }
     }
 
-    /// Ends it at byte `at`.
+    /// Ends the text at byte `at`.
     pub(super) fn end(mut self, at: usize, out: &mut Out<'a, '_>) {
         match self.draft.take() {
             Some(mut draft) => draft.end(End::End, at, out),
             None if self.from < self.to => {
                 let found =
-                    Code::ParseFrame.at(Span::new(self.from, self.to), "this text is dropped");
+                    Code::ParseFrame.at(Span::new(self.from, self.to), "this text will be dropped");
                 out.report(found.drops(Dropped::Text));
             }
             None => {}
@@ -65,7 +66,7 @@ impl<'a> Reader<'a> {
         out.state.stopped.is_some()
     }
 
-    /// What stands between turns ends: text that belongs to none is a finding.
+    /// Ends the text between turns. Reports it unless it is white space.
     pub(super) fn end_gap(&mut self, out: &mut Out<'a, '_>) {
         let State::Outside(gap) = &mut self.state else { return };
         let gap = std::mem::take(gap);
@@ -79,7 +80,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A control token between turns that cannot stand there.
+    /// Reports a control token that is not allowed between turns.
     pub(super) fn stray_token(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         self.end_gap(out);
         let spelling = self.rules.spelling(control);
@@ -87,32 +88,32 @@ impl<'a> Reader<'a> {
         self.keeps = false;
     }
 
-    /// A control token that is text where it stands.
+    /// Reports a control token that is read as text.
     pub(super) fn tell_text(&self, control: Control, span: Span, out: &mut Out<'a, '_>) {
-        // What the system says of calls shows how they are written.
+        // System messages show how calls are written.
         if self.turn.is_none_or(|turn| matches!(turn.role, Role::System | Role::Developer)) {
             return;
         }
-        let text = format!("`{}` is text here", self.rules.spelling(control));
+        let text = format!("`{}` is read as text here", self.rules.spelling(control));
         let found = Code::ParseFrame.at(span, text);
-        out.tolerate(found.help("a model may take it for more than text"));
+        out.tolerate(found.help("a model can read it as a control token"));
     }
 
-    /// A token of a section that is out of place in the turn of the assistant: what follows is hidden,
-    /// unless the token only closes what is not open.
+    /// Reports a token of a section that is not allowed here in the turn of the assistant. The text
+    /// after it is hidden, unless the token closes a section that is not open.
     pub(super) fn stray_section(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         let spelling = self.rules.spelling(control);
-        let found = Code::ParseFrame.at(span, format!("`{spelling}` is out of place here"));
+        let found = Code::ParseFrame.at(span, format!("`{spelling}` is not allowed here"));
         self.keeps = false;
         let closes = matches!(control, Control::CloseSection(_) | Control::Arguments);
-        // The replies in a list are read without it.
+        // The list of replies is read without this token.
         let is_list = control == Control::OpenSection(Section::Replies);
         let opens_again = control == Control::OpenSection(Section::Reasoning);
         if closes || opens_again || is_list {
             out.malformed(found.drops(Dropped::Text));
             return;
         }
-        out.malformed(found.help("what follows is hidden"));
+        out.malformed(found.help("the text after it is hidden"));
         if Self::is_stopped(out) {
             return;
         }
@@ -126,11 +127,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A token of the framing that is out of place in a turn: what follows is hidden.
+    /// Reports a token of the framing that is not allowed in a turn. The text after it is hidden.
     pub(super) fn stray_frame(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
-        let text = format!("`{}` inside a message", self.rules.spelling(control));
+        let text = format!("`{}` is not allowed in a message", self.rules.spelling(control));
         let found = Code::ParseFrame.at(span, text);
-        out.malformed(found.help("this format has no escape; what follows is hidden"));
+        out.malformed(found.help("the text after it is hidden; this format cannot escape it, so remove it from the content"));
         self.keeps = false;
         if Self::is_stopped(out) {
             return;
@@ -149,7 +150,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A token of a section in what is a guess.
+    /// Reads a token of a section in uncertain text.
     pub(super) fn in_rest(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         let State::Rest(rest) = &mut self.state else { return };
         if rest.until != Some(control) {
@@ -163,7 +164,7 @@ impl<'a> Reader<'a> {
         rest.end(span.end, out);
         (self.since, self.edge) = (span.end, span.end);
         self.keeps = false;
-        // It ended what a call was to be: a call may follow.
+        // It ended a malformed call. Another call may follow.
         self.said = Some(Kind::Call(""));
         self.place = self.said;
         if control == Control::CloseSection(Section::Calls) {
@@ -171,11 +172,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The turn of the assistant ends where another one begins.
+    /// Reports that the turn of the assistant ends where another turn begins.
     pub(super) fn unclosed_turn(&mut self, span: Span, out: &mut Out<'a, '_>) {
         let close = self.turn.and_then(|turn| turn.close);
         let close = close.map_or("", |close| self.rules.spelling(close.control));
-        let text = "the message ends without a stop token where the next one begins";
+        let text = "the message has no stop token before the next message begins";
         let found = Code::StreamTruncated.at(span, text);
         out.malformed(found.fix(Fix::suggestion(Span::at(span.start), close)));
         if Self::is_stopped(out) {
@@ -196,7 +197,7 @@ impl<'a> Reader<'a> {
         self.edge = span.start;
     }
 
-    /// What closes the section of a message.
+    /// Returns the token that closes the section of a message.
     pub(super) fn closes(&self, kind: Kind<'_>) -> Mark {
         match kind {
             Kind::Reply => self.rules.replies.item.1,
@@ -204,15 +205,16 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A section ends without the token that closes it.
+    /// Reports a section without its end token.
     pub(super) fn unclosed_section(&mut self, kind: Kind<'_>, span: Span, out: &mut Out<'a, '_>) {
         let close = self.rules.spelling(self.closes(kind).control);
-        let found = Code::StreamTruncated.at(span, format!("the section ends without `{close}`"));
+        let found =
+            Code::StreamTruncated.at(span, format!("missing `{close}` at the end of the section"));
         out.malformed(found.fix(Fix::suggestion(Span::at(span.start), close)));
         self.keeps = false;
     }
 
-    /// Ends a body at byte `at`; one that is cut off is a guess.
+    /// Ends a body at byte `at`. An incomplete body is uncertain.
     pub(super) fn end_cut(
         &mut self,
         mut body: Body<'a>,
@@ -229,7 +231,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The header exceeds its limit.
+    /// Reports a header that exceeds its limit.
     pub(super) fn long_header(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
         let State::Header(start, header) = &mut self.state else { return };
         let start = *start;
@@ -254,7 +256,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A header without a line break before the next control token.
+    /// Reports a header without a line break before the next control token.
     pub(super) fn broken_header(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         let State::Header(start, _) = &self.state else { return };
         let start = *start;
@@ -262,10 +264,10 @@ impl<'a> Reader<'a> {
             self.rules.turns.iter().any(|turn| turn.close.is_some_and(|it| it.control == control));
         let stop = if closes { span.end } else { span.start };
         let found = Code::ParseHeader
-            .at(Span::new(start.start, stop), "the header does not end in a line break");
+            .at(Span::new(start.start, stop), "the header must end with a line break");
         let keeps = out.options.recover == Recover::Keep;
         out.malformed(match keeps {
-            true => found.help("what it says is kept as a hidden message"),
+            true => found.help("its text is kept in a hidden message"),
             false => found.drops(Dropped::Text),
         });
         if Self::is_stopped(out) {
@@ -277,7 +279,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Keeps what a header says as a hidden message, if that is the policy.
+    /// Keeps the text of a header as a hidden message, if the policy says so.
     fn hide_header(&mut self, start: Span, stop: usize, out: &mut Out<'a, '_>) {
         let state = std::mem::replace(&mut self.state, State::Outside(Kept::default()));
         let State::Header(_, mut header) = state else { return };
@@ -296,7 +298,7 @@ impl<'a> Reader<'a> {
         draft.end(End::End, stop, out);
     }
 
-    /// A header names no role of this format: its message is hidden.
+    /// Reports a header without a known role, and hides its message.
     pub(super) fn unknown_role(
         &mut self,
         line: &str,
@@ -311,11 +313,12 @@ impl<'a> Reader<'a> {
         let at = Span::new(place.start, place.end.min(place.start + line.trim_ascii_end().len()));
         let found = match is_known {
             false => {
-                let found = Code::ParseHeader.at(at, format!("{} is no role", quote(first)));
-                found.help(did_you_mean(first, &known, "the message is hidden"))
+                let found = Code::ParseHeader.at(at, format!("unknown role {}", quote(first)));
+                let hidden = format!("the message is hidden; valid roles: {}", known.join(", "));
+                found.help(did_you_mean(first, &known, &hidden))
             }
             true => {
-                let found = Code::ParseHeader.at(at, "a header that says more than a role");
+                let found = Code::ParseHeader.at(at, "the header must contain only a role");
                 found.help("the message is hidden")
             }
         };
@@ -337,7 +340,7 @@ impl<'a> Reader<'a> {
         self.state = State::Body(Body::new(draft, kind, 0, place.end));
     }
 
-    /// The input ends where it should go on.
+    /// Reports that the input ends too early.
     pub(super) fn truncated(
         &self,
         text: &str,
@@ -354,7 +357,7 @@ impl<'a> Reader<'a> {
         out.malformed(found.fix(Fix::suggestion(Span::at(at), close)));
     }
 
-    /// Reading stopped: what is being read stands as far as it came.
+    /// Ends the reading after a stop. The incomplete message keeps what was read of it.
     pub(super) fn stop(&mut self, at: usize, out: &mut Out<'a, '_>) {
         match std::mem::replace(&mut self.state, State::Outside(Kept::default())) {
             State::Body(mut body) => {

@@ -1,4 +1,4 @@
-//! Turns: how they begin and end, and which sections stand in them.
+//! Reads turns: their beginning, their end, and their sections.
 
 use super::between::Kind;
 use super::call::Call;
@@ -11,7 +11,7 @@ use crate::reading::{Kept, Out};
 use crate::{Code, Control, Section, Span};
 
 impl<'a> Reader<'a> {
-    /// A control token between turns.
+    /// Reads a control token between turns.
     pub(super) fn outside(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         if Some(control) == self.rules.bos && !self.began {
             self.opened = Some(span.start);
@@ -21,7 +21,7 @@ impl<'a> Reader<'a> {
             return self.open_turn(turn, span, out);
         }
         if control == Control::Eos && self.place.is_some() && !self.closes_assistant(control) {
-            // It may stand behind a conversation.
+            // It is allowed after a conversation.
             return self.end_gap(out);
         }
         let is_frame = self.rules.frames(control);
@@ -54,11 +54,11 @@ impl<'a> Reader<'a> {
         close.is_some_and(|close| close.control == control)
     }
 
-    /// Text between turns.
+    /// Reads text between turns.
     pub(super) fn text_outside(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
         let begun = self.begun_by_text();
         let State::Outside(gap) = &mut self.state else { return };
-        // The text of a message that begins here counts for the limit of its body.
+        // The text of a message that begins here counts toward the limit of its body.
         let lead = text.len() - text.trim_ascii_start().len();
         let counted = if begun.is_some() { lead } else { text.len() };
         let within = within_limit(&text[..counted], span, gap.len(), out);
@@ -76,7 +76,7 @@ impl<'a> Reader<'a> {
         self.speak(kind, gap, out);
     }
 
-    /// The turn that text begins here, between turns.
+    /// Returns the turn that begins if text follows here, between turns.
     fn begun_by_text(&self) -> Option<&'static Turn> {
         let bare = self.rules.turns.iter().find(|turn| turn.opening == Opening::Bare);
         match self.place {
@@ -86,7 +86,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Begins a message with text that was kept until it was known what it is.
+    /// Begins a message with the text that was kept until the kind of the message was known.
     fn speak(&mut self, kind: Kind<'static>, mut text: Kept<'a>, out: &mut Out<'a, '_>) {
         let at = text.span();
         let at = if text.is_empty() { Span::at(at.end) } else { at };
@@ -127,7 +127,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Text of a header, up to the line break that ends it.
+    /// Reads text of a header, up to the line break that ends it.
     pub(super) fn header(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
         let State::Header(start, header) = &mut self.state else { return };
         let line = memchr::memchr(b'\n', text.as_bytes());
@@ -160,7 +160,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Text in a turn, behind a token and white space.
+    /// Reads text in a turn, after a token and white space.
     pub(super) fn in_turn(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
         let own = text.bytes().take(self.pad.into()).take_while(|byte| *byte == b'\n').count();
         self.pad -= u8::try_from(own).unwrap_or(self.pad);
@@ -170,7 +170,7 @@ impl<'a> Reader<'a> {
         if text.is_empty() {
             return;
         }
-        // What follows here is no longer of the token.
+        // The text after this does not belong to the token.
         self.pad = 0;
         if self.inside == Some(Section::Reply) {
             self.settle_reply(span.start, out);
@@ -211,18 +211,18 @@ impl<'a> Reader<'a> {
         self.speak(kind, blank, out);
     }
 
-    /// Whether reasoning is open of which no message has begun.
+    /// Whether reasoning is open and its message has not begun.
     pub(super) fn thinks(&self) -> bool {
         self.inside == Some(Section::Reasoning)
     }
 
-    /// A message begins with the token at `span`, and with the line breaks before it in its turn.
+    /// Begins a message at the token at `span`, and at the line breaks before it in its turn.
     fn open_at(&mut self, span: Span) {
         let follows = self.said.is_some() && matches!(self.state, State::Turn(_));
         self.opened.get_or_insert(if follows { self.edge } else { span.start });
     }
 
-    /// A token of a section, in a turn.
+    /// Reads a token of a section, in a turn.
     pub(super) fn section(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         let State::Turn(_) = &self.state else { return };
         let reasoning = &self.rules.sections.reasoning;
@@ -264,14 +264,14 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Calls end the reasoning that they stand in.
+    /// Ends reasoning before a call.
     fn leave_reasoning(&mut self, span: Span, out: &mut Out<'a, '_>) {
         if !self.thinks() {
             return;
         }
         self.inside = None;
         let close = self.rules.spelling(self.rules.sections.reasoning.close.control);
-        let text = format!("the reasoning ends without `{close}` where a call begins");
+        let text = format!("missing `{close}` between the reasoning and the call");
         out.tolerate(Code::ParseFrame.at(span, text));
     }
 
@@ -291,7 +291,7 @@ impl<'a> Reader<'a> {
         self.begin_reply(span.end, out);
     }
 
-    /// A token of a section, in a body.
+    /// Reads a token of a section, in a body.
     pub(super) fn in_body(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         let State::Body(body) = &self.state else { return };
         let (reply_open, reply_close) = self.rules.replies.item;

@@ -1,4 +1,4 @@
-//! Reads what is about to be written, to see that it will be read as what it is.
+//! Reads the text before it is written, to check that it is read back without differences.
 
 use super::Rules;
 use super::between::{Owner, Written, quoted};
@@ -13,24 +13,24 @@ use crate::pairing::Pairing;
 use crate::reading::{Keep, Out, Place, Reader as _, Receiver, State};
 use crate::{Diagnostic, Header, Span};
 
-/// A reader of what is written, and what it should find.
+/// A reader of the written text, and the expected result.
 pub(super) struct WriteCheck<'p> {
     rules: &'static Rules,
     reader: Reader<'p>,
     options: ReadOptions,
     state: State,
     at: usize,
-    /// The message whose body is being written, and how much of that was written before.
+    /// The message whose body is written, and the number of bytes of it that were written before.
     body: Option<(usize, usize)>,
     comparison: Comparison<'p>,
 }
 
-/// Compares what is read with what is written.
+/// Compares the result of reading with the written conversation.
 struct Comparison<'p> {
     messages: &'p [Message<'p>],
-    /// How many of them ended.
+    /// The number of messages that have ended.
     ended: usize,
-    /// How much of the body of the next one was read, if it began.
+    /// The number of bytes of the next body that were read, if it has begun.
     read: Option<usize>,
     /// Whether the last message is left open.
     is_open: bool,
@@ -38,7 +38,7 @@ struct Comparison<'p> {
 }
 
 impl<'p> WriteCheck<'p> {
-    /// Whether a conversation will be read as what it is.
+    /// Checks that a conversation is read back without differences.
     pub(super) fn of(laid_out: &LaidOut<'p>) -> Result<(), Failed> {
         let messages = &laid_out.conversation.messages;
         let options = unlimited();
@@ -123,7 +123,7 @@ impl Target for WriteCheck<'_> {
         while let Some(lexeme) = lexer.next(&mut rest, true) {
             self.body = Some((index, lexeme.span().start - start));
             match lexeme {
-                // The sink refuses it, and says where it is.
+                // The sink refuses the token, and reports its position.
                 Lexeme::Control(control, _) if self.rules.ends_said(control) => {
                     self.text(self.rules.spelling(control))?;
                 }
@@ -192,7 +192,7 @@ impl<'a> Receiver<'a> for Comparison<'_> {
     fn finding(&mut self, _: Diagnostic) {}
 }
 
-/// A conversation that is written is checked elsewhere.
+/// The written conversation is checked elsewhere.
 static UNCHECKED: CheckRules = CheckRules {
     controls: &NO_TOKENS,
     versions: &[],
@@ -203,7 +203,7 @@ static UNCHECKED: CheckRules = CheckRules {
 
 static NO_TOKENS: TokenTable = TokenTable::new(&[], Escape::None);
 
-/// What is written may be as long as it is.
+/// Written text has no limits.
 fn unlimited() -> ReadOptions {
     let mut options = ReadOptions { open_prompt: true, ..ReadOptions::default() };
     let limits = &mut options.limits;

@@ -28,7 +28,8 @@ pub(crate) fn write(
 }
 
 impl Rules {
-    /// Whether there is a prompt behind so many messages as options ask for.
+    /// Returns an error if the options ask for a prompt that the dialect does not have. `messages`
+    /// is the number of messages before the prompt.
     pub(super) fn has_prompt(
         &self,
         options: &RenderOptions,
@@ -38,17 +39,18 @@ impl Rules {
         if self.turn(role).is_some_and(|turn| turn.opening != Opening::Bare) {
             return Ok(());
         }
-        let text = "no token of this dialect opens a turn of this role";
+        let text = "this dialect has no prompt for this role";
         let error = RenderError::new(Code::RenderUnsupported, Some(messages), text);
         Err(error.at(Place::Role, Span::default()))
     }
 }
 
-/// So many times, another message is tried in the canonical layout; then all are.
+/// The number of attempts that give only the failing messages the canonical layout. After them, all
+/// messages get it.
 const MOST_TRIES: usize = 8;
 
-/// Finds a layout in which the conversation is read back as what it is: that which was read, if it
-/// still fits.
+/// Finds a layout with which the conversation is read back without differences. Kept layout is used
+/// if it still fits.
 fn settle(laid_out: &mut LaidOut<'_>) -> Result<(), RenderError> {
     let count = laid_out.conversation.messages.len();
     let mut tries = 0;
@@ -105,7 +107,7 @@ impl Target for Writer<'_> {
 }
 
 impl Writer<'_> {
-    /// Says whose the next pieces are, as far as that is not said yet.
+    /// Tells the sink which part the next pieces belong to, if that changes.
     fn advance(&mut self, to: Owner, index: usize) {
         if self.owner == Owner::Before && to > Owner::Before {
             self.sink.seam(Part::Gap);
@@ -121,8 +123,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes what the system says, in which tokens of sections show how calls are written: there they
-    /// open nothing.
+    /// Writes a system message. Tokens of sections in it show how calls are written, and open no
+    /// sections.
     fn among_marks(&mut self, text: &str) -> Result<(), SinkError> {
         let mut lexer = Lexer::new(self.rules.controls, Mode::Body, 0);
         let mut rest = text;
@@ -143,21 +145,21 @@ impl Writer<'_> {
     }
 }
 
-/// A conversation that would be read back as something else.
+/// A conversation that would be read back with differences.
 pub(super) struct Failed {
-    /// The message that would be.
+    /// The first message that would differ.
     pub(super) message: usize,
     pub(super) error: RenderError,
 }
 
 impl Failed {
-    /// The message `message` of `count`, from `byte` of its body on.
+    /// Creates the error for message `message` of `count`, at `byte` of its body.
     pub(super) fn new(message: usize, byte: usize, count: usize) -> Self {
-        let text = "this would be read as something else";
+        let text = "this content would be read as another message";
         let at = Some(message).filter(|at| *at < count);
         let error = RenderError::new(Code::RenderControl, at, text);
         let help =
-            "a body that a reader finds again is text with nothing of the format's own in it";
+            "remove control tokens, and white space at the beginning and the end, from the content";
         Self { message, error: error.at(Place::Body, Span::at(byte)).help(help) }
     }
 }

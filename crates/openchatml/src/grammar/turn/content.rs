@@ -1,4 +1,4 @@
-//! The content of a turn, with the line break that may belong to the framing.
+//! Collects the content of a message, without the line break that may belong to the framing.
 
 use super::Close;
 use super::Rules;
@@ -8,9 +8,9 @@ use crate::reading::{Draft, Out};
 /// A message whose content is being read.
 pub(super) struct Turn<'a> {
     pub(super) draft: Draft<'a>,
-    /// The line break that ended the header: the one before `<|im_end|>` is of the same kind.
+    /// Whether the header ends with CRLF. The line break before `<|im_end|>` is then also CRLF.
     pub(super) crlf: bool,
-    /// A line break, or the first half of one, that may belong to the framing.
+    /// The last line break, or the first half of a CRLF, which may belong to the framing.
     pub(super) held: Option<(&'static str, Span)>,
 }
 
@@ -45,7 +45,7 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// What was held back is content after all.
+    /// Adds the withheld line break to the content.
     pub(super) fn release(&mut self, out: &mut Out<'a, '_>) {
         if let Some((text, span)) = self.held.take() {
             self.draft.push(text, span, out);

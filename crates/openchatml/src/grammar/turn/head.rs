@@ -1,4 +1,4 @@
-//! What stands between `<|im_start|>` and the line break.
+//! Reads headers: the text between `<|im_start|>` and the line break.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use crate::reading::{Kept, Out, hide};
 use crate::{Code, Diagnostic, Dropped, Span};
 
 impl<'a> Reader<'a> {
-    /// What a header says: `role [name=<name>]` (SPEC 0.1 §3).
+    /// Reads a header: `role [name=<name>]` (SPEC 0.1 §3).
     pub(super) fn head(
         &mut self,
         header: &Kept<'a>,
@@ -22,7 +22,7 @@ impl<'a> Reader<'a> {
     ) -> Message<'a> {
         let text = header.as_str();
         let at = header.span().start;
-        // Text with replacements in it is longer than what it stands for.
+        // Text with replacement characters is longer than the input at its span.
         let end = header.span().end;
         let inside = |span: Span| Span::new(span.start.min(end), span.end.min(end));
         let mut words = words(text, at).map(|(word, span)| (word, inside(span)));
@@ -32,9 +32,10 @@ impl<'a> Reader<'a> {
         let mut unread = Vec::new();
         if role.is_none() {
             let place = inside(Span::new(at, at + text.trim_end().len()));
-            let found = Code::ParseHeader.at(place, format!("{} is no role", quote(word)));
+            let found = Code::ParseHeader.at(place, format!("unknown role {}", quote(word)));
             let known: Vec<_> = self.rules.roles.iter().map(|role| role.as_str()).collect();
-            let help = did_you_mean(word, &known, "the message is hidden");
+            let hidden = format!("the message is hidden; valid roles: {}", known.join(", "));
+            let help = did_you_mean(word, &known, &hidden);
             out.malformed(found.help(help));
             hide(&mut message);
             if !word.is_empty() {
@@ -50,8 +51,8 @@ impl<'a> Reader<'a> {
                 Some(_) => {
                     message.recovered = true;
                     unread.push(word);
-                    let text = "attribute `name` is given twice";
-                    out.malformed(Code::ParseHeader.at(span, text).help("the first one counts"));
+                    let text = "duplicate attribute `name`";
+                    out.malformed(Code::ParseHeader.at(span, text).help("the first one is used"));
                 }
                 None => {
                     message.recovered = true;
@@ -59,8 +60,10 @@ impl<'a> Reader<'a> {
                         hide(&mut message);
                     }
                     unread.push(word);
-                    let text = format!("{} is no attribute of a header", quote(word));
-                    out.malformed(Code::ParseHeader.at(span, text).help("`name=` is the only one"));
+                    let text = format!("unknown attribute {}", quote(word));
+                    out.malformed(
+                        Code::ParseHeader.at(span, text).help("valid attribute: `name=`"),
+                    );
                 }
             }
         }
@@ -74,11 +77,11 @@ impl<'a> Reader<'a> {
         message
     }
 
-    /// Reports white space that cannot stand in a header.
+    /// Reports white space that is not allowed in a header.
     fn check_spaces(&self, header: &Kept<'a>, complete: bool, out: &mut Out<'a, '_>) {
         let (text, span) = (header.as_str(), header.span());
         let line = text.strip_suffix('\n').map_or(text, |it| it.strip_suffix('\r').unwrap_or(it));
-        // That there is no role was said already, and nobody knows how a header that breaks off ends.
+        // A missing role is already reported. An incomplete header can still get its end.
         if !complete || line.trim_ascii().is_empty() {
             return;
         }
@@ -88,7 +91,7 @@ impl<'a> Reader<'a> {
             let found = spaces::finding(place, wanted);
             out.tolerate(match span.len() == text.len() {
                 true => found,
-                // Text with replacements in it has no exact places.
+                // Text with replacement characters has no exact positions.
                 false => Diagnostic { span, fix: None, ..found },
             });
         }
@@ -98,12 +101,13 @@ impl<'a> Reader<'a> {
         let most = out.options.limits.value_bytes;
         let Some(name) = &message.name else { return };
         if name.len() > most {
-            let text = format!("`name` exceeds the limit `value_bytes` of {most}: it is dropped");
-            out.malformed(Code::Limit.at(header.span(), text).drops(Dropped::Limit));
+            let text = format!("`name` exceeds the limit `value_bytes` of {most}");
+            let found = Code::Limit.at(header.span(), text).help("it will be dropped");
+            out.malformed(found.drops(Dropped::Limit));
             message.name = None;
             message.recovered = true;
         } else if name.chars().any(|c| c.is_control() || c.is_whitespace()) {
-            let text = "`name` has a character that no value may have";
+            let text = "the value of `name` contains white space or a control character";
             out.malformed(Code::ParseHeader.at(header.span(), text));
             message.recovered = true;
         }

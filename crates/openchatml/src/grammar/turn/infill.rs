@@ -4,7 +4,7 @@ use crate::model::{Infill, InfillOrder};
 use crate::reading::{Keep, Kept, Out};
 use crate::{Code, Control, Dropped, Span};
 
-/// A task that is being read: the tokens so far, each with the text after it.
+/// A task while it is read: the tokens so far, and the text after each.
 #[derive(Debug, Default)]
 pub(super) struct Slots<'a> {
     start: usize,
@@ -28,22 +28,23 @@ impl<'a> Slots<'a> {
         }
     }
 
-    /// Where it begins.
+    /// The byte at which the task begins.
     pub(super) fn start(&self) -> usize {
         self.start
     }
 
-    /// How much text it has, in bytes.
+    /// The number of bytes of its text.
     pub(super) fn len(&self) -> usize {
         self.bytes
     }
 
-    /// The line break at its end, if that belongs to the separator that follows.
+    /// Removes the line break at the end, which belongs to the separator after it. Returns whether
+    /// there was one.
     pub(super) fn take_line_break(&mut self) -> bool {
         self.slots.last_mut().is_some_and(|(.., slot)| slot.pop_line_break())
     }
 
-    /// The task, which ends at byte `end`.
+    /// Returns the task, which ends at byte `end`.
     pub(super) fn finish(self, end: usize, out: &mut Out<'a, '_>) -> Infill<'a> {
         let span = Span::new(self.start, end);
         let order: Vec<_> = self.slots.iter().map(|(control, ..)| *control).collect();
@@ -60,10 +61,10 @@ impl<'a> Slots<'a> {
             _ => None,
         };
         if known.is_none() {
-            let text = "the task does not have its prefix, middle and suffix once each, in order";
-            let help = "the specification's order is prefix, middle, suffix";
+            let text = "a fill-in-the-middle task must have one prefix, one middle and one suffix, in this order";
+            let help = "write the tokens in the order prefix, middle, suffix";
             let found = Code::ParseFrame.at(span, text).help(help);
-            // Of two that are the same, the last one counts.
+            // If a token occurs twice, the text after the last one is used.
             let is_twice = |at: usize| order[..at].contains(&order[at]);
             let is_dropped = (0..order.len()).any(is_twice);
             out.malformed(if is_dropped { found.drops(Dropped::Text) } else { found });

@@ -16,7 +16,7 @@ use crate::Control;
 use crate::lex::TokenTable;
 use crate::model::{FormId, Raw, Role};
 
-/// What the dialects of the family differ in.
+/// The differences between the dialects of the family.
 #[derive(Debug)]
 pub(crate) struct Rules {
     /// The name of the dialect.
@@ -25,28 +25,28 @@ pub(crate) struct Rules {
     pub(crate) roles: &'static [Role],
     /// Whether a line break before `<|im_end|>` belongs to the framing or to the content.
     pub(crate) close: Close,
-    /// What stands around a conversation.
+    /// The tokens around a conversation.
     pub(crate) wrap: Wrap,
-    /// The control tokens of a newer version, whose messages must not be taken for text.
+    /// The control tokens of a newer version. Its messages must not be read as text.
     pub(crate) newer: &'static TokenTable,
     /// Whether a document may be a fill-in-the-middle task or a multi-file sequence.
     pub(crate) has_files: bool,
 }
 
-/// What stands around a conversation.
+/// The tokens around a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wrap {
-    /// Nothing.
+    /// No tokens.
     None,
-    /// `<s>` and `</s>`, which may be left out.
+    /// `<s>` and `</s>`, each optional.
     Optional,
     /// `<s>` and `</s>`.
     Required,
 }
 
 impl Rules {
-    /// What stands before the first message of a conversation, in the canonical layout. A part of
-    /// a multi-file sequence begins on a line of its own.
+    /// Returns the text before the first message of a conversation in the canonical layout. A part
+    /// of a multi-file sequence begins on a new line.
     fn lead(&self, follows_separator: bool) -> Raw<'static> {
         let mut lead = Raw::default();
         lead.push_text(if follows_separator { "\n" } else { "" });
@@ -57,7 +57,7 @@ impl Rules {
         lead
     }
 
-    /// What stands after its last message, if it has one.
+    /// Returns the text after the last message, or the end of a conversation without messages.
     fn tail(&self, has_messages: bool) -> Raw<'static> {
         let mut tail = Raw::default();
         tail.push_text(if has_messages { "\n" } else { "" });

@@ -1,9 +1,9 @@
-//! How turns are written, where that is open.
+//! The rendering options of OpenChatML 0.1.
 
 use crate::model::InfillOrder;
 use crate::options::DialectOptions;
 
-/// How turns are written, where the format leaves that open: OpenChatML 0.1.
+/// The rendering options of OpenChatML 0.1, for what its specification leaves open.
 ///
 /// ```
 /// use openchatml::render::{Close, TurnOptions};
@@ -16,7 +16,7 @@ use crate::options::DialectOptions;
 pub struct TurnOptions {
     /// How messages are closed.
     pub close: Close,
-    /// The order of fill-in-the-middle tasks; each task's own if `None`.
+    /// The order of the parts of fill-in-the-middle tasks. `None` keeps the order of each task.
     pub infill_order: Option<InfillOrder>,
 }
 
@@ -44,6 +44,6 @@ pub enum Close {
     /// With a line break before `<|im_end|>`, as in the specification.
     #[default]
     Spaced,
-    /// Without, as in the wild.
+    /// Without a line break, as most tools write it.
     Compact,
 }

@@ -1,4 +1,5 @@
-//! What stands around the turns: sequences, fill-in-the-middle tasks, files (SPEC 0.1 §4–§6).
+//! Reads everything outside of messages: sequences, fill-in-the-middle tasks and files (SPEC 0.1
+//! §4–§6).
 
 use super::Wrap;
 use super::reader::{Reader, State};
@@ -7,7 +8,7 @@ use crate::model::{Content, DocumentLayout, Infill, Part, Raw};
 use crate::reading::{Gap, Out, Place};
 use crate::{Code, Control, Dropped, Fix, Span};
 
-/// What ends a part.
+/// The end of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ends {
     /// `<|file_separator|>`: the line break before it belongs to the framing.
@@ -28,8 +29,8 @@ impl<'a> Reader<'a> {
             _ => std::mem::replace(&mut self.eos, true),
         };
         if again {
-            let found = Code::ParseFrame.at(span, format!("`{spelling}` outside of its place"));
-            out.malformed(found.help("a document holds one sequence").drops(Dropped::Text));
+            let found = Code::ParseFrame.at(span, format!("`{spelling}` is not allowed here"));
+            out.malformed(found.help("a document contains only one sequence").drops(Dropped::Text));
             self.keeps_gap = false;
             return;
         }
@@ -48,7 +49,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What stood before a fill-in-the-middle task.
+    /// Returns the layout before a fill-in-the-middle task.
     fn infill_lead(
         &mut self,
         mut lead: Gap<'a>,
@@ -65,13 +66,13 @@ impl<'a> Reader<'a> {
         DocumentLayout::around(self.rules.form, Some(lead.take()), None)
     }
 
-    /// What stood before a message: layout, or text that lost its place.
+    /// Reads the text before a message, which is layout or stray text.
     pub(super) fn before_message(&mut self, span: Span, out: &mut Out<'a, '_>) {
         let state = std::mem::replace(&mut self.state, State::Outside(Gap::default()));
         let mut gap = match state {
             State::Outside(gap) => gap,
             State::Infill(slots, lead) => {
-                let text = "a message in a fill-in-the-middle task";
+                let text = "a fill-in-the-middle task cannot contain messages";
                 out.malformed(Code::ParseFrame.at(span, text));
                 let mut infill = slots.finish(span.start, out);
                 infill.layout = self.infill_lead(lead, out);
@@ -80,7 +81,7 @@ impl<'a> Reader<'a> {
                 return;
             }
             State::AfterInfill(infill, after) => {
-                let text = "a message after a fill-in-the-middle task";
+                let text = "no message is allowed after a fill-in-the-middle task";
                 out.malformed(Code::ParseFrame.at(span, text));
                 out.to.infill(infill);
                 after
@@ -93,15 +94,17 @@ impl<'a> Reader<'a> {
         if is_first && wraps && !self.bos {
             let at = Span::at(span.start);
             let bos = self.spelled(Control::Bos);
-            let found = Code::ParseFrame.at(at, format!("the conversation has no `{bos}`"));
-            // After text that lost its place, it would be part of that text.
+            let found = Code::ParseFrame
+                .at(at, format!("missing `{bos}` at the beginning of the conversation"));
+            // After stray text, a new token would become part of that text.
             out.tolerate(match self.is_blank(&gap) && !self.eos {
                 true => found.fix(Fix::safe(at, format!("{bos}\n"))),
                 false => found,
             });
         }
         if self.eos {
-            let found = Code::ParseFrame.at(span, "a message after the end of the sequence");
+            let found =
+                Code::ParseFrame.at(span, "no message is allowed after the end of the sequence");
             out.malformed(found);
             self.keeps_gap = false;
         }
@@ -120,7 +123,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The document, or a part of it, ends at byte `at`.
+    /// Ends the document, or a part of it, at byte `at`.
     pub(super) fn part(&mut self, at: usize, ends: Ends, out: &mut Out<'a, '_>) {
         match std::mem::replace(&mut self.state, State::Outside(Gap::default())) {
             State::Outside(gap) if self.has_messages() => {
@@ -155,7 +158,7 @@ impl<'a> Reader<'a> {
         layout.tail = Some(tail);
     }
 
-    /// Whether what ends here is one of several parts.
+    /// Whether the part that ends here is one of several.
     fn is_part(&self, ends: Ends) -> bool {
         self.follows_separator || ends == Ends::Separator
     }
@@ -175,7 +178,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What stands after the last message, up to byte `end`.
+    /// Reads the text after the last message, up to byte `end`.
     fn after_messages(&mut self, mut gap: Gap<'a>, end: usize, out: &mut Out<'a, '_>) {
         if !self.is_blank(&gap) {
             return self.stray(gap, out);
@@ -184,8 +187,9 @@ impl<'a> Reader<'a> {
         if self.rules.wrap == Wrap::Required && !self.eos && !is_open {
             let at = Span::at(end);
             let eos = self.spelled(Control::Eos);
-            let found = Code::ParseFrame.at(at, format!("the conversation has no `{eos}`"));
-            // A line break would end a header that has none.
+            let found =
+                Code::ParseFrame.at(at, format!("missing `{eos}` at the end of the conversation"));
+            // If the header is incomplete, a line break would end it.
             let needs_line = self.keeps_gap && !gap.as_str().ends_with('\n');
             let line = if needs_line { "\n" } else { "" };
             let missing = format!("{line}{eos}\n");
@@ -196,7 +200,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A part without any control token: the content of a file.
+    /// Ends a part without control tokens: the content of a file.
     fn text_part(&mut self, mut gap: Gap<'a>, at: usize, ends: Ends, out: &mut Out<'a, '_>) {
         if !self.rules.has_files || (self.bos || self.eos) && !self.is_part(ends) {
             if !self.is_blank(&gap) {
@@ -209,7 +213,7 @@ impl<'a> Reader<'a> {
         }
         if !self.is_part(ends) && gap.as_str().trim_ascii().is_empty() {
             let [bos, eos] = [Control::Bos, Control::Eos].map(|control| self.spelled(control));
-            let text = format!("the conversation has no `{bos}`");
+            let text = format!("missing `{bos}` at the beginning of the conversation");
             let found = Code::ParseFrame.at(Span::at(at), text);
             out.tolerate(found.fix(Fix::safe(Span::at(at), format!("{bos}\n{eos}\n"))));
             if !gap.is_empty() {
@@ -218,7 +222,7 @@ impl<'a> Reader<'a> {
             return;
         }
         if !self.is_part(ends) {
-            // A file of several may well be a transcript of its own.
+            // One of several files can be a transcript itself.
             self.check_version(&gap, out);
         }
         let whole = Span::new(gap.span().start, at);
@@ -227,7 +231,7 @@ impl<'a> Reader<'a> {
         let is_wrapped = self.is_wrapped(&gap);
         if !is_wrapped {
             let [bos, eos] = [Control::Bos, Control::Eos].map(|control| self.spelled(control));
-            let text = format!("`{bos}` or `{eos}` inside of a file");
+            let text = format!("`{bos}` and `{eos}` are not allowed in a file");
             out.malformed(Code::ParseFrame.at(whole, text).help("it is read as text"));
         }
         if is_wrapped && self.bos {
@@ -245,36 +249,36 @@ impl<'a> Reader<'a> {
         out.to.part(Some(part), whole);
     }
 
-    /// Whether nothing but white space stands before the token that begins the sequence in a file,
-    /// and after the one that ends it.
+    /// Whether the file contains only white space before the token that begins the sequence, and
+    /// after the token that ends it.
     fn is_wrapped(&self, file: &Gap<'a>) -> bool {
         let outside = [file.before(Control::Bos), file.after(Control::Eos)];
         outside.into_iter().flatten().all(|text| text.trim_ascii().is_empty())
     }
 
-    /// Whether what stands between turns is nothing but white space and the tokens that begin and
+    /// Whether the text between messages consists only of white space and the tokens that begin and
     /// end a sequence.
     pub(super) fn is_blank(&self, gap: &Gap<'a>) -> bool {
         gap.is_blank(&[Control::Bos, Control::Eos])
     }
 
-    /// Messages of a newer version are refused loudly, not taken for text (SPEC 2.2 §13).
+    /// Reports messages of a newer version instead of reading them as text (SPEC 2.2 §13).
     fn check_version(&self, gap: &Gap<'a>, out: &mut Out<'a, '_>) {
         let newer = self.rules.newer;
         let opens = newer.spelling(Control::Message).is_some_and(|it| gap.as_str().contains(it));
         if opens && let Some((at, Control::Start, len)) = newer.find(gap.as_str()) {
-            // Text with replacements in it has no exact places.
+            // Text with replacement characters has no exact positions.
             let (all, start) = (gap.span(), gap.span().start + at);
             let is_exact = all.len() == gap.len();
             let place = if is_exact { Span::new(start, start + len) } else { all };
-            let text = "a message of OpenChatML 2.x";
+            let text = "this message belongs to OpenChatML 2.x";
             let found = Code::ParseVersion.at(place, text);
-            let help = "name the format of the text, or let it be detected";
+            let help = "name the format of this text, or let it be detected";
             out.malformed(found.help(help));
         }
     }
 
-    /// Text outside of any turn.
+    /// Reports text outside of messages.
     pub(super) fn stray(&mut self, gap: Gap<'a>, out: &mut Out<'a, '_>) {
         self.check_version(&gap, out);
         self.keeps_gap = false;
@@ -282,7 +286,7 @@ impl<'a> Reader<'a> {
         self.messages += usize::from(stray(gap.into_text(), span, out));
     }
 
-    /// Whether there are messages before this place, even if they are dropped.
+    /// Whether messages precede this position, including dropped ones.
     fn has_messages(&self) -> bool {
         self.began || self.messages > 0
     }

@@ -1,4 +1,4 @@
-//! The reader of turns, and of the other documents of OpenChatML 0.1.
+//! The reader of OpenChatML 0.1 and its dialects: turns, and the other kinds of documents.
 
 use std::borrow::Cow;
 
@@ -14,35 +14,35 @@ use crate::options::{ReadOptions, Recover};
 use crate::reading::{Draft, Gap, Kept, Out};
 use crate::{Code, Control, Dropped, Fix, Span};
 
-/// A push machine from lexemes to messages (SPEC 0.1 §3, §4).
+/// Reads messages from lexemes (SPEC 0.1 §3, §4).
 pub(crate) struct Reader<'a> {
     pub(super) rules: &'static Rules,
     pub(super) state: State<'a>,
-    /// The messages of the conversation so far, or of this part of a multi-file sequence.
+    /// The number of messages so far in the conversation, or in this part of a multi-file sequence.
     pub(super) messages: usize,
-    /// Whether a message began in it, even one that is dropped.
+    /// Whether a message has begun in it, including a dropped one.
     pub(super) began: bool,
-    /// Whether a separator came before this part.
+    /// Whether a separator precedes this part.
     pub(super) follows_separator: bool,
     pub(super) bos: bool,
     pub(super) eos: bool,
-    /// Whether the space before the next message is laid out in the way it was read.
+    /// Whether the layout before the next message is kept as it was read.
     pub(super) keeps_gap: bool,
     pub(super) speaks_as: Option<Role>,
 }
 
 pub(super) enum State<'a> {
-    /// Between messages, with what stands there.
+    /// Between messages, with the text and tokens since the last one.
     Outside(Gap<'a>),
     /// After `<|im_start|>`, up to the line break.
     Header(Span, Kept<'a>),
     Body(Turn<'a>),
     Infill(Slots<'a>, Gap<'a>),
-    /// After a fill-in-the-middle task, with what stands there.
+    /// After a fill-in-the-middle task, with the text and tokens since its end.
     AfterInfill(Infill<'a>, Gap<'a>),
 }
 
-/// A reader by these rules.
+/// Creates a reader for a dialect.
 pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader<'a> {
     Reader {
         rules,
@@ -97,7 +97,7 @@ impl<'a> crate::reading::Reader<'a> for Reader<'a> {
     fn finish(&mut self, at: usize, out: &mut Out<'a, '_>) {
         self.complete(at, out);
         if out.state.stopped.is_some() {
-            // What is being read stands as far as it came.
+            // The incomplete message keeps what was read of it.
             match &mut self.state {
                 State::Body(turn) => {
                     turn.draft.message.recovered = true;
@@ -151,7 +151,7 @@ impl<'a> crate::reading::Reader<'a> for Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Begins the content of a completion, once.
+    /// Begins the content of a completion, at its first lexeme.
     fn complete(&mut self, at: usize, out: &mut Out<'a, '_>) {
         let Some(role) = self.speaks_as.filter(|_| self.messages == 0 && !self.bos) else { return };
         self.bos = true;
@@ -162,7 +162,7 @@ impl<'a> Reader<'a> {
         self.state = State::Body(Turn { draft, crlf: false, held: None });
     }
 
-    /// Text of a header, up to the line break that ends it.
+    /// Reads text of a header, up to the line break that ends it.
     fn header(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
         let State::Header(start, header) = &mut self.state else { return };
         let line = memchr::memchr(b'\n', text.as_bytes());
@@ -187,7 +187,7 @@ impl<'a> Reader<'a> {
         self.state = State::Body(turn);
     }
 
-    /// The header exceeds its limit, of which so many bytes are left.
+    /// Reports a header that exceeds its limit. `left` is the number of bytes that still fit.
     fn long_header(&mut self, text: &str, span: Span, left: usize, out: &mut Out<'a, '_>) {
         let State::Header(start, header) = &mut self.state else { return };
         let (text, rest) = text.split_at(text.floor_char_boundary(left));
@@ -208,8 +208,10 @@ impl<'a> Reader<'a> {
             Control::End => self.end_body(End::End, span, out),
             Control::Start | Control::Eos => {
                 let text = match control {
-                    Control::Start => "the message ends without a stop token where the next begins",
-                    _ => "the message ends without a stop token at the end of the sequence",
+                    Control::Start => {
+                        "the message has no stop token before the next message begins"
+                    }
+                    _ => "the message has no stop token before the end of the sequence",
                 };
                 let end = self.spelled(Control::End);
                 let found = Code::StreamTruncated.at(span, text);
@@ -222,9 +224,9 @@ impl<'a> Reader<'a> {
                 self.outside(control, span, out);
             }
             _ => {
-                let text = format!("`{}` inside a message", self.spelled(control));
+                let text = format!("`{}` is not allowed in a message", self.spelled(control));
                 let found = Code::ParseFrame.at(span, text);
-                out.malformed(found.help("this format has no escape; what follows is hidden"));
+                out.malformed(found.help("the text after it is hidden; this format cannot escape it, so remove it from the content"));
                 self.split(span, out);
             }
         }
@@ -239,7 +241,7 @@ impl<'a> Reader<'a> {
             Close::Compact => "",
         };
         let close = line_break.map_or("", |(text, _)| text);
-        // Half of a line break is none.
+        // Half of a CRLF is content.
         let close = if close == "\r" {
             turn.held = line_break;
             turn.release(out);
@@ -247,7 +249,7 @@ impl<'a> Reader<'a> {
         } else {
             close
         };
-        // After a header that ends in CRLF, the writer may have to use that here, too.
+        // After a header that ends with CRLF, the writer may have to write CRLF here.
         let is_mixed = turn.crlf && self.rules.close == Close::Spaced;
         if (close != canonical || is_mixed) && out.keep.slice(span).is_some() {
             let layout = turn.draft.message.layout.get_or_insert_default();
@@ -267,7 +269,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What follows up to the end of the turn becomes a hidden message of its own.
+    /// Reads the rest of the turn as a separate hidden message.
     fn split(&mut self, span: Span, out: &mut Out<'a, '_>) {
         let State::Body(turn) = &self.state else { return };
         if out.state.stopped.is_some() {
@@ -285,18 +287,18 @@ impl<'a> Reader<'a> {
         self.state = State::Body(Turn { draft, crlf: false, held: None });
     }
 
-    /// The header has no line break before the next control token.
+    /// Reports a header without a line break before the next control token.
     fn broken_header(&mut self, end: usize, stop: usize, out: &mut Out<'a, '_>) {
         let state = std::mem::replace(&mut self.state, State::Outside(Gap::default()));
         let State::Header(start, header) = state else { return };
         self.keeps_gap = false;
         let keeps = out.options.recover == Recover::Keep;
         let span = Span::new(start.start, if keeps { end } else { stop });
-        let found = Code::ParseHeader.at(span, "the header does not end in a line break");
+        let found = Code::ParseHeader.at(span, "the header must end with a line break");
         if !keeps {
             return out.malformed(found.drops(Dropped::Text));
         }
-        out.malformed(found.help("what it says is kept as a hidden message"));
+        out.malformed(found.help("its text is kept in a hidden message"));
         let text = header.as_str();
         let role = text.split_ascii_whitespace().next().and_then(Role::from_word);
         let role = role.filter(|role| self.rules.roles.contains(role));
@@ -343,7 +345,7 @@ impl<'a> Reader<'a> {
                 self.keeps_gap = true;
             }
             _ => {
-                // What follows does not join what stands before.
+                // The next part must not be joined to the text before it.
                 if let State::Outside(gap) = &mut self.state {
                     let gap = std::mem::take(gap);
                     if !self.is_blank(&gap) {

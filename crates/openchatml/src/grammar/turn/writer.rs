@@ -1,4 +1,4 @@
-//! The writer of turns, and of the other documents of OpenChatML 0.1.
+//! The writer of OpenChatML 0.1 and its dialects: turns, and the other kinds of documents.
 
 use super::{Close, TurnOptions};
 use super::{Rules, Wrap};
@@ -58,7 +58,8 @@ impl Writer<'_> {
         }
     }
 
-    /// What stands around a text. The tokens that begin and end a sequence are more than layout.
+    /// Returns the kept layout around a text. The tokens that begin and end a sequence are kept
+    /// even if layout is not.
     fn around_text<'l>(&self, layout: Option<&'l DocumentLayout<'_>>) -> [Option<&'l Raw<'l>>; 2] {
         let kept = self.around(layout);
         let of_dialect = layout.filter(|layout| layout.form == self.rules.form);
@@ -72,7 +73,7 @@ impl Writer<'_> {
         write_raw(raw, self.sink).map_err(document_error)
     }
 
-    /// Writes what was kept, or else this white space.
+    /// Writes the kept layout, or the given white space if there is none.
     fn kept_or(&mut self, kept: Option<&Raw<'_>>, usual: &str) -> Written {
         match kept {
             Some(raw) => self.raw(raw),
@@ -89,7 +90,7 @@ impl Writer<'_> {
         self.raw(kept_lead.unwrap_or(&self.rules.lead(follows_separator)))?;
         let own_tail = self.rules.tail(!conversation.messages.is_empty());
         if conversation.messages.is_empty() && self.options.generation_prompt.is_none() {
-            // The lead of an empty conversation, where it is kept, is all of the document.
+            // If the lead of an empty conversation is kept, it is the whole document.
             let is_open = self.rules.wrap == Wrap::Required && kept_lead.is_none();
             return if is_open { self.raw(&own_tail) } else { Ok(()) };
         }
@@ -158,16 +159,16 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// What stands between the content and `<|im_end|>`.
+    /// Returns the text between the content and `<|im_end|>`.
     fn close<'l>(&self, layout: Option<&'l Layout<'_>>, content: &str, crlf: bool) -> &'l str {
         if self.rules.close == Close::Compact {
             return "";
         }
         let needed = if crlf { "\r\n" } else { "\n" };
         let is_right = |close: &&str| match *close {
-            // The content would lose its last line break to the framing.
+            // The last line break of the content would be read as framing.
             "" => !content.ends_with('\n'),
-            // It would be the second half of a line break that the content begins.
+            // It would be read as the second half of a CRLF that the content begins.
             "\n" => !(crlf && content.ends_with('\r')),
             close => close == needed,
         };
@@ -184,9 +185,9 @@ impl Writer<'_> {
             _ => true,
         };
         if !is_sequence {
-            let text = "a sequence of one file that is not text cannot be told from that file";
+            let text = "a sequence with a single file that is not text would be read as that file";
             let error = RenderError::new(Code::RenderUnsupported, None, text);
-            return Err(error.help("write the file by itself, or `json`"));
+            return Err(error.help("write only the file, or write `json`"));
         }
         for (index, part) in parts.iter().enumerate() {
             let (first, last) = (index == 0, index + 1 == parts.len());
@@ -198,7 +199,7 @@ impl Writer<'_> {
             match &part.content {
                 Content::Text(text) => {
                     let [kept_lead, kept_tail] = self.around_text(part.layout.as_deref());
-                    // A text that begins or ends in a line break would lose it to the framing.
+                    // A line break at the beginning or end of a text would be read as framing.
                     let kept_lead =
                         kept_lead.filter(|lead| !lead.is_empty() || !text.starts_with('\n'));
                     let kept_tail =
@@ -225,7 +226,7 @@ impl Writer<'_> {
         if conversation.messages.is_empty() {
             let text = "a file without messages would be read as text";
             let error = RenderError::new(Code::RenderUnsupported, None, text);
-            return Err(error.help("leave it out, or write `json`"));
+            return Err(error.help("remove it, or write `json`"));
         }
         let mut whole = conversation.clone();
         whole.layout = part.layout.clone().map(|layout| Box::new(layout.into_owned()));
@@ -261,7 +262,7 @@ fn header(
     sink: &mut dyn Sink,
 ) -> Result<(), (Place, SinkError)> {
     if !rules.roles.contains(&message.role) {
-        let reason = "this dialect has no word for this role";
+        let reason = "this dialect has no such role";
         return Err((Place::Role, SinkError::new(Span::default(), "", reason)));
     }
     sink.text(message.role.as_str()).map_err(|error| (Place::Role, error))?;
@@ -274,7 +275,7 @@ fn header(
     Ok(())
 }
 
-/// Whether a header that was read still says what the message says.
+/// Whether the header that was read still matches the message.
 fn says_the_same(raw: &str, message: &Message<'_>) -> bool {
     let mut words = raw.split_ascii_whitespace();
     let role = words.next() == Some(message.role.as_str());

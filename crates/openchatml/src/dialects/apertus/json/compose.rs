@@ -1,4 +1,4 @@
-//! Makes a conversation one that messages JSON can say.
+//! Changes a conversation so that messages JSON can express it.
 
 use super::super::compose::opening;
 use super::replies::Replies;
@@ -60,8 +60,8 @@ fn compose<'a>(
     Ok(composed)
 }
 
-/// The messages from `rest` on, and their places. Replies stand in the order of their calls, since
-/// that is all that tells which call they answer.
+/// Returns the messages from `rest` on and their positions. Replies are in the order of their
+/// calls, because only the order identifies the call.
 fn in_order<'m, 'a>(messages: &'m [Message<'a>], rest: usize) -> Vec<(usize, &'m Message<'a>)> {
     let mut order: Vec<_> = messages.iter().enumerate().skip(rest).collect();
     let mut calls: &[Message<'_>] = &[];

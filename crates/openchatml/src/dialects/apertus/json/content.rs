@@ -1,4 +1,4 @@
-//! What a message says, in whichever form.
+//! Reads the content of messages, in each of its forms.
 
 use std::borrow::Cow;
 
@@ -10,11 +10,11 @@ use crate::{Code, Dropped, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;
 
-/// Content, and where it stands.
+/// Content and its position.
 #[derive(Debug)]
 pub(super) struct Said<'a> {
     pub(super) content: Content<'a>,
-    /// Its value, if that says more than its text.
+    /// Its value, if it contains more than its text.
     pub(super) value: Option<Value<'a>>,
     /// Its JSON.
     pub(super) raw: &'a str,
@@ -26,17 +26,17 @@ pub(super) struct Said<'a> {
 pub(super) enum Content<'a> {
     /// A string.
     Text(Written<'a>),
-    /// A mapping with `text`.
+    /// An object with `text`.
     System(Written<'a>),
-    /// A mapping with `parts`, which say this together.
+    /// An object with `parts`, and the text of all parts.
     Parts(Written<'a>),
-    /// A mapping with `blocks`.
+    /// An object with `blocks`.
     Blocks(Vec<Block<'a>>),
     /// Something else.
     Other,
 }
 
-/// A block of what the assistant says.
+/// A block of a message of the assistant.
 #[derive(Debug)]
 pub(super) struct Block<'a> {
     pub(super) says: Says<'a>,
@@ -51,7 +51,7 @@ pub(super) enum Says<'a> {
     Outputs(Vec<(Written<'a>, Span)>),
 }
 
-/// A call of a tool by its bare name.
+/// A call of a tool, by its name without namespace.
 #[derive(Debug, Default)]
 pub(super) struct Call<'a> {
     pub(super) id: Option<Cow<'a, str>>,
@@ -71,7 +71,7 @@ enum Kind {
 impl Kind {
     const WORDS: &[&str] = &["thoughts", "tool_calls", "tool_outputs", "response"];
 
-    /// The key under which a block of this type says what it says.
+    /// Returns the key of the content of a block of this type.
     fn key(self) -> &'static str {
         match self {
             Self::Thoughts | Self::Response => "text",
@@ -91,7 +91,7 @@ impl Kind {
     }
 }
 
-/// Reads what a role says, if it is known already who speaks.
+/// Reads the content of a message. `role` is `None` if the role was not read yet.
 pub(super) fn read<'a>(
     reader: &mut DocumentReader<'_>,
     json: &mut Json<'a>,
@@ -103,7 +103,7 @@ pub(super) fn read<'a>(
         Some(b'"') => (Content::Text(reader.written(json)?.unwrap_or_default()), None),
         Some(b'{') => mapping(reader, json)?,
         _ => {
-            // Who speaks says what it should be.
+            // The role decides which form is expected.
             json.skip()?;
             (Content::Other, None)
         }
@@ -167,9 +167,9 @@ fn parts<'a>(reader: &mut DocumentReader<'_>, json: &mut Json<'a>) -> Result<Vec
         let is_text = kind.as_deref() == Some("text");
         match text {
             Some(text) if is_text => texts.push(text),
-            None if is_text => missing(reader, json, start, "a part has a `text`"),
+            None if is_text => missing(reader, json, start, "a part must have a `text`"),
             _ if span.is_none() => {}
-            _ => missing(reader, json, start, "a part is of type `text`"),
+            _ => missing(reader, json, start, "the type of a part must be `text`"),
         }
         Ok(())
     })?;
@@ -210,18 +210,18 @@ fn blocks<'a>(reader: &mut DocumentReader<'_>, json: &mut Json<'a>) -> Result<Ve
             None => {
                 let word = word.unwrap_or_default();
                 let text = match word.is_empty() {
-                    true => "a block has a `type`".to_owned(),
-                    false => format!("{} is no type of block", quote(&word)),
+                    true => "a block must have a `type`".to_owned(),
+                    false => format!("unknown block type {}", quote(&word)),
                 };
-                let help = did_you_mean(&word, Kind::WORDS, "the block is dropped");
+                let help = did_you_mean(&word, Kind::WORDS, "the block will be dropped");
                 reader.drop_item(Code::ParseJson.at(span, text).help(help));
                 None
             }
             Some(kind) => {
                 let text = match kind {
-                    Kind::Thoughts | Kind::Response => "a block of this type has a `text`",
-                    Kind::Calls => "a block of this type has `calls`",
-                    Kind::Outputs => "a block of this type has `outputs`",
+                    Kind::Thoughts | Kind::Response => "a block of this type must have a `text`",
+                    Kind::Calls => "a block of this type must have `calls`",
+                    Kind::Outputs => "a block of this type must have `outputs`",
                 };
                 missing(reader, json, start, text);
                 None
@@ -229,7 +229,8 @@ fn blocks<'a>(reader: &mut DocumentReader<'_>, json: &mut Json<'a>) -> Result<Ve
         };
         let own = kind.map_or("", Kind::key);
         for (key, place) in places.into_iter().filter(|(key, _)| says.is_some() && *key != own) {
-            let text = format!("a block of this type has no `{key}`: it is dropped");
+            let text =
+                format!("`{key}` is not allowed in a block of this type: it will be dropped");
             reader.drop_value(Code::ParseJson.at(place, text));
         }
         blocks.extend(says.map(|says| Block { says, span }));
@@ -260,7 +261,7 @@ fn push<'a>(
     let Some(span) = span else { return };
     call.span = span;
     if call.name.is_none() {
-        reader.drop_item(Code::ParseJson.at(span, "a call has a `name`"));
+        reader.drop_item(Code::ParseJson.at(span, "a call must have a `name`"));
     } else {
         calls.push(call);
     }
@@ -279,10 +280,10 @@ fn field<'a>(
             call.arguments = reader.written(json)?.unwrap_or_default();
         }
         _ => {
-            // The template takes text only; what is meant is clear.
+            // The template accepts only text, but the meaning is clear.
             let (written, span) = spelled(reader, json)?;
-            let found = Code::ParseJson.at(span, "arguments are a string of JSON");
-            reader.tolerate(found.help("its JSON is taken"));
+            let found = Code::ParseJson.at(span, "arguments must be a string with JSON");
+            reader.tolerate(found.help("the JSON value is used"));
             call.arguments = written;
         }
     }
@@ -303,14 +304,14 @@ fn outputs<'a>(
         let Some(span) = span else { return Ok(()) };
         match output {
             Some(output) => outputs.push((output, span)),
-            None => reader.drop_item(Code::ParseJson.at(span, "an output has an `output`")),
+            None => reader.drop_item(Code::ParseJson.at(span, "an output must have an `output`")),
         }
         Ok(())
     })?;
     Ok(outputs)
 }
 
-/// What a tool said, which is text.
+/// Reads the output of a tool, which is text.
 pub(super) fn said<'a>(
     reader: &mut DocumentReader<'_>,
     json: &mut Json<'a>,
@@ -319,13 +320,13 @@ pub(super) fn said<'a>(
         return Ok(reader.written(json)?.unwrap_or_default());
     }
     let (written, span) = spelled(reader, json)?;
-    reader.report(Code::ParseJson.at(span, TOOLS_SAY).help("its JSON is taken"));
+    reader.report(Code::ParseJson.at(span, TOOLS_SAY).help("the JSON value is used"));
     Ok(written)
 }
 
-pub(super) const TOOLS_SAY: &str = "what a tool says is a string";
+pub(super) const TOOLS_SAY: &str = "the output of a tool must be a string";
 
-/// Reads a value as it is spelled.
+/// Reads the source text of a value.
 fn spelled<'a>(
     reader: &mut DocumentReader<'_>,
     json: &mut Json<'a>,
@@ -336,18 +337,18 @@ fn spelled<'a>(
     Ok((taken(reader, json.since(start), span), span))
 }
 
-/// A value as it is spelled, which stands at `span`.
+/// Returns the source text of the value at `span`.
 pub(super) fn taken<'a>(reader: &mut DocumentReader<'_>, raw: &'a str, span: Span) -> Written<'a> {
     let most = reader.options.limits.message_bytes;
     if raw.len() <= most {
         return Written::new(raw.into(), span.start);
     }
     let text = format!("the value exceeds the limit `message_bytes` of {most}");
-    reader.report(Code::Limit.at(span, text).help("it is dropped").drops(Dropped::Limit));
+    reader.report(Code::Limit.at(span, text).help("it will be dropped").drops(Dropped::Limit));
     Written::default()
 }
 
-/// Reads `tool_calls` as OpenAI has them.
+/// Reads `tool_calls` in the form of OpenAI.
 pub(super) fn tool_calls<'a>(
     reader: &mut DocumentReader<'_>,
     json: &mut Json<'a>,
@@ -360,7 +361,7 @@ pub(super) fn tool_calls<'a>(
                 "id" => call.id = reader.text(json)?,
                 "type" => {
                     let known = |word: &str| (word == "function").then_some(());
-                    reader.word(json, "type of tool call", &["function"], known)?;
+                    reader.word(json, "tool call type", &["function"], known)?;
                 }
                 _ => {
                     reader.object(json, &["name", "arguments"], |reader, json, key| {

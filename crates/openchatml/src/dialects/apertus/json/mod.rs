@@ -1,4 +1,4 @@
-//! Messages as JSON: with content as text, or with parts and blocks.
+//! Reads and writes messages JSON, with content as text, parts or blocks.
 
 mod compose;
 mod content;
@@ -14,12 +14,12 @@ pub(super) use self::write::write;
 use crate::model::{End, FormId};
 use crate::rules::Carries;
 
-/// Where conversations come from that were read as JSON, or are about to be written so.
+/// The origin of conversations that are read from this JSON or written to it.
 pub(super) const ORIGIN: FormId = FormId::new("apertus:json");
 
 pub(super) static CARRIES: Carries = Carries {
     tools: true,
-    // As the calls of OpenAI have them.
+    // Ids are in calls, as in the calls of OpenAI.
     call_ids: true,
     ends: &[End::End, End::Call],
     makes_calls: true,

@@ -1,4 +1,4 @@
-//! Reading messages JSON.
+//! Reads messages JSON.
 
 use super::super::{RULES, declare};
 use super::ORIGIN;
@@ -64,7 +64,8 @@ pub(crate) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     reader.finish(json, read, conversation.into(), |_| Some(&super::super::CHECKS))
 }
 
-/// Says whether the model deliberates where the text form says it.
+/// Adds the developer message that says whether the model deliberates, at its position in the text
+/// form.
 fn deliberate(conversation: &mut Conversation<'_>, thinking: bool) {
     let engine = declare::Engine::Documented;
     let tools = &conversation.tools;
@@ -75,7 +76,7 @@ fn deliberate(conversation: &mut Conversation<'_>, thinking: bool) {
     conversation.messages.insert(at, Message::new(Role::Developer, text));
 }
 
-/// Reads tools, each as a function or in the shape of OpenAI's.
+/// Reads tools, each as a function or in the form of OpenAI.
 fn tools<'a>(
     reader: &mut DocumentReader<'_>,
     json: &mut Json<'a>,
@@ -88,8 +89,8 @@ fn tools<'a>(
     declared.read(reader, json)?;
     tools.append(&mut declared.functions);
     for tool in declared.hosted {
-        let found = Code::ParseJson.at(tool.span, "a tool is a function");
-        reader.drop_item(found.help("the format has no tools of other types; it is dropped"));
+        let found = Code::ParseJson.at(tool.span, "a tool must be a function");
+        reader.drop_item(found.help("this format has no other tools; it will be dropped"));
     }
     Ok(())
 }

@@ -1,24 +1,25 @@
-//! Which reply answers which call: that of its id, or the one that waits longest.
+//! Pairs replies with calls, by id or else with the oldest call without a reply.
 
 use crate::pairing::{Paired, Pairs};
 
-/// The calls of the last list, and which of them have replies. Reading and writing go the same way.
+/// The calls of the last list, and which of them have replies. Reading and writing use the same
+/// pairs.
 #[derive(Debug, Default)]
 pub(super) struct Replies {
     calls: Pairs,
 }
 
-/// What a reply answers.
+/// The call that a reply answers.
 #[derive(Debug, Default)]
 pub(super) struct Answered<'r> {
     /// The tool of the call.
     pub(super) tool: Option<&'r str>,
-    /// Whether a call before that one still waits.
+    /// Whether an earlier call still has no reply.
     pub(super) is_early: bool,
 }
 
 impl Replies {
-    /// Begins a list of calls, or a turn that has none yet.
+    /// Begins a list of calls, or a turn without one.
     #[inline]
     pub(super) fn begin(&mut self) {
         if self.calls.len() > 0 {
@@ -26,13 +27,14 @@ impl Replies {
         }
     }
 
-    /// Takes a call. An id that is taken is none.
+    /// Adds a call. A duplicate id is ignored.
     pub(super) fn call(&mut self, id: Option<&str>, recipient: &str) {
         let known = self.calls.call(id, recipient);
         known.or_else(|| self.calls.call(None, recipient));
     }
 
-    /// Takes a reply. What answers nothing that is asked answers what was asked first.
+    /// Pairs a reply with a call. A reply with an unknown or used id answers the oldest call
+    /// without a reply.
     pub(super) fn reply(&mut self, id: Option<&str>) -> Answered<'_> {
         let oldest = self.calls.oldest();
         let call = match self.calls.reply(id, None) {

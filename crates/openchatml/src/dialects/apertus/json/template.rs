@@ -1,4 +1,4 @@
-//! The state of the template while it goes through messages.
+//! Follows the state of the template while it processes messages.
 
 use super::super::RULES;
 use super::content::{self, Call, Content, Said, Says};
@@ -11,14 +11,14 @@ use crate::{Code, Control, Section, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;
 
-/// Whether the contents of the assistant's messages are texts or blocks.
+/// Whether messages of the assistant contain text or blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
     Text,
     Blocks,
 }
 
-/// The state of the template while it goes through the messages.
+/// The state of the template while it processes the messages.
 pub(super) struct TemplateState {
     layout_of_template: TemplateLayout,
     in_assistant: bool,
@@ -42,7 +42,7 @@ impl TemplateState {
         }
     }
 
-    /// What the template writes behind the last message, if that is out of the ordinary.
+    /// Returns the output of the template after the last message, if it is not canonical.
     pub(super) fn finish(mut self, messages: &[Message<'_>]) -> Option<Raw<'static>> {
         if self.in_tool {
             self.layout_of_template.text("]");
@@ -57,7 +57,7 @@ impl TemplateState {
         messages: &mut Vec<Message<'a>>,
     ) -> Result<()> {
         let (mut speaker, mut said, mut calls) = (None, None, Vec::new());
-        // What only some may say, and where it stands.
+        // The keys that only some roles can have, and their positions.
         let mut places: Vec<(&str, Span)> = Vec::new();
         let mut message = Message::new(Role::User, "");
         let keys = ["role", "content", "tool_calls", "tool_call_id", "name"];
@@ -104,7 +104,7 @@ impl TemplateState {
         Ok(())
     }
 
-    /// A message that nobody can have said.
+    /// Keeps a message of an unknown role, with its content if that is text.
     fn guess<'a>(
         &mut self,
         reader: &mut DocumentReader<'_>,
@@ -117,7 +117,7 @@ impl TemplateState {
                 text.say(&mut message);
             }
             Some((Content::Blocks(_) | Content::Other, place)) => {
-                let text = "nobody knows who says this: it is dropped";
+                let text = "the speaker is unknown: the content will be dropped";
                 reader.drop_value(Code::ParseJson.at(place, text));
             }
             None => {}
@@ -134,7 +134,7 @@ impl TemplateState {
         messages: &mut Vec<Message<'a>>,
     ) {
         if !is_first || message.role == Role::Developer {
-            let text = "the format has one system message, at the beginning";
+            let text = "the format supports one system message, at the beginning";
             reader.report(Code::ParseJson.at(message.span, text));
         }
         match content {
@@ -143,7 +143,12 @@ impl TemplateState {
                 text.say(&mut message);
                 keep(&mut message, value);
             }
-            other => wrong(reader, &message, other, "a system message says a string, or `text`"),
+            other => wrong(
+                reader,
+                &message,
+                other,
+                "the content of a system message must be a string, or an object with `text`",
+            ),
         }
         messages.push(message);
     }
@@ -168,11 +173,16 @@ impl TemplateState {
                 keep(&mut message, value);
             }
             None => {
-                // The template says nothing of it.
-                let text = "the message has no content: it is dropped";
+                // The template writes nothing for it.
+                let text = "the message has no `content`: it will be dropped";
                 return reader.drop_item(Code::ParseJson.at(message.span, text));
             }
-            other => wrong(reader, &message, other, "a user's message says a string, or `parts`"),
+            other => wrong(
+                reader,
+                &message,
+                other,
+                "the content of a user message must be a string, or an object with `parts`",
+            ),
         }
         self.layout_of_template.control(Control::Open(Role::User));
         self.layout_of_template.message(&mut message, true);
@@ -193,13 +203,13 @@ impl TemplateState {
         messages: &mut Vec<Message<'a>>,
     ) {
         if !self.in_assistant {
-            let text = "a tool's message outside of the assistant's turn";
+            let text = "a message of a tool is only allowed in the assistant's turn";
             reader.report(Code::ParseJson.at(message.span, text));
         }
         match content {
             Some(Said { content: Content::Text(text), .. }) => text.say(&mut message),
             other => {
-                // Its role was not known yet.
+                // The role was read after the content.
                 let place = other.as_ref().map_or(message.span, |said| said.place);
                 if let Some(said) = &other {
                     content::taken(reader, said.raw, said.place).say(&mut message);
@@ -216,14 +226,14 @@ impl TemplateState {
         messages.push(message);
     }
 
-    /// Says which tool replies, and to whom.
+    /// Sets the tool that replies, and reports a wrong order.
     fn reply(&mut self, reader: &mut DocumentReader<'_>, message: &mut Message<'_>) {
         message.channel = Some(Channel::Commentary);
         message.recipient = Some("assistant".into());
         let answered = self.replies.reply(message.call_id.as_deref());
         if answered.is_early {
-            let text = "a reply stands before that to an earlier call";
-            let help = "the template does not look at ids: write replies in the order of the calls";
+            let text = "this reply precedes the reply to an earlier call";
+            let help = "write replies in the order of the calls; the template ignores ids";
             reader.report(Code::ParseJson.at(message.span, text).help(help));
         }
         if message.name.is_none() {
@@ -243,7 +253,7 @@ impl TemplateState {
             self.layout_of_template.control(Control::Open(Role::Assistant));
         }
         let Some(said) = content else {
-            let text = "a message of the assistant has content";
+            let text = "a message of the assistant must have `content`";
             reader.report(Code::ParseJson.at(message.span, text));
             return self.calls(message, calls, messages);
         };
@@ -252,15 +262,15 @@ impl TemplateState {
             _ => Format::Text,
         };
         if *self.format.get_or_insert(format) != format {
-            let text = "the assistant's messages are all strings, or all blocks";
+            let text = "the messages of the assistant must be either all strings or all blocks";
             reader.report(Code::ParseJson.at(said.place, text));
         }
         match said.content {
             Content::Text(text) => {
                 self.leave_replies();
-                // The legacy form says nothing beside its calls.
+                // The legacy form writes only its calls.
                 if calls.is_empty() || !text.body.is_empty() {
-                    // A text leaves the inner section open, and is said in it.
+                    // The text is written inside the open inner section.
                     let inner = self.in_inner;
                     self.say(message, text, inner, messages);
                 }
@@ -274,7 +284,7 @@ impl TemplateState {
                 }
             }
             _ => {
-                let text = "a message of the assistant says a string, or `blocks`";
+                let text = "the content of an assistant message must be a string, or an object with `blocks`";
                 reader.drop_value(Code::ParseJson.at(said.place, text));
             }
         }
@@ -317,7 +327,7 @@ impl TemplateState {
             }
             Says::Outputs(outputs) => {
                 if self.in_tool {
-                    let text = "tools reply in messages or in blocks, not in both";
+                    let text = "tool replies must be either all messages or all blocks";
                     reader.report(Code::ParseJson.at(at.span, text));
                     self.leave_replies();
                 }
@@ -392,7 +402,7 @@ impl TemplateState {
     }
 }
 
-/// Drops what only somebody else than this `role` may say. `None` if nobody knows who speaks.
+/// Drops the keys that a message of this `role` cannot have. `None` is an unknown role.
 fn keep_own(
     reader: &mut DocumentReader<'_>,
     role: Option<Role>,
@@ -401,13 +411,13 @@ fn keep_own(
 ) {
     for (key, place) in places {
         let (is_own, text) = match *key {
-            "tool_calls" => (role == Some(Role::Assistant), "only the assistant calls tools"),
-            _ => (role.is_none_or(|it| it == Role::Tool), "only a tool's reply says this"),
+            "tool_calls" => (role == Some(Role::Assistant), "only the assistant can call tools"),
+            _ => (role.is_none_or(|it| it == Role::Tool), "only a tool reply can have this key"),
         };
         if is_own {
             continue;
         }
-        let help = format!("`{key}` is dropped");
+        let help = format!("`{key}` will be dropped");
         reader.drop_value(Code::ParseJson.at(*place, text).help(help));
         match *key {
             "name" => message.name = None,
@@ -417,7 +427,7 @@ fn keep_own(
     }
 }
 
-/// A message of the assistant that says nothing yet.
+/// Returns an empty message of the assistant.
 fn bare<'a>(like: &Message<'_>) -> Message<'a> {
     let mut message = Message::new(Role::Assistant, "");
     message.in_json = like.in_json;

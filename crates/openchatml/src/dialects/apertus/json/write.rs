@@ -1,4 +1,4 @@
-//! Writing messages JSON.
+//! Writes messages JSON.
 
 use super::super::declare;
 use super::replies::Replies;
@@ -19,9 +19,9 @@ pub(crate) fn write(
     };
     if options.generation_prompt.is_some() || options.continue_final {
         let index = conversation.messages.len();
-        let text = "messages JSON has no open messages";
+        let text = "messages JSON cannot express an open message";
         let error = RenderError::new(Code::RenderUnsupported, Some(index), text);
-        return Err(error.help("write the text form, or token ids"));
+        return Err(error.help("write the text form or token ids"));
     }
     let mut thinking = None;
     for (index, message) in conversation.messages.iter().enumerate() {
@@ -29,13 +29,14 @@ pub(crate) fn write(
             continue;
         }
         let Some(deliberates) = declare::deliberates(&message.body.text()) else {
-            let text = "messages JSON has no developer message";
+            let text = "messages JSON cannot express this developer message";
             let error = RenderError::new(Code::RenderUnsupported, Some(index), text);
-            return Err(error.help("the developer says in it whether the model deliberates"));
+            return Err(error
+                .help("remove it, or write a developer section: `Deliberation: …` and `Tool Capabilities: …`"));
         };
         thinking.get_or_insert(deliberates);
     }
-    // What a conversation declares itself counts more than what is wished for.
+    // The declaration of a conversation takes precedence over the options.
     let thinking = thinking.or(options.thinking);
     let rest = |out: &mut String| {
         write_tools(out, conversation);
@@ -49,7 +50,7 @@ pub(crate) fn write(
     write_shaped(shape, "messages", services::estimate(conversation), messages, rest)
 }
 
-/// Writes the messages of a list. Gives how many there are.
+/// Writes the messages of a list. Returns their number.
 fn write_messages(out: &mut String, conversation: &Conversation<'_>) -> usize {
     let has_blocks = conversation.messages.iter().any(needs_blocks);
     let mut turn = Turn {
@@ -74,7 +75,7 @@ fn write_messages(out: &mut String, conversation: &Conversation<'_>) -> usize {
     turn.count
 }
 
-/// Whether a message can be said in blocks only.
+/// Whether a message can only be expressed as a block.
 fn needs_blocks(message: &Message<'_>) -> bool {
     message.role == Role::Tool || message.is_call() || message.is_reasoning()
 }
@@ -95,14 +96,14 @@ enum List {
     Outputs,
 }
 
-/// The turn of the assistant, which is one message where it is told in blocks.
+/// The turn of the assistant. If it has blocks, it is one message.
 struct Turn {
     has_blocks: bool,
     is_open: bool,
-    /// Whether the assistant has spoken since the user did.
+    /// Whether the assistant has spoken since the last message of the user.
     in_assistant: bool,
     list: Option<List>,
-    /// How many messages there are so far.
+    /// The number of messages so far.
     count: usize,
     replies: Replies,
 }
@@ -117,7 +118,7 @@ impl Turn {
         }
     }
 
-    /// Begins one more message of the list.
+    /// Begins the next message of the list.
     #[inline]
     fn next(&mut self, out: &mut String) {
         self.close(out);
@@ -125,10 +126,10 @@ impl Turn {
         self.count += 1;
     }
 
-    /// Writes replies. A block has no place for an id, and none for a name that is not that of the
-    /// call: messages of their own have.
+    /// Writes replies. A block has no id, and no name other than that of its call. Replies with
+    /// those are separate messages.
     fn answers(&mut self, out: &mut String, run: &[Message<'_>]) {
-        // Those that are said, up to the last reply with a name or an id to say.
+        // The names of the replies, up to the last reply that needs a name or an id.
         let mut names = Vec::new();
         for (index, reply) in run.iter().enumerate() {
             let tool = self.replies.reply(reply.call_id.as_deref()).tool;
@@ -142,7 +143,7 @@ impl Turn {
             return run.iter().for_each(|reply| self.message(out, reply));
         }
         if !std::mem::replace(&mut self.in_assistant, true) {
-            // Replies are part of its turn.
+            // Replies are part of the turn of the assistant.
             self.next(out);
             out.push_str(r#"{"role":"assistant","content":{"blocks":[]}}"#);
         }
@@ -229,7 +230,7 @@ fn write_plain(out: &mut String, message: &Message<'_>) {
     out.push('}');
 }
 
-/// Whether content that was read still says the text.
+/// Whether the content that was read still has this text.
 fn says(content: &Value<'_>, text: &str) -> bool {
     let Data::Map(entries) = &content.data else { return false };
     let mut rest = Some(text);
