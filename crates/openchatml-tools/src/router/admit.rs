@@ -99,7 +99,7 @@ impl Core {
     }
 }
 
-/// A call that was cut off, mended or guessed at is not run.
+/// Rejects a call that is incomplete, malformed, or without the token that ends calls.
 fn is_certain(message: &Message<'_>) -> Result<(), Failure> {
     let wrong = |code, text: &str| Err(Failure::with_code(code, text));
     match message.end {

@@ -220,8 +220,8 @@ impl Heard {
         emit(SessionEvent::Said(shifted(event, self.base)));
     }
 
-    /// The complete messages that are certain: what was cut off, mended, guessed, or said in the
-    /// name of somebody else is no part of a transcript. Written there, it would look certain.
+    /// Returns the complete and certain messages. A transcript contains no other messages, because
+    /// a later reader could not see that they were incomplete, guessed or foreign.
     fn take(&mut self) -> Vec<Message<'static>> {
         let mut kept = Vec::new();
         for (index, message) in std::mem::take(&mut self.done) {

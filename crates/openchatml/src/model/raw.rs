@@ -85,31 +85,21 @@ impl<'a> Raw<'a> {
         self.tokens.retain(|(_, range)| range.end <= len);
     }
 
-    /// Returns the text without the first occurrence of the given text.
-    pub(crate) fn without(&self, text: &str) -> Raw<'static> {
-        let mut left = Raw::default();
-        let mut at = 0;
-        let mut is_found = false;
-        for piece in self.pieces() {
-            let end = match piece {
-                RawPiece::Control(_) => self.tokens[left.tokens.len()].1.end,
-                RawPiece::Text(text) => at + text.len(),
-            };
-            let spelled = &self.text[at..end];
-            match piece {
-                RawPiece::Control(control) => left.push_control(control, spelled),
-                RawPiece::Text(all) => match all.split_once(text).filter(|_| !is_found) {
-                    Some((before, after)) => {
-                        is_found = true;
-                        left.push_text(before);
-                        left.push_text(after);
-                    }
-                    None => left.push_text(all),
-                },
-            }
-            at = end;
+    /// Returns the text without the first occurrence of `part` between control tokens.
+    pub(crate) fn without(self, part: &str) -> Self {
+        let is_apart = |at: usize| {
+            self.tokens.iter().all(|(_, it)| it.end <= at || at + part.len() <= it.start)
+        };
+        let Some((at, _)) = self.text.match_indices(part).find(|(at, _)| is_apart(*at)) else {
+            return self;
+        };
+        let Self { text, mut tokens } = self;
+        let mut text = text.into_owned();
+        text.replace_range(at..at + part.len(), "");
+        for (_, range) in tokens.iter_mut().filter(|(_, range)| range.start > at) {
+            *range = range.start - part.len()..range.end - part.len();
         }
-        left
+        Self { text: text.into(), tokens }
     }
 
     /// The pieces of the text.
@@ -227,6 +217,8 @@ mod tests {
         // Text that is spelled like a control token is not a control token.
         assert!(rest.take(RawPiece::Text("a")) && !rest.take(end));
         assert!(rest.take(RawPiece::Text("(e)")) && rest.take(message) && rest.is_empty());
+        let left = raw.clone().without("a").without("(s)").without("(e)");
+        assert_eq!(left.pieces().collect::<Vec<_>>(), [end, start, message]);
         let mut twice = raw.clone();
         twice.append(&raw);
         assert_eq!(twice.pieces().collect::<Vec<_>>(), [all, all].concat());

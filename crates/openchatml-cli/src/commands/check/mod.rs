@@ -71,16 +71,15 @@ impl CheckArgs {
 /// The certainty of a format that the text names, in per cent.
 const SETTLED: u8 = 100;
 
-/// Returns the reason why the fixes that change `text` to `mended` are not applied, if the format
-/// of `text` was detected.
+/// Checks fixes for a text of a detected format. Returns a reason if they must not be applied.
 fn unsettled(
     text: &str,
-    mended: &str,
+    after_fixes: &str,
     format: Format,
     most: Applicability,
 ) -> Option<&'static str> {
     // The next reader that detects the format would see different messages.
-    let Some(after) = confidence(mended, format) else {
+    let Some(after) = confidence(after_fixes, format) else {
         return Some("the file would then be detected as another format");
     };
     // A guessed format stays a guess, unless the user names the format.

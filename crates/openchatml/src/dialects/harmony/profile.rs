@@ -103,8 +103,8 @@ const ALL: &str = "all";
 fn everybody(message: &mut Message<'_>) {
     message.recipient = None;
     (super::RULES.settle)(message);
-    if let Some(header) = message.layout.as_mut().and_then(|layout| layout.header.as_mut()) {
-        *header = header.without(&format!(" to={ALL}"));
+    if let Some(layout) = &mut message.layout {
+        layout.header = layout.header.take().map(|it| it.without(&format!(" to={ALL}")));
     }
 }
 

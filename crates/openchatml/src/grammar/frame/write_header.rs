@@ -10,7 +10,7 @@ use crate::writing::{Part, Place, Sink, SinkError, check_value, find_control};
 use crate::{Control, Span};
 
 /// A target to which a header is written.
-pub(super) trait Target {
+pub(super) trait HeaderTarget {
     type Error;
 
     fn control(&mut self, control: Control) -> Result<(), Self::Error>;
@@ -21,7 +21,7 @@ pub(super) trait Target {
     /// Writes a value of the message.
     fn value(&mut self, value: &str) -> Result<(), Self::Error>;
 
-    /// Ends the part of the header that contains role, name and recipient.
+    /// Ends the role word, before the attributes.
     fn end_opening(&mut self);
 
     /// Returns the error for a header that the format cannot represent.
@@ -29,7 +29,7 @@ pub(super) trait Target {
 }
 
 /// Writes a header in canonical order.
-pub(super) fn header<T: Target>(
+pub(super) fn header<T: HeaderTarget>(
     message: &Message<'_>,
     rules: &Rules,
     to: &mut T,
@@ -80,7 +80,7 @@ pub(super) fn header<T: Target>(
 }
 
 /// Writes the content type if it is not an attribute.
-fn content_type<T: Target>(
+fn content_type<T: HeaderTarget>(
     message: &Message<'_>,
     rules: &Rules,
     to: &mut T,
@@ -108,7 +108,7 @@ pub(super) struct Checked<'s> {
     pub(super) controls: &'static TokenTable,
 }
 
-impl Target for Checked<'_> {
+impl HeaderTarget for Checked<'_> {
     type Error = SinkError;
 
     fn control(&mut self, control: Control) -> Result<(), SinkError> {
@@ -146,7 +146,7 @@ struct Collected {
     controls: &'static TokenTable,
 }
 
-impl Target for Collected {
+impl HeaderTarget for Collected {
     type Error = SinkError;
 
     fn control(&mut self, control: Control) -> Result<(), SinkError> {
@@ -195,7 +195,7 @@ impl Compared<'_> {
     }
 }
 
-impl Target for Compared<'_> {
+impl HeaderTarget for Compared<'_> {
     type Error = Differs;
 
     fn control(&mut self, control: Control) -> Result<(), Differs> {

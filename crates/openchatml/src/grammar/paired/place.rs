@@ -169,6 +169,15 @@ impl Place {
         }
     }
 
+    /// Whether `raw` is the text after the last message in the canonical layout. `turn` says whether
+    /// the turn of the assistant is closed.
+    pub(super) fn is_canonical_end(self, turn: bool, raw: &Raw<'_>) -> bool {
+        let mut rest = raw.rest();
+        let whole =
+            self.close(turn, &mut |_, piece| rest.take(piece.raw()).then_some(()).ok_or(()));
+        whole.is_ok() && rest.is_empty()
+    }
+
     /// Whether `raw` equals the text between this position and a message in the canonical layout.
     pub(super) fn is_canonical_raw(self, kind: Kind<'_>, raw: &Raw<'_>) -> bool {
         let mut rest = raw.rest();

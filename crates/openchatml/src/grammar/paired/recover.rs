@@ -304,11 +304,7 @@ impl<'a> Reader<'a> {
             }
             return;
         }
-        let mut rest = raw.rest();
-        let closed = self
-            .place
-            .close(returns, &mut |_, piece| rest.take(piece.raw()).then_some(()).ok_or(()));
-        if closed.is_err() || !rest.is_empty() {
+        if !self.place.is_canonical_end(returns, &raw) {
             out.to.layout(crate::reading::Place::Tail, raw, self.rules.form);
         }
     }

@@ -111,10 +111,7 @@ impl TemplateLayout {
     /// Returns the output of the template after the last message, if it differs from the canonical
     /// layout.
     pub(crate) fn tail(self) -> Option<Raw<'static>> {
-        let mut rest = self.since.rest();
-        let place = self.behind.place;
-        let closed =
-            place.close(false, &mut |_, piece| rest.take(piece.raw()).then_some(()).ok_or(()));
-        (closed.is_err() || !rest.is_empty()).then_some(self.since)
+        let is_canonical = self.behind.place.is_canonical_end(false, &self.since);
+        (!is_canonical).then_some(self.since)
     }
 }
