@@ -213,6 +213,8 @@ mod tests {
         assert_eq!(raw.end_of_last(Control::Start), Some(6));
         assert!(raw.has(Control::Message) && !raw.has(Control::Call));
         let mut rest = raw.rest();
+        // A control token is not equal to text with the same spelling.
+        assert!(!rest.take(RawPiece::Text("(e)")));
         assert!(!rest.take(start) && rest.take(end) && rest.take(start));
         // Text that is spelled like a control token is not a control token.
         assert!(rest.take(RawPiece::Text("a")) && !rest.take(end));
