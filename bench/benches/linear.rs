@@ -145,9 +145,9 @@ const FAMILIES: &[Family] = &[
         |_| "\\u00e9".into(),
         "\"<|call|>",
     ),
-    ("turns", "im", "", |_| "<|im_start|>user\nHi<|im_end|>\n".into(), ""),
-    ("turns without ends", "im", "", |_| "<|im_start|>user\nHi\n".into(), ""),
-    ("ends of turns", "im", "", |_| "<|im_end|>\n".into(), ""),
+    ("turns", "chatml", "", |_| "<|im_start|>user\nHi<|im_end|>\n".into(), ""),
+    ("turns without ends", "chatml", "", |_| "<|im_start|>user\nHi\n".into(), ""),
+    ("ends of turns", "chatml", "", |_| "<|im_end|>\n".into(), ""),
     (
         "line breaks in turns",
         "openchatml-0.1",
@@ -163,10 +163,10 @@ const FAMILIES: &[Family] = &[
         |_| "<|fim_prefix|>a<|fim_suffix|>b<|fim_middle|>c".into(),
         "",
     ),
-    ("slips", "chatml", "", |_| "<|start|>Assistant<|end_message|>Hi<|end_message|>".into(), ""),
+    ("slips", "chatml-wire:text", "", |_| "<|start|>Assistant<|end_message|>Hi<|end_message|>".into(), ""),
     (
         "wire tokens",
-        "chatml:json",
+        "chatml-wire",
         "[\"\"",
         |_| {
             ",{\"token\":\"<|start|>\"},\"user\",{\"token\":\"<|message|>\"},\"a\",{\"token\":\"<|end_message|>\"}".into()
@@ -281,7 +281,7 @@ fn jobs(format: Format) -> Vec<(&'static str, Run)> {
     };
     let mut jobs: Vec<(&'static str, Run)> = vec![
         ("convert to json", convert_to(to("json"))),
-        ("convert to im", convert_to(to("im"))),
+        ("convert to chatml", convert_to(to("chatml"))),
         ("convert to openchatml-2.2", convert_to(to("openchatml-2.2"))),
     ];
     let limited = ReadOptions::default();

@@ -16,8 +16,8 @@ const CORE: &str = "crates/openchatml/src";
 const DIALECTS: &str = "dialects";
 
 /// The ids of dialects that are words for other things, too. They count only with a carrier
-/// (`im:text`), and as paths into the dialects.
-const AMBIGUOUS: &[&str] = &["im", "json", "responses"];
+/// (`json:text`), and as paths into the dialects.
+const AMBIGUOUS: &[&str] = &["json", "responses"];
 
 /// The files that know a dialect, and why. Those that do not follow from a specification or from the
 /// public API have to ask the table instead: the list shrinks to these.
@@ -183,11 +183,10 @@ mod tests {
         for name in ["HARMONY", "HarmonyProfile", "is_harmony_builtin", "OPENCHATML_2_2"] {
             assert_eq!(whats(name), [format!("names the dialect of `{name}`")]);
         }
-        for id in ["harmony", "openchatml-2.2", "json:tokens", "im:text"] {
+        for id in ["harmony", "openchatml-2.2", "json:tokens", "chatml"] {
             assert_eq!(whats(&format!("\"{id}\"")), [format!("names the dialect \"{id}\"")]);
         }
-        for other in ["json", "im", "ImStart", "responses", "openchatml", "OpenChatMl", "harmonic"]
-        {
+        for other in ["json", "ImStart", "responses", "openchatml", "OpenChatMl", "harmonic"] {
             assert_eq!(whats(&format!("{other} \"{other}\" // harmony")), [""; 0]);
         }
     }

@@ -57,12 +57,16 @@ impl Encodings {
         if name == O200K_HARMONY {
             return Ok(of(Kind::O200kHarmony));
         }
-        let path = Path::new(name);
+        // A model's folder contains its encoding in this file.
+        let mut path = Path::new(name).to_owned();
+        if path.is_dir() {
+            path.push("tokenizer.json");
+        }
         if !path.exists() {
             let text = format!("`{name}` is neither an encoding ({O200K_HARMONY}) nor a file");
             return Err(Failure::Usage(text));
         }
-        let file = Origin::File(path.to_owned()).read(Bounds::default().input_bytes, console)?;
+        let file = Origin::File(path).read(Bounds::default().input_bytes, console)?;
         let is_json = file.trim_ascii_start().starts_with(b"{");
         let encoding: Result<Arc<dyn Usable>, _> = match is_json {
             true => HuggingFace::from_json(&file).map(|encoding| {
@@ -92,7 +96,8 @@ impl Encodings {
         console: &Console,
     ) -> Result<Option<Self>, Failure> {
         let is_needed = writes || matches!(read.from, Choice::Tokens(_));
-        let open = || Self::open(&read.encoding, read.spell_control_tokens, console);
+        let name = read.encoding.as_deref().unwrap_or(O200K_HARMONY);
+        let open = || Self::open(name, read.spell_control_tokens, console);
         is_needed.then(open).transpose()
     }
 

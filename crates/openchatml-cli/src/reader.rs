@@ -1,11 +1,12 @@
 //! Reads documents: as text or JSON of a format, or as token ids.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use openchatml::convert::{Lost, Sidecar};
 use openchatml::{
-    Code, Conversation, Diagnostic, Document, Dropped, Format, Mode, Parsed, ReadOptions, Severity,
-    Span, detect, parse, recognize,
+    Code, Conversation, Diagnostic, Document, Dropped, Format, Mode, Parsed, ReadOptions, Role,
+    Severity, Span, TextFormat, detect, parse, recognize,
 };
 use openchatml_tokens::Read;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
@@ -61,6 +62,19 @@ impl Reader {
         self.ids.is_some()
     }
 
+    /// Returns the options to read this text with. A text that begins inside of a message is a raw
+    /// completion of the assistant, unless the user names another role.
+    pub(crate) fn options_for(&self, text: &str, format: Format) -> Cow<'_, ReadOptions> {
+        let is_completion =
+            || TextFormat::try_from(format).is_ok_and(|it| it.is_completion(text) == Some(true));
+        if self.options.continues.is_some() || !is_completion() {
+            return Cow::Borrowed(&self.options);
+        }
+        let mut options = self.options.clone();
+        options.continues = Some(Role::Assistant);
+        Cow::Owned(options)
+    }
+
     /// Reads a document. If no format was named and this format drops a part of the document, it is
     /// read in another format that fits.
     pub(crate) fn parse<'t>(&self, text: &'t str, format: Format) -> Parsed<'t> {
@@ -72,7 +86,7 @@ impl Reader {
         if let Some(ids) = &self.ids {
             return (ids.parse(text, &self.options), format);
         }
-        let parsed = parse(text, format, &self.options);
+        let parsed = parse(text, format, &self.options_for(text, format));
         if !self.is_auto {
             return (parsed, format);
         }
@@ -95,7 +109,8 @@ impl Reader {
         }
         let found = detect(text);
         let best = found.first().filter(|best| best.is_certain() && best.format != format);
-        let other = best.map(|best| (parse(text, best.format, &self.options), best.format));
+        let read = |format| parse(text, format, &self.options_for(text, format));
+        let other = best.map(|best| (read(best.format), best.format));
         other.filter(|(other, _)| !other.dropped_input()).unwrap_or((parsed, format))
     }
 }
@@ -128,7 +143,13 @@ impl Ids {
         };
         let ids: Vec<u32> = numbers.iter().map(|number| number.0).collect();
         // The messages keep these ids when they are written as ids again.
-        let read = self.0.with(|tokenizer| tokenizer.parse(&ids, options).with_ids(&ids));
+        let read = self.0.with(|tokenizer| {
+            let mut options = options.clone();
+            if tokenizer.is_completion(&ids) == Some(true) {
+                options.continues.get_or_insert(Role::Assistant);
+            }
+            tokenizer.parse(&ids, &options).with_ids(&ids)
+        });
         let mut parsed = placed(read, &numbers);
         if let (Some(sidecar), Document::Conversation(conversation)) =
             (sidecar, &mut parsed.document)

@@ -55,7 +55,7 @@ pub use self::unsaid::{Unsaid, What};
 /// use openchatml_grammars::{Grammar, Language, grammar};
 ///
 /// let Grammar { text, ends, unsaid, .. } =
-///     grammar(TextFormat::IM, &[], Language::Lark, &Default::default())?;
+///     grammar(TextFormat::CHATML, &[], Language::Lark, &Default::default())?;
 /// assert_eq!(text, "start: TEXT <|im_end|>\nTEXT: /(?s:.*)/\n");
 /// assert_eq!(ends, [Control::End]);
 /// assert!(unsaid.is_empty());

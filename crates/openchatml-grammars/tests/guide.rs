@@ -36,7 +36,7 @@ fn declared(json: &str) -> Vec<Tool<'static>> {
 fn shown(info: &str, tools: &[Tool<'static>]) -> Option<String> {
     let written = |format: &str, language| -> Grammar {
         let tools = match format {
-            "im" => Vec::new(),
+            "chatml" => Vec::new(),
             _ => vec![Namespace::functions(tools.to_vec())],
         };
         grammar(format.parse().unwrap(), &tools, language, &Default::default()).unwrap()

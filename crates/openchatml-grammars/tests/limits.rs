@@ -117,6 +117,6 @@ fn what_cannot_be_called_is_left_out() {
     }
     let mut options = Options::default();
     options.answer = Some(false.into());
-    let error = grammar(TextFormat::IM, &[], Language::Lark, &options).unwrap_err();
+    let error = grammar(TextFormat::CHATML, &[], Language::Lark, &options).unwrap_err();
     assert_eq!(error, GrammarError::Nothing);
 }

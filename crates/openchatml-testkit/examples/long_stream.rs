@@ -78,9 +78,11 @@ const KINDS: &[Kind] = &[
     kind("messages", "version: 2.2\n\n", MESSAGE, "").less(5),
     kind("findings", "", b"<|start|>x y z<|message|>a<|call|>\n", "").less(10),
     kind("long-header", "<|start|>assistant ", b"x ", "<|end|>"),
-    kind("turn", "<|im_start|>assistant\n", b"x\r\n", "<|im_end|>\n").of("im").told(),
+    kind("turn", "<|im_start|>assistant\n", b"x\r\n", "<|im_end|>\n").of("chatml").told(),
     kind("turns", "", b"<|im_start|>user\nHi.\n<|im_end|>\n", "").of("openchatml-0.1").less(5),
-    kind("chatml", "<|start|>assistant<|message|>", b"<|end|>", "").of("chatml").told(),
+    kind("chatml-wire:text", "<|start|>assistant<|message|>", b"<|end|>", "")
+        .of("chatml-wire:text")
+        .told(),
     kind("yaml", "version: 2.2\na: ", b"x", "").limited(),
     kind("outside", "version: 2.2\n\n<|start|>user<|message|>a<|end|>", b"x", "").limited(),
 ];

@@ -167,7 +167,7 @@ pub fn message(source: &mut Source<'_>, format: Format) -> Message<'static> {
             message.end = pick(source, carries.ends);
         }
     }
-    if format.dialect().id == "chatml" && message.role == Role::System && one_in(source, 2) {
+    if format.dialect().id == "chatml-wire" && message.role == Role::System && one_in(source, 2) {
         message.name = Some((pick(source, &["example_user", "example_assistant"])).into());
     }
     if one_in(source, 4) && message.name.is_none() {

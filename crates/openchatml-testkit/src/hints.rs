@@ -55,7 +55,7 @@ pub fn hide(source: &mut Source<'_>) {
     let format = pick(source, &formats);
     let text = match format.carrier() {
         // A wire list is no list of messages.
-        Carrier::Json if std::ptr::eq(format.dialect(), &dialects::CHATML) => tokens(source),
+        Carrier::Json if std::ptr::eq(format.dialect(), &dialects::CHATML_WIRE) => tokens(source),
         Carrier::Json => json(source, format.dialect().id),
         _ => match header(source, format) {
             Some(text) => text,

@@ -5,7 +5,7 @@ use std::ops::Range;
 use openchatml::lex::{Tape, Utf8Decoder, Utf8Piece};
 use openchatml::{Conversation, Diagnostic, Document, Parsed, ReadOptions, Span, parse_tape};
 
-use crate::encoding::Encoding;
+use crate::encoding::{Encoding, Token};
 use crate::ids::{Lexeme, REPLACEMENT, foreign, not_text, unknown};
 use crate::tokenizer::Tokenizer;
 
@@ -17,7 +17,7 @@ use crate::tokenizer::Tokenizer;
 /// use openchatml::{Conversation, Message, Role, TextFormat};
 /// use openchatml_tokens::{ByteEncoding, Tokenizer};
 ///
-/// let tokenizer = Tokenizer::new(TextFormat::IM, ByteEncoding::default());
+/// let tokenizer = Tokenizer::new(TextFormat::CHATML, ByteEncoding::default());
 /// let document = Conversation::from_messages([Message::new(Role::User, "Hi")]).into();
 /// let ids = tokenizer.render(&document, &Default::default())?.ids;
 /// let read = tokenizer.parse(&ids, &Default::default());
@@ -127,7 +127,47 @@ impl<E: Encoding> Tokenizer<E> {
     pub fn parse(&self, ids: &[u32], options: &ReadOptions) -> Read {
         read(self, ids, options)
     }
+
+    /// Whether ids are a raw completion of the assistant, because they begin inside of a message or
+    /// of a turn. Read them with [`ReadOptions::completion`]. `None` if this depends on ids that
+    /// have not arrived yet.
+    ///
+    /// ```
+    /// use openchatml::{Control, TextFormat};
+    /// use openchatml_tokens::{ByteEncoding, Tokenizer};
+    ///
+    /// let tokenizer = Tokenizer::new(TextFormat::HARMONY, ByteEncoding::default());
+    /// let id = |control| tokenizer.id(control).expect("it has one");
+    /// assert_eq!(tokenizer.is_completion(&[id(Control::Channel), 102]), Some(true));
+    /// assert_eq!(tokenizer.is_completion(&[id(Control::Start), 102]), Some(false));
+    /// assert_eq!(tokenizer.is_completion(&[]), None);
+    /// ```
+    pub fn is_completion(&self, ids: &[u32]) -> Option<bool> {
+        let mut before = Vec::new();
+        for id in ids {
+            match self.encoding().token(*id) {
+                Some(Token::Text(text)) => before.extend_from_slice(text.as_bytes()),
+                Some(Token::Bytes(bytes)) => before.extend_from_slice(bytes),
+                Some(Token::Control(spelling)) => {
+                    let mut controls = self.format().controls().entries().iter();
+                    let control = controls.find(|it| it.1 == spelling);
+                    return Some(control.is_some_and(|it| it.0.begins_completion()));
+                }
+                None => return Some(false),
+            }
+            // Only a recipient can come before the first control token.
+            let text = before.trim_ascii_start();
+            let is_header = text.starts_with(RECIPIENT) || RECIPIENT.starts_with(text);
+            if !is_header || text.contains(&b'\n') {
+                return Some(false);
+            }
+        }
+        None
+    }
 }
+
+/// The attribute that a completion can begin with.
+const RECIPIENT: &[u8] = b"to=";
 
 /// Reads ids by a tokenizer.
 fn read<E: Encoding>(tokenizer: &Tokenizer<E>, ids: &[u32], options: &ReadOptions) -> Read {

@@ -27,7 +27,7 @@ const AHEAD: usize = 12;
 ///     stream: TokenStream<ByteEncoding>,
 /// }
 ///
-/// let tokenizer = Tokenizer::new(TextFormat::IM, ByteEncoding::default());
+/// let tokenizer = Tokenizer::new(TextFormat::CHATML, ByteEncoding::default());
 /// let mut completion = Completion { stream: tokenizer.stream(&ReadOptions::completion()) };
 /// drop(tokenizer);
 /// let task = std::thread::spawn(move || completion.stream.feed(&[72, 105, 33]).collect::<Vec<_>>());

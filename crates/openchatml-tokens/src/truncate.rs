@@ -55,7 +55,7 @@ pub struct Truncation<S = OldestFirst> {
 /// use openchatml::{Conversation, Message, Role, TextFormat};
 /// use openchatml_tokens::{ByteEncoding, Tokenizer, Truncation};
 ///
-/// let tokenizer = Tokenizer::new(TextFormat::IM, ByteEncoding::default());
+/// let tokenizer = Tokenizer::new(TextFormat::CHATML, ByteEncoding::default());
 /// let conversation = Conversation::from_messages([Message::new(Role::User, "Hello, world!")]);
 /// let mut truncation = Truncation::new(1000);
 /// truncation.message = Some(5);
@@ -104,7 +104,7 @@ pub struct Cut {
 /// use openchatml::{Conversation, Message, Role, TextFormat};
 /// use openchatml_tokens::{ByteEncoding, Tokenizer, Truncation};
 ///
-/// let tokenizer = Tokenizer::new(TextFormat::IM, ByteEncoding::default());
+/// let tokenizer = Tokenizer::new(TextFormat::CHATML, ByteEncoding::default());
 /// let conversation = Conversation::from_messages([Message::new(Role::System, "Be brief.")]);
 /// let error = Truncation::new(3)
 ///     .truncate(&tokenizer, &conversation, &Default::default())

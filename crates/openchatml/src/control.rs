@@ -13,7 +13,7 @@ use crate::roles::{Marker, Role};
 /// // One meaning, and two dialects that spell it in their own way.
 /// let spell = |dialect: &dialects::Dialect| dialect.controls.spelling(Control::End);
 /// assert_eq!(spell(&dialects::OPENCHATML_2_2), Some("<|end|>"));
-/// assert_eq!(spell(&dialects::IM), Some("<|im_end|>"));
+/// assert_eq!(spell(&dialects::CHATML), Some("<|im_end|>"));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
@@ -130,5 +130,24 @@ impl Control {
     /// ```
     pub const fn ends_message(self) -> bool {
         matches!(self, Self::Call | Self::Return | Self::End | Self::Close(_))
+    }
+
+    /// Whether a text that begins with this control continues a prompt, because the control stands
+    /// inside of a message or of a turn of the assistant.
+    ///
+    /// ```
+    /// use openchatml::Control;
+    ///
+    /// assert!(Control::Channel.begins_completion() && !Control::Start.begins_completion());
+    /// ```
+    pub const fn begins_completion(self) -> bool {
+        match self {
+            Self::Channel | Self::Message | Self::Constrain => true,
+            Self::OpenSection(section) => {
+                matches!(section, Section::Reasoning | Section::Calls | Section::Call)
+            }
+            Self::CloseSection(section) => matches!(section, Section::Reasoning),
+            _ => false,
+        }
     }
 }

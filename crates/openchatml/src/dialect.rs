@@ -19,15 +19,21 @@ use crate::writing::{RenderError, Sink, TextSink};
 /// ```
 /// use openchatml::dialects;
 ///
-/// let dialect = dialects::ALL.iter().find(|dialect| dialect.id == "im").unwrap();
+/// let dialect = dialects::ALL.iter().find(|dialect| dialect.id == "chatml").unwrap();
 /// assert_eq!(dialect.controls.entries().len(), 2);
 /// ```
 #[derive(Debug)]
 pub struct Dialect {
     /// The name of the dialect, as in [`Format`].
     pub id: &'static str,
-    /// A short description.
+    /// Further names of the dialect, which are read but not written.
+    pub aliases: &'static [&'static str],
+    /// What it is called, for people.
     pub title: &'static str,
+    /// Where it is used: models, services, kinds of data.
+    pub used_by: &'static str,
+    /// The carrier of the format whose name is the [id](Self::id) alone.
+    pub carrier: Carrier,
     /// The control tokens.
     pub controls: &'static TokenTable,
     /// What the dialect can express.
@@ -106,9 +112,9 @@ impl fmt::Debug for TextForm {
 /// use openchatml::{Carrier, Format};
 ///
 /// let name = |name: &str| name.parse().map(|format: Format| format.carrier().as_str());
-/// assert_eq!(name("chatml")?, "text");
-/// assert_eq!(name("chatml:json")?, "json");
-/// assert!(name("im:json").is_err());
+/// assert_eq!(name("openchatml-2.0")?, "text");
+/// assert_eq!(name("openchatml-2.0:json")?, "json");
+/// assert!(name("chatml:json").is_err());
 /// # Ok::<(), openchatml::UnknownName>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -130,7 +136,7 @@ impl Carrier {
     }
 }
 
-/// A dialect and a carrier, such as `openchatml-2.2` or `chatml:json`.
+/// A dialect and a carrier, such as `openchatml-2.2` or `openchatml-2.2:json`.
 ///
 /// ```
 /// use openchatml::{Carrier, Format};
@@ -154,13 +160,24 @@ impl Dialect {
     /// ```
     /// use openchatml::{Carrier, dialects};
     ///
-    /// assert!(dialects::CHATML.carriers().eq([Carrier::Text, Carrier::Json]));
-    /// assert!(dialects::IM.carriers().eq([Carrier::Text]));
+    /// assert!(dialects::HARMONY.carriers().eq([Carrier::Text, Carrier::Json]));
+    /// assert!(dialects::CHATML_WIRE.carriers().eq([Carrier::Json, Carrier::Text]));
+    /// assert!(dialects::CHATML.carriers().eq([Carrier::Text]));
     /// ```
     pub fn carriers(&'static self) -> impl Iterator<Item = Carrier> {
-        let text = self.text.map(|_| Carrier::Text);
-        let json = self.json.as_ref().map(|_| Carrier::Json);
-        text.into_iter().chain(json)
+        let order = match self.carrier {
+            Carrier::Text => [Carrier::Text, Carrier::Json],
+            Carrier::Json => [Carrier::Json, Carrier::Text],
+        };
+        order.into_iter().filter(|carrier| match carrier {
+            Carrier::Text => self.text.is_some(),
+            Carrier::Json => self.json.is_some(),
+        })
+    }
+
+    /// Whether this is the id of the dialect or an alias.
+    pub(crate) fn is_named(&self, name: &str) -> bool {
+        self.id == name || self.aliases.contains(&name)
     }
 }
 
@@ -174,9 +191,9 @@ impl Format {
     /// ```
     /// use openchatml::{Carrier, Format, dialects};
     ///
-    /// assert_eq!(Format::new(&dialects::CHATML, Carrier::Json)?.to_string(), "chatml:json");
-    /// let error = Format::new(&dialects::IM, Carrier::Json).unwrap_err();
-    /// assert_eq!(error.to_string(), "`im` has no JSON form");
+    /// assert_eq!(Format::new(&dialects::HARMONY, Carrier::Json)?.to_string(), "harmony:json");
+    /// let error = Format::new(&dialects::CHATML, Carrier::Json).unwrap_err();
+    /// assert_eq!(error.to_string(), "`chatml` has no JSON form");
     /// # Ok::<(), openchatml::FormatError>(())
     /// ```
     pub fn new(dialect: &'static Dialect, carrier: Carrier) -> Result<Self, FormatError> {
@@ -254,7 +271,7 @@ impl Dialect {
     /// ```
     /// use openchatml::dialects;
     ///
-    /// assert!(dialects::CHATML.completion().is_some() && dialects::OPENAI.completion().is_none());
+    /// assert!(dialects::CHATML_WIRE.completion().is_some() && dialects::OPENAI.completion().is_none());
     /// ```
     pub fn completion(&self) -> Option<Completion> {
         self.text?.framing

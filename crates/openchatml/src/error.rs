@@ -18,9 +18,9 @@ use crate::{Diagnostic, FormatError, RenderError, UnknownName};
 /// }
 ///
 /// let text = "<|im_start|>user\nHi!<|im_end|>\n";
-/// assert!(to_openai(text, "im").is_ok());
+/// assert!(to_openai(text, "chatml").is_ok());
 /// assert!(matches!(to_openai(text, "mi"), Err(Error::Name(_))));
-/// assert!(matches!(to_openai("<|im_start|>user\nHi", "im"), Err(Error::Invalid(_))));
+/// assert!(matches!(to_openai("<|im_start|>user\nHi", "chatml"), Err(Error::Invalid(_))));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

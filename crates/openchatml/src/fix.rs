@@ -19,7 +19,7 @@ const TRIES: usize = 64;
 /// use openchatml::{Applicability, fix};
 ///
 /// let text = "<|im_start|>user\nHi";
-/// let fixed = fix(text, "im".parse()?, &Default::default(), Applicability::Safe);
+/// let fixed = fix(text, "chatml".parse()?, &Default::default(), Applicability::Safe);
 /// // Whether the message is complete is unknown.
 /// assert_eq!((fixed.text, fixed.applied), (None, 0));
 /// # Ok::<(), openchatml::UnknownName>(())

@@ -19,7 +19,7 @@
 //! use openchatml::{Format, parse};
 //!
 //! let text = "<|im_start|>user\nWhat is 2 + 2?<|im_end|>\n<|im_start|>assistant\n4.<|im_end|>\n";
-//! let parsed = parse(text, Format::IM, &Default::default());
+//! let parsed = parse(text, Format::CHATML, &Default::default());
 //! for found in &parsed.diagnostics {
 //!     eprintln!("{found}");
 //! }

@@ -19,9 +19,9 @@ use crate::rules::Completion;
 /// assert_eq!(TextFormat::try_from(Format::HARMONY)?, TextFormat::HARMONY);
 /// assert_eq!("harmony".parse::<TextFormat>()?, TextFormat::HARMONY);
 ///
-/// let json: Format = "chatml:json".parse()?;
-/// assert_eq!(TextFormat::try_from(json).unwrap_err().to_string(), "`chatml:json` has no text form");
-/// assert_eq!(json.text()?, TextFormat::CHATML);
+/// let json: Format = "chatml-wire".parse()?;
+/// assert_eq!(TextFormat::try_from(json).unwrap_err().to_string(), "`chatml-wire` has no text form");
+/// assert_eq!(json.text()?, TextFormat::CHATML_WIRE);
 /// # Ok::<(), FormatError>(())
 /// ```
 #[derive(Clone, Copy)]
@@ -83,12 +83,39 @@ impl TextFormat {
     /// ```
     /// use openchatml::{FormatError, TextFormat};
     ///
-    /// assert!(TextFormat::CHATML.completion().is_ok());
+    /// assert!(TextFormat::CHATML_WIRE.completion().is_ok());
     /// let none = TextFormat::all().find_map(|format| format.completion().err());
     /// assert!(none.is_none_or(|error| matches!(error, FormatError::NoGrammar(_))));
     /// ```
     pub fn completion(self) -> Result<Completion, FormatError> {
         self.form.framing.ok_or_else(|| FormatError::NoGrammar(self.to_string()))
+    }
+
+    /// Whether a text is a raw completion of the assistant, because it begins inside of a message or
+    /// of a turn. Read it with [`ReadOptions::completion`](crate::ReadOptions::completion). `None`
+    /// if this depends on text that has not arrived yet.
+    ///
+    /// ```
+    /// use openchatml::TextFormat;
+    ///
+    /// let is_completion = |text| TextFormat::HARMONY.is_completion(text);
+    /// assert_eq!(is_completion("<|channel|>final<|message|>Hi.<|return|>"), Some(true));
+    /// assert_eq!(is_completion(" to=functions.f<|channel|>commentary<|message|>{}"), Some(true));
+    /// assert_eq!(is_completion("<|start|>assistant<|channel|>final<|message|>Hi."), Some(false));
+    /// assert_eq!(is_completion("<|chan"), None);
+    /// // Text without a control token at its beginning can be anything.
+    /// assert_eq!(TextFormat::CHATML.is_completion("Hi.<|im_end|>"), Some(false));
+    /// ```
+    pub fn is_completion(self, text: &str) -> Option<bool> {
+        let controls = self.form.controls;
+        if controls.find(text).is_some() {
+            return Some(controls.completion(text).is_some());
+        }
+        let text = text.trim_ascii_start();
+        let goes_on = |word: &str| word.starts_with(text);
+        let may_go_on = TokenTable::is_before_completion(text)
+            || controls.entries().iter().any(|(_, spelling)| goes_on(spelling));
+        if may_go_on { None } else { Some(false) }
     }
 
     pub(crate) const fn form(self) -> &'static TextForm {
@@ -106,7 +133,7 @@ impl Format {
     /// ```
     /// use openchatml::{Format, TextFormat};
     ///
-    /// assert_eq!(Format::IM.text()?, TextFormat::IM);
+    /// assert_eq!(Format::CHATML.text()?, TextFormat::CHATML);
     /// assert_eq!("harmony:json".parse::<Format>()?.text()?, TextFormat::HARMONY);
     /// assert!(Format::SHAREGPT.text().is_err());
     /// # Ok::<(), openchatml::FormatError>(())

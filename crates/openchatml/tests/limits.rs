@@ -103,8 +103,8 @@ fn so_does_every_default() {
     let most = |case: &Case| *limits.clone().get_mut(case.limit).expect("a limit");
     // Many messages, and long ones, take their time: some formats are enough.
     let is_quick = |case: &&Case| match case.limit {
-        "messages" => case.format == "im",
-        "message_bytes" => matches!(case.format, "im" | "json" | "openchatml-2.0"),
+        "messages" => case.format == "chatml",
+        "message_bytes" => matches!(case.format, "chatml" | "json" | "openchatml-2.0"),
         // There is nothing less than none.
         "yaml_aliases" => false,
         _ => true,
@@ -233,7 +233,7 @@ fn keys_that_are_given_twice_are_diagnosed() {
         ),
         ("openchatml-2.2:json", r#"[{"role":"user","content":"a","content":"b"}]"#.to_owned()),
         ("openchatml-2.0:json", r#"[{"role":"user","content":"a","content":"b"}]"#.to_owned()),
-        ("chatml:json", r#"[{"token":"<|start|>","token":"<|start|>"}]"#.to_owned()),
+        ("chatml-wire", r#"[{"token":"<|start|>","token":"<|start|>"}]"#.to_owned()),
         ("json", r#"{"header":{"version":"2.2","a":1,"a":2},"messages":[]}"#.to_owned()),
         ("json", r#"{"messages":[],"messages":[]}"#.to_owned()),
     ] {
@@ -287,7 +287,7 @@ fn findings_are_no_longer_than_four_kibibytes() {
         ),
         ("openchatml-0.1", inputs::turn(&long, "Hi.")),
         ("json", format!(r#"{{"{long}":1}}"#)),
-        ("chatml:json", format!(r#"[{{"token":"{long}"}}]"#)),
+        ("chatml-wire", format!(r#"[{{"token":"{long}"}}]"#)),
     ] {
         let parsed = parse(&text, format.parse().expect("a format"), &ReadOptions::default());
         assert!(!parsed.diagnostics.is_empty(), "{format}: {text:.100}");

@@ -3,25 +3,26 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use openchatml::RenderOptions;
 use openchatml::harmony::{Effort, Namespace, PromptOptions, SystemContent};
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Prompts of Harmony and Apertus")]
 pub(crate) struct HarmonyArgs {
-    /// The current date: YYYY-MM-DD, or `today`. Harmony and Apertus add a system message with it
-    /// if there is none; a chat template can use it
+    /// The current date: YYYY-MM-DD, or `today` (default in prompts). It is part of the system
+    /// message of Harmony and Apertus, and a chat template can use it
     #[arg(long, value_name = "DATE", value_parser = date)]
     date: Option<String>,
 
-    /// Add a system message with this reasoning effort if there is no system message
+    /// The reasoning effort in the system message of Harmony
     #[arg(long, value_name = "EFFORT")]
     reasoning_effort: Option<EffortArg>,
 
-    /// Add a system message with this model identity if there is no system message
+    /// The identity of the model in the system message of Harmony
     #[arg(long, value_name = "TEXT")]
     identity: Option<String>,
 
-    /// Add a system message that declares these built-in tools if there is no system message
+    /// The built-in tools in the system message of Harmony
     #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
     builtin_tools: Vec<BuiltinArg>,
 
@@ -29,6 +30,26 @@ pub(crate) struct HarmonyArgs {
     /// APIs, or a list of them
     #[arg(long, value_name = "FILE")]
     pub(crate) response_format: Option<PathBuf>,
+}
+
+/// Whether a prompt gets the system message that the model expects.
+#[derive(Args, Clone, Copy, Debug)]
+#[command(next_help_heading = "Prompts of Harmony and Apertus")]
+pub(crate) struct BareArgs {
+    /// Write the conversation as it is: add no system message, and keep an application's system
+    /// message in its role
+    #[arg(long, conflicts_with_all = ["date", "reasoning_effort", "identity", "builtin_tools"])]
+    bare: bool,
+}
+
+impl BareArgs {
+    /// Sets the date of a prompt to today if the user names none. With a date, a prompt has the
+    /// system message.
+    pub(crate) fn complete(self, options: &mut RenderOptions) {
+        if !self.bare {
+            options.date.get_or_insert_with(|| today().into());
+        }
+    }
 }
 
 /// The reasoning effort of the model.
@@ -91,10 +112,14 @@ impl HarmonyArgs {
     }
 }
 
+fn today() -> String {
+    jiff::Zoned::now().date().to_string()
+}
+
 /// Parses a date.
 fn date(text: &str) -> Result<String, String> {
     if text == "today" {
-        return Ok(jiff::Zoned::now().date().to_string());
+        return Ok(today());
     }
     match text.parse::<jiff::civil::Date>() {
         Ok(date) if date.to_string() == text => Ok(text.to_owned()),

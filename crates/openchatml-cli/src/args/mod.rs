@@ -12,6 +12,7 @@ mod write;
 
 pub(crate) use self::consent::Consent;
 pub(crate) use self::console::{ConsoleArgs, Verbosity};
+pub(crate) use self::harmony::BareArgs;
 #[cfg(feature = "run")]
 pub(crate) use self::harmony::HarmonyArgs;
 pub(crate) use self::limits::Bounds;

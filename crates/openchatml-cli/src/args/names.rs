@@ -56,7 +56,11 @@ fn tokens(name: &str) -> Option<TextFormat> {
 
 /// The names for token ids of each text format.
 fn token_names() -> impl Iterator<Item = PossibleValue> {
-    TextFormat::all().map(|format| PossibleValue::new(format!("{}{TOKENS}", format.dialect().id)))
+    TextFormat::all().map(|format| {
+        let dialect = format.dialect();
+        PossibleValue::new(format!("{}{TOKENS}", dialect.id))
+            .aliases(dialect.aliases.iter().map(|alias| format!("{alias}{TOKENS}")))
+    })
 }
 
 /// Parses the name of a text format.
@@ -70,10 +74,13 @@ pub(crate) fn text_format() -> impl TypedValueParser<Value = TextFormat> {
 /// The names of formats. The carrier is optional where a format has only one.
 fn names(is_wanted: impl Fn(&Format) -> bool) -> impl Iterator<Item = PossibleValue> {
     Format::all().filter(is_wanted).flat_map(|format| {
+        let (dialect, carrier) = (format.dialect(), format.carrier().as_str());
         let short = format.to_string();
-        let long = format!("{}:{}", format.dialect().id, format.carrier().as_str());
+        let rest = short.strip_prefix(dialect.id).unwrap_or_default().to_owned();
+        let aliases = dialect.aliases.iter().map(move |alias| format!("{alias}{rest}"));
+        let long = format!("{}:{carrier}", dialect.id);
         let hidden = (long != short).then(|| PossibleValue::new(long).hide(true));
-        std::iter::once(PossibleValue::new(short)).chain(hidden)
+        std::iter::once(PossibleValue::new(short).aliases(aliases)).chain(hidden)
     })
 }
 

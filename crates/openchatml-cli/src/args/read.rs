@@ -24,8 +24,8 @@ pub(crate) struct ReadArgs {
 
     /// The encoding of token ids: o200k_harmony, or a file (a `tokenizer.json`, or a tiktoken rank
     /// file)
-    #[arg(long, value_name = "NAME|FILE", default_value = O200K_HARMONY, hide_default_value = true)]
-    pub(crate) encoding: String,
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) encoding: Option<String>,
 
     /// Write control tokens without an id in the encoding as ordinary text, and read them from
     /// ordinary text

@@ -8,9 +8,13 @@ use openchatml::{Limits, Value};
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Chat templates")]
 pub(crate) struct TemplateArgs {
-    /// Write with this chat template: a Jinja template, or a `tokenizer_config.json` or
-    /// `chat_template.json` that contains one
-    #[arg(long, value_name = "FILE")]
+    /// Write with this chat template: a Jinja template, a `tokenizer_config.json` or
+    /// `chat_template.json` that contains one, or the folder of a model
+    ///
+    /// In a folder, `chat_template.jinja`, `chat_template.json` or `tokenizer_config.json` is the
+    /// template, special tokens come from `tokenizer_config.json`, and `tokenizer.json` is the
+    /// encoding for `--form ids`.
+    #[arg(long, value_name = "FILE|FOLDER")]
     pub(crate) template: Option<PathBuf>,
 
     /// The name of the template in the file (default: `default`, or `tool_use` if there are tools)

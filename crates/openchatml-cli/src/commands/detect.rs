@@ -70,6 +70,9 @@ struct Seen {
     format: Option<String>,
     /// Whether each line is a document in that format.
     jsonl: bool,
+    /// Whether the text is a raw completion of the assistant.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    completion: bool,
     confidence: u8,
     evidence: Vec<EvidenceItem>,
     others: Vec<Other>,
@@ -165,6 +168,7 @@ impl Seen {
             file,
             format: None,
             jsonl: false,
+            completion: false,
             confidence: 0,
             evidence,
             others,
@@ -181,6 +185,7 @@ impl Seen {
         let Some((best, others)) = found.split_first() else { return seen };
         seen.format = Some(best.format.to_string());
         seen.confidence = best.confidence;
+        seen.completion = best.is_completion;
         for evidence in &best.evidence {
             let (record, span) = match &text {
                 Some((record, slot)) => (*record, slot.span(evidence.span)),
@@ -232,10 +237,11 @@ fn text(seen: &Seen) -> String {
         };
     };
     let lines = if seen.jsonl { ", one document per line" } else { "" };
-    let mut out = format!("{name}: {format}{lines} ({} %)\n", seen.confidence);
-    for clue in &seen.evidence {
+    let completion = if seen.completion { ", a completion of the assistant" } else { "" };
+    let mut out = format!("{name}: {format}{completion}{lines} ({} %)\n", seen.confidence);
+    for item in &seen.evidence {
         // Writing to a `String` cannot fail.
-        let _ = writeln!(out, "  {}:{}: {}", clue.line, clue.column, visible_line(&clue.what));
+        let _ = writeln!(out, "  {}:{}: {}", item.line, item.column, visible_line(&item.what));
     }
     for (kind, lines) in &seen.lines {
         let _ = writeln!(out, "  {}: {kind}", count(*lines, "line"));

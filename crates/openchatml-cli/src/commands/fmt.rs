@@ -223,7 +223,8 @@ impl Layout {
         self.tell(page, &found, report);
         let rendered = rendered?;
         // Only the layout may change.
-        if parse(&rendered, format, &self.reader.options).document != parsed.document {
+        let options = self.reader.options_for(&slot.text, format);
+        if parse(&rendered, format, &options).document != parsed.document {
             let text = "the canonical layout would change the meaning of this document, so it stays unchanged";
             report.push_str(&error_line(&format!("{}:{}: {text}", page.name, page.first_line())));
             return None;

@@ -41,7 +41,7 @@ Examples:
   ocml check chat.txt                              errors, and how to fix them
   ocml parse chat.txt                              as JSON
   ocml convert -t openchatml-2.2 chat.json         to another format
-  ocml render -t im --generation-prompt chat.json  a prompt for a model
+  ocml render -t chatml --generation-prompt chat.json  a prompt for a model
   ocml stream -f openchatml-2.2 --role assistant   a model's output, event by event
   ocml run --tools tools.toml --in-place chat.ocml run its tool calls and append the replies
   ocml explain E-PARSE-HEADER                      what a diagnostic means

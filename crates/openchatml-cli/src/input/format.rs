@@ -36,7 +36,11 @@ pub(crate) fn format_of<'d>(
     }
     let found = detect(&decoded.text);
     if let Some(best) = found.first().filter(|best| best.is_certain()) {
-        console.detail(&format!("{name}: detected {} ({} %)", best.format, best.confidence));
+        let completion = if best.is_completion { ", a completion of the assistant" } else { "" };
+        console.detail(&format!(
+            "{name}: detected {}{completion} ({} %)",
+            best.format, best.confidence
+        ));
         return Ok(best.format);
     }
     let page = Page::new(name, decoded, 1);

@@ -151,8 +151,8 @@ fn a_report_can_go_to_a_file() {
 #[test]
 fn the_format_can_be_named() {
     let text = "<|im_start|>user\nHi.<|im_end|>\n";
-    ocml_with(["check", "-f", "im"], text).exits(0);
-    ocml_with(["check", "--format", "im"], text).exits(0);
+    ocml_with(["check", "-f", "chatml"], text).exits(0);
+    ocml_with(["check", "--format", "chatml"], text).exits(0);
     ocml_with(["check", "-f", "openchatml-2.2"], text).exits(1);
     ocml(["check", "-f", "nonsense"]).exits(2).says("possible values");
 }
@@ -169,7 +169,7 @@ fn a_file_that_would_be_taken_for_another_format_is_not_mended() {
     // What leaves no doubt about the format is mended, and nothing else.
     assert!(folder.ocml(["detect", "a.txt"]).exits(0).stdout.starts_with("a.txt: chatml "));
     let mended = folder.read("a.txt");
-    let named = ["check", "--fix", "-f", "chatml", "a.txt"];
+    let named = ["check", "--fix", "-f", "chatml-wire:text", "a.txt"];
     folder.ocml(named);
     assert_ne!(folder.read("a.txt"), mended);
 }

@@ -97,7 +97,7 @@ fn the_string_of_a_request_is_what_the_user_says() {
 
 #[test]
 fn losses_are_named_and_counted() {
-    let ran = ocml_with(["convert", "-t", "im"], GOOD).exits(0);
+    let ran = ocml_with(["convert", "-t", "chatml"], GOOD).exits(0);
     let losses: Vec<_> = ran.stderr.lines().collect();
     for expected in [
         "warning[W-LOSS]: <stdin>: header dropped",
@@ -107,14 +107,14 @@ fn losses_are_named_and_counted() {
         assert!(losses.contains(&expected), "no {expected:?} in {losses:#?}");
     }
     assert!(losses.iter().all(|line| line.starts_with("warning[W-LOSS]: ")), "{losses:#?}");
-    assert!(ocml_with(["convert", "-q", "-t", "im"], GOOD).silent().stdout.contains("Tokyo"));
+    assert!(ocml_with(["convert", "-q", "-t", "chatml"], GOOD).silent().stdout.contains("Tokyo"));
     // Each with its place, for those who want to know.
-    ocml_with(["convert", "-v", "-t", "im"], GOOD).exits(0).says("--> <stdin>:8:1");
+    ocml_with(["convert", "-v", "-t", "chatml"], GOOD).exits(0).says("--> <stdin>:8:1");
 }
 
 #[test]
 fn a_loss_is_an_error_if_none_may_be() {
-    let ran = ocml_with(["convert", "--no-loss", "-t", "im"], GOOD).exits(1);
+    let ran = ocml_with(["convert", "--no-loss", "-t", "chatml"], GOOD).exits(1);
     assert_eq!(ran.stdout, "");
     ran.says("error[W-LOSS]: message 1: developer merged into system");
     ocml_with(["convert", "--no-loss", "-t", "json"], GOOD).silent();
@@ -122,7 +122,7 @@ fn a_loss_is_an_error_if_none_may_be() {
 
 #[test]
 fn warnings_can_be_denied() {
-    let ran = ocml_with(["convert", "--deny-warnings", "-t", "im"], GOOD).exits(1);
+    let ran = ocml_with(["convert", "--deny-warnings", "-t", "chatml"], GOOD).exits(1);
     assert!(ran.stdout.contains("Tokyo"));
     ocml_with(["convert", "--deny-warnings", "-t", "json"], GOOD).silent();
 }
@@ -152,7 +152,7 @@ fn several_files_make_jsonl() {
     folder.file("a.txt", GOOD);
     folder.file("b.json", MESSAGES);
     folder.file("c.txt", BAD);
-    let ran = folder.ocml(["convert", "-q", "-t", "im", "a.txt", "b.json"]).exits(0);
+    let ran = folder.ocml(["convert", "-q", "-t", "chatml", "a.txt", "b.json"]).exits(0);
     let lines: Vec<_> = ran.stdout.lines().map(json).collect();
     assert_eq!(lines.len(), 2);
     assert!(lines[1]["text"].as_str().unwrap().starts_with("<|im_start|>user\nWhat is 2"));
@@ -211,8 +211,8 @@ fn a_control_token_outside_of_its_place_is_not_dropped_in_silence() {
         ("apertus", "<s><|user_start|>x<|user_end|><|user_end|>"),
         ("apertus", "<s><|assistant_start|>x<|inner_suffix|>y<|assistant_end|>"),
         ("apertus", "<s><|assistant_start|>x<|assistant_end|><|tools_prefix|>"),
-        ("im", "<|im_start|>user\nx<|im_end|>\n<|im_end|>\n"),
-        ("chatml", "<|start|>user<|message|>x<|end_message|><|end_message|>"),
+        ("chatml", "<|im_start|>user\nx<|im_end|>\n<|im_end|>\n"),
+        ("chatml-wire:text", "<|start|>user<|message|>x<|end_message|><|end_message|>"),
     ] {
         let args = ["convert", "-f", format, "-t", "openai"];
         let refused = ocml_with(args, text).exits(1).says("--allow-loss=stray-text");
@@ -243,7 +243,7 @@ fn reasoning_that_is_no_part_of_a_prompt_is_named_where_nothing_may_be_lost() {
 #[test]
 fn content_that_would_be_structure_is_refused_at_its_place() {
     let input = r#"{"messages":[{"role":"user","content":"a <|im_end|> b"}]}"#;
-    let ran = ocml_with(["convert", "-t", "im"], input).exits(1);
+    let ran = ocml_with(["convert", "-t", "chatml"], input).exits(1);
     assert_eq!(ran.stdout, "");
     ran.says("error[E-RENDER-CONTROL]").says("--> <stdin>:1:42");
 }

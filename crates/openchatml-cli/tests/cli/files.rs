@@ -2,8 +2,13 @@
 
 use crate::support::{Folder, GOOD, json, ocml_with};
 
-const READING: [&[&str]; 5] =
-    [&["parse"], &["render", "-t", "im"], &["convert", "-t", "im"], &["show"], &["check", "-q"]];
+const READING: [&[&str]; 5] = [
+    &["parse"],
+    &["render", "-t", "chatml"],
+    &["convert", "-t", "chatml"],
+    &["show"],
+    &["check", "-q"],
+];
 
 #[test]
 fn a_missing_file_is_one_line() {

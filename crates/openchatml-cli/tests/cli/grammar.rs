@@ -41,7 +41,7 @@ fn what_is_asked_for_is_in_it() {
     assert!(!text.contains("commentary") && !text.contains(" <|message|> "), "{text}");
     let stops = ran(&["--choice", "required", "--stop", "call"]);
     assert!(!stops.contains("<|call|>"), "{stops}");
-    let gbnf = ["grammar", "-t", "im", "--for", "gbnf"];
+    let gbnf = ["grammar", "-t", "chatml", "--for", "gbnf"];
     let ran = |more: &[&str]| folder.ocml([&gbnf, more].concat()).exits(0).stdout;
     assert!(!ran(&[]).starts_with("root ::= text <|im_end|>\n"));
     assert!(ran(&["--stop", "none"]).starts_with("root ::= text <|im_end|>\n"));

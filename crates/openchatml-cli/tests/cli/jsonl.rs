@@ -40,7 +40,7 @@ fn lines_stay_in_order_on_all_cores() {
     let folder = Folder::new();
     folder.file("a.jsonl", &input);
     for jobs in ["1", "2", "7"] {
-        let args = ["convert", "-t", "im", "-j", jobs, "a.jsonl", "-o", "b.jsonl"];
+        let args = ["convert", "-t", "chatml", "-j", jobs, "a.jsonl", "-o", "b.jsonl"];
         let ran = folder.ocml(args).exits(1);
         let ran = ran.says("a.jsonl: 200 lines of 19800 refused");
         let output = folder.read("b.jsonl");
@@ -52,9 +52,9 @@ fn lines_stay_in_order_on_all_cores() {
         assert_eq!(lines.len(), 200);
         assert!(lines.is_sorted());
     }
-    let ran = folder.ocml_with(["convert", "-q", "-t", "im", "--jsonl"], &input).exits(1);
+    let ran = folder.ocml_with(["convert", "-q", "-t", "chatml", "--jsonl"], &input).exits(1);
     assert!(ran.stdout.lines().eq(&expected));
-    folder.ocml(["convert", "-t", "im", "-j", "0", "a.jsonl"]).exits(2);
+    folder.ocml(["convert", "-t", "chatml", "-j", "0", "a.jsonl"]).exits(2);
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn refused_bytes_are_kept_as_they_are() {
     let folder = Folder::new();
     let line = b"{\"messages\":[{\"role\":\"user\",\"content\":\"\xFF\"}]}";
     folder.file("a.jsonl", [line.as_slice(), b"\n"].concat());
-    let args = ["convert", "-t", "im", "-f", "json", "a.jsonl", "--rejects", "bad.jsonl"];
+    let args = ["convert", "-t", "chatml", "-f", "json", "a.jsonl", "--rejects", "bad.jsonl"];
     assert_eq!(folder.ocml(args).exits(1).stdout, "");
     let rejects = json(folder.read("bad.jsonl").trim_end());
     assert!(rejects["input"].as_str().unwrap().contains('\u{fffd}'));
@@ -147,23 +147,23 @@ fn refused_bytes_are_kept_as_they_are() {
 
 #[test]
 fn what_is_dropped_with_consent_is_a_warning() {
-    let refused = ocml_with(["convert", "-t", "im", "-f", "json"], UNKNOWN).exits(1);
+    let refused = ocml_with(["convert", "-t", "chatml", "-f", "json"], UNKNOWN).exits(1);
     assert_eq!(refused.stdout, "");
     refused.says("nothing was written");
     for allowed in ["--allow-loss", "--allow-loss=unknown-key", "--allow-loss=limit,unknown-key"] {
-        let ran = ocml_with(["convert", "-t", "im", "-f", "json", allowed], UNKNOWN).exits(0);
+        let ran = ocml_with(["convert", "-t", "chatml", "-f", "json", allowed], UNKNOWN).exits(0);
         assert_eq!(ran.stdout, "<|im_start|>user\nHi.<|im_end|>\n", "{allowed}");
         ran.says("warning[E-UNKNOWN-KEY]");
     }
-    ocml_with(["convert", "-t", "im", "-f", "json", "--allow-loss=limit"], UNKNOWN).exits(1);
-    ocml_with(["convert", "-t", "im", "-f", "json", "--allow-loss=hope"], UNKNOWN).exits(2);
+    ocml_with(["convert", "-t", "chatml", "-f", "json", "--allow-loss=limit"], UNKNOWN).exits(1);
+    ocml_with(["convert", "-t", "chatml", "-f", "json", "--allow-loss=hope"], UNKNOWN).exits(2);
 }
 
 #[test]
 fn losses_of_a_format_may_be_exceptions() {
-    let args = ["convert", "-t", "im", "--no-loss", "--allow-loss=analysis"];
+    let args = ["convert", "-t", "chatml", "--no-loss", "--allow-loss=analysis"];
     ocml_with(args, MESSAGES).exits(0).says("analysis dropped");
-    ocml_with(["convert", "-t", "im", "--no-loss", "--allow-loss=call"], MESSAGES).exits(1);
+    ocml_with(["convert", "-t", "chatml", "--no-loss", "--allow-loss=call"], MESSAGES).exits(1);
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn all_that_a_file_is_refused_for_is_named_as_it_is_allowed() {
         r#"{"messages":[{"role":"developer","content":"d"},{"role":"user","content":"a"}]}"#,
         "\n",
     );
-    let args = ["convert", "-f", "openai", "-t", "im", "--jsonl", "--no-loss"];
+    let args = ["convert", "-f", "openai", "-t", "chatml", "--jsonl", "--no-loss"];
     let allowed = "--allow-loss=unknown-key,developer-merged-into-system";
     ocml_with(args, input).exits(1).says(allowed);
     ocml_with(args.into_iter().chain([allowed]), input).exits(0);
@@ -184,12 +184,12 @@ fn all_that_a_file_is_refused_for_is_named_as_it_is_allowed() {
 fn losses_are_counted_over_all_lines() {
     let line = MESSAGES;
     let input = format!("{line}\n{line}\n{line}\n");
-    let ran = ocml_with(["convert", "--jsonl", "-t", "im"], &input).exits(0);
+    let ran = ocml_with(["convert", "--jsonl", "-t", "chatml"], &input).exits(0);
     assert_eq!(
         ran.stderr,
         "warning[W-LOSS]: <stdin>: analysis dropped (3 documents, 3 messages, first at 1:57)\n",
     );
-    let ran = ocml_with(["convert", "--jsonl", "-t", "im", "--no-loss"], &input).exits(1);
+    let ran = ocml_with(["convert", "--jsonl", "-t", "chatml", "--no-loss"], &input).exits(1);
     assert_eq!(ran.stdout, "");
 }
 
@@ -199,7 +199,7 @@ fn strict_refuses_lines_not_files() {
     let good = serde_json::to_string("<|im_start|>user\nHi.<|im_end|>\n").unwrap();
     let input = format!("{good}\n{bad}\n{good}\n");
     let lines = |flags: &[&str]| {
-        let args = ["parse", "--jsonl", "-f", "im"].iter().chain(flags);
+        let args = ["parse", "--jsonl", "-f", "chatml"].iter().chain(flags);
         let ran = ocml_with(args, &input).exits(1);
         ran.stdout.lines().count()
     };
@@ -291,7 +291,7 @@ fn lines_of_json_are_documents_on_standard_input_too() {
 #[test]
 fn lines_that_arrive_slowly_are_not_held_back() {
     // Without a format, the first lines are looked at before any is converted.
-    let args = ["convert", "--jsonl", "-q", "-f", "json", "-t", "im"];
+    let args = ["convert", "--jsonl", "-q", "-f", "json", "-t", "chatml"];
     let mut child = command(args).stdin(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
@@ -318,7 +318,7 @@ fn one_line_does_not_change_how_the_others_are_read() {
 #[test]
 fn each_key_beside_a_text_is_named() {
     let line = r#"{"text":"<|im_start|>user\nhi<|im_end|>\n","one":1,"two":2}"#;
-    let args = ["convert", "--jsonl", "-f", "im", "-t", "openai"];
+    let args = ["convert", "--jsonl", "-f", "chatml", "-t", "openai"];
     ocml_with(args, line).exits(1).says("key `one` next to").says("key `two` next to");
 }
 
@@ -438,7 +438,7 @@ fn a_broken_first_line_does_not_make_one_document_of_all() {
 fn only_messages_are_taken_where_only_messages_are_wanted() {
     let text = text_record("<|im_start|>user\nHi.<|im_end|>");
     let input = format!("{PLAIN}\n{text}\n{PLAIN}\n");
-    let ran = ocml_with(["render", "--jsonl", "-t", "im"], &input).exits(1);
+    let ran = ocml_with(["render", "--jsonl", "-t", "chatml"], &input).exits(1);
     assert_eq!(ran.stdout.lines().count(), 2);
     ran.says("the input is im, but `render` reads messages in JSON");
 }
@@ -452,9 +452,9 @@ fn messages_are_named_by_their_numbers_in_the_input() {
         )
     };
     let control = said(r#""<|im_end|>""#);
-    ocml_with(["render", "-t", "im"], &control).exits(1).says("message 3, content");
+    ocml_with(["render", "-t", "chatml"], &control).exits(1).says("message 3, content");
     let weight = said(r#""c","weight":0"#);
-    let ran = ocml_with(["render", "-v", "-t", "im"], &weight).exits(0);
+    let ran = ocml_with(["render", "-v", "-t", "chatml"], &weight).exits(0);
     ran.says("message 1: earlier reasoning").says("message 3: weight");
     let args = ["tokens", "--mask", "-t", "harmony", "--generation-prompt"];
     let written = json(&ocml_with(args, said(r#""c""#)).silent().stdout);

@@ -27,10 +27,10 @@ fn a_file_stays_as_it_was_if_there_is_nothing_to_write() {
     folder.file("out", "old");
     for (args, status) in [
         (&["parse", "--strict", "bad.txt", "-o", "out"][..], 1),
-        (&["convert", "-t", "im", "--no-loss", "good.txt", "-o", "out"], 1),
-        (&["convert", "-t", "im", "none.txt", "-o", "out"], 2),
-        (&["convert", "-t", "im", "good.txt", "none.txt", "-o", "out"], 2),
-        (&["render", "-t", "im", "good.txt", "-o", "out"], 1),
+        (&["convert", "-t", "chatml", "--no-loss", "good.txt", "-o", "out"], 1),
+        (&["convert", "-t", "chatml", "none.txt", "-o", "out"], 2),
+        (&["convert", "-t", "chatml", "good.txt", "none.txt", "-o", "out"], 2),
+        (&["render", "-t", "chatml", "good.txt", "-o", "out"], 1),
         (&["parse", "--jsonl", "good.txt", "-o", "out"], 1),
         (&["parse", "--jsonl", ".", "-o", "out"], 2),
         (&["parse", "good.txt", "-o", "."], 2),
@@ -79,7 +79,7 @@ fn a_full_disk_is_one_line() {
     let jsonl = format!("{MESSAGES}\n").repeat(2000);
     for (args, input) in [
         (&["parse"][..], GOOD),
-        (&["convert", "-q", "-t", "im"], GOOD),
+        (&["convert", "-q", "-t", "chatml"], GOOD),
         (&["parse", "--jsonl"], &jsonl),
         (&["fmt"], GOOD),
         (&["show"], GOOD),
@@ -111,7 +111,7 @@ fn a_closed_pipe_is_no_news() {
     let jsonl = format!("{MESSAGES}\n").repeat(100_000);
     for (args, input) in [
         (&["parse"][..], GOOD),
-        (&["convert", "-q", "-t", "im", "--jsonl"], &jsonl),
+        (&["convert", "-q", "-t", "chatml", "--jsonl"], &jsonl),
         (&["fmt", "--jsonl"], &jsonl),
         (&["stream", "-f", "openchatml-2.2"], GOOD),
         (&["check", "--output-format", "json"], BAD),
@@ -131,7 +131,7 @@ fn a_closed_pipe_is_no_news() {
 
 #[test]
 fn a_reader_that_has_enough_ends_the_work() {
-    let args = ["convert", "-q", "-f", "json", "-t", "im", "--jsonl"];
+    let args = ["convert", "-q", "-f", "json", "-t", "chatml", "--jsonl"];
     let mut child = command(args).stdin(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let line = format!("{MESSAGES}\n");
@@ -177,9 +177,9 @@ fn files_are_not_written_over() {
     let folder = Folder::new();
     folder.file("in.json", MESSAGES);
     for args in [
-        &["convert", "-t", "im", "in.json", "--rejects", "in.json"][..],
+        &["convert", "-t", "chatml", "in.json", "--rejects", "in.json"][..],
         &["convert", "-t", "harmony", "--sidecar", "in.json", "in.json"],
-        &["convert", "-t", "im", "in.json", "-o", "out", "--rejects", "out"],
+        &["convert", "-t", "chatml", "in.json", "-o", "out", "--rejects", "out"],
         &["tokens", "-t", "harmony", "in.json", "--rejects", "./in.json"],
     ] {
         folder.ocml(args).exits(2).says("names a file that is also input or output");
@@ -193,7 +193,7 @@ fn a_file_in_no_format_does_not_keep_the_others_from_being_written() {
     let folder = Folder::new();
     folder.file("a.json", MESSAGES);
     folder.file("null.json", "null");
-    let ran = folder.ocml(["convert", "-t", "im", "null.json", "a.json"]).exits(1);
+    let ran = folder.ocml(["convert", "-t", "chatml", "null.json", "a.json"]).exits(1);
     assert!(ran.stdout.contains("<|im_start|>"), "{}", ran.stdout);
     ran.says("cannot detect the format of `null.json`");
 }

@@ -35,7 +35,7 @@ fn a_prompt_ends_where_the_model_goes_on() {
     assert!(rendered(&["--generation-prompt"]).ends_with("12.<|end|>\n<|start|>assistant"));
     assert!(rendered(&["--add-generation-prompt"]).ends_with("<|start|>assistant"));
     assert!(rendered(&["--continue-final"]).ends_with("<|message|>12."));
-    let both = ["render", "-t", "im", "--generation-prompt", "--continue-final"];
+    let both = ["render", "-t", "chatml", "--generation-prompt", "--continue-final"];
     ocml_with(both, TURNS).exits(2);
 }
 
@@ -59,9 +59,9 @@ fn a_training_sample_ends_by_return() {
     assert!(sample.contains("Easy.<|end|>") && sample.contains("4.<|end|>"), "{sample}");
     assert!(sample.ends_with("12.<|return|>\n"), "{sample}");
     // Where there is no such token, nothing is lost by it.
-    let ran = ocml_with(["render", "-t", "im", "--training", "--no-loss"], MESSAGES);
+    let ran = ocml_with(["render", "-t", "chatml", "--training", "--no-loss"], MESSAGES);
     ran.exits(1).says("analysis dropped");
-    ocml_with(["render", "-t", "im", "--training"], MESSAGES).exits(0);
+    ocml_with(["render", "-t", "chatml", "--training"], MESSAGES).exits(0);
 }
 
 #[test]
@@ -78,12 +78,12 @@ fn convert_is_faithful_unless_a_prompt_is_asked_for() {
 
 #[test]
 fn messages_are_json() {
-    let line = ocml_with(["render", "-t", "im"], GOOD).says_one_line(1);
+    let line = ocml_with(["render", "-t", "chatml"], GOOD).says_one_line(1);
     assert!(
         line.contains("the input is openchatml-2.2, but `render` reads messages in JSON"),
         "{line}"
     );
-    ocml_with(["render", "-q", "-t", "im", "-f", "openchatml-2.2"], GOOD).exits(0);
+    ocml_with(["render", "-q", "-t", "chatml", "-f", "openchatml-2.2"], GOOD).exits(0);
     ocml_with(["render"], MESSAGES).exits(2);
 }
 
@@ -97,7 +97,7 @@ fn tools_come_from_a_file() {
         let ran = folder.ocml_with(["render", "-t", "json", "--tools", file], MESSAGES);
         assert_eq!(json(&ran.silent().stdout)["tools"][0]["function"]["name"], "f");
     }
-    let ran = folder.ocml_with(["render", "-t", "im", "--tools", "list.json"], MESSAGES);
+    let ran = folder.ocml_with(["render", "-t", "chatml", "--tools", "list.json"], MESSAGES);
     let ran = ran.exits(0).says("tools written as text");
     assert!(ran.stdout.starts_with("<|im_start|>system\n# Tools\n\n[{"), "{}", ran.stdout);
 }

@@ -129,9 +129,9 @@ fn options_that_the_template_decides_are_refused() {
         let args = ["render", "--template", "im.jinja", option];
         assert!(folder().ocml_with(args, MESSAGES).says_one_line(2).contains(option));
     }
-    folder().ocml_with(["render", "--template", "im.jinja", "-t", "im"], MESSAGES).exits(2);
+    folder().ocml_with(["render", "--template", "im.jinja", "-t", "chatml"], MESSAGES).exits(2);
     for option in ["--template-name=x", "--form=ids", "--template-arg=x=1"] {
-        let args = ["render", "-t", "im", option];
+        let args = ["render", "-t", "chatml", option];
         assert!(
             folder().ocml_with(args, MESSAGES).says_one_line(2).contains("requires --template")
         );

@@ -104,7 +104,7 @@ const BYTE_LEVEL: &str = include_str!("../../../openchatml-tokens/tests/encoding
 fn an_encoding_may_be_a_file() {
     let folder = Folder::new();
     folder.file("tokenizer.json", BYTE_LEVEL);
-    let args = ["tokens", "-t", "im", "--encoding", "tokenizer.json"];
+    let args = ["tokens", "-t", "chatml", "--encoding", "tokenizer.json"];
     let ran = folder.ocml_with(args, CHAT).silent();
     let ids: Vec<u32> = serde_json::from_str(&ran.stdout).expect("a list of ids");
     let file: serde_json::Value = serde_json::from_str(BYTE_LEVEL).unwrap();
@@ -116,7 +116,7 @@ fn an_encoding_may_be_a_file() {
         let control = id(control);
         assert_eq!(ids.iter().filter(|id| Some(u64::from(**id)) == control).count(), count);
     }
-    let args = ["stream", "-f", "im", "--ids", "--encoding", "tokenizer.json"];
+    let args = ["stream", "-f", "chatml", "--ids", "--encoding", "tokenizer.json"];
     let ran = folder.ocml_with(args, &ran.stdout).silent();
     assert!(ran.stdout.contains("What is 2 + 2? <|end|>"), "{}", ran.stdout);
 }
@@ -126,7 +126,7 @@ fn a_file_that_is_no_encoding_is_refused() {
     let folder = Folder::new();
     let refused = |name: &str, text: &str| {
         folder.file(name, text);
-        folder.ocml_with(["tokens", "-t", "im", "--encoding", name], CHAT).says_one_line(1)
+        folder.ocml_with(["tokens", "-t", "chatml", "--encoding", name], CHAT).says_one_line(1)
     };
     assert_eq!(
         refused("template.jinja", "{% for message in messages %}"),
@@ -138,9 +138,10 @@ fn a_file_that_is_no_encoding_is_refused() {
     );
     let said = refused("some.tiktoken", "IQ== 0\n");
     assert!(said.contains("its pattern and control tokens are not known"), "{said}");
-    let said = ocml_with(["tokens", "-t", "im", "--encoding", "nothing"], CHAT).says_one_line(2);
+    let said =
+        ocml_with(["tokens", "-t", "chatml", "--encoding", "nothing"], CHAT).says_one_line(2);
     assert_eq!(said, "error: `nothing` is neither an encoding (o200k_harmony) nor a file\n");
-    let args = ["stream", "-f", "im", "--encoding", "o200k_harmony"];
+    let args = ["stream", "-f", "chatml", "--encoding", "o200k_harmony"];
     assert!(ocml_with(args, CHAT).stderr.contains("--ids"));
 }
 
@@ -148,15 +149,15 @@ fn a_file_that_is_no_encoding_is_refused() {
 fn an_encoding_without_the_control_tokens_is_refused() {
     let ids = "[1]";
     let commands: [(&[&str], &str); 9] = [
-        (&["tokens", "-t", "im"], CHAT),
-        (&["tokens", "-t", "im", "--count"], CHAT),
+        (&["tokens", "-t", "chatml"], CHAT),
+        (&["tokens", "-t", "chatml", "--count"], CHAT),
         (&["tokens", "-t", "openchatml-0.1"], CHAT),
-        (&["convert", "-t", "im:tokens"], CHAT),
+        (&["convert", "-t", "chatml:tokens"], CHAT),
         (&["render", "-t", "chatml:tokens"], CHAT),
         (&["parse", "-f", "apertus:tokens"], ids),
-        (&["show", "-f", "im:tokens"], ids),
-        (&["check", "-f", "im:tokens"], ids),
-        (&["stream", "--ids", "-f", "im"], ids),
+        (&["show", "-f", "chatml:tokens"], ids),
+        (&["check", "-f", "chatml:tokens"], ids),
+        (&["stream", "--ids", "-f", "chatml"], ids),
     ];
     for (args, input) in commands {
         let said = ocml_with(args, input).says_one_line(2);

@@ -20,7 +20,7 @@ import pydantic
 from openai.types.chat import ChatCompletionChunk
 from openai.types.responses import ResponseStreamEvent
 
-FORMATS = ["openchatml-2.2", "openchatml-2.0", "openchatml-0.1", "chatml", "harmony", "im"]
+FORMATS = ["openchatml-2.2", "openchatml-2.0", "openchatml-0.1", "chatml-wire", "harmony", "chatml"]
 TYPES = {
     "responses": pydantic.TypeAdapter(ResponseStreamEvent),
     "chat": pydantic.TypeAdapter(ChatCompletionChunk),

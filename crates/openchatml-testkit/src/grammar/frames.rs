@@ -108,8 +108,8 @@ pub(crate) static HARMONY: Frames = Frames {
     ..OPENCHATML_2_2
 };
 
-pub(crate) static CHATML: Frames = Frames {
-    tokens: words::CHATML,
+pub(crate) static CHATML_WIRE: Frames = Frames {
+    tokens: words::CHATML_WIRE,
     acts: &[Act::System, Act::User, Act::Answer],
     channels: false,
     constrains: false,
@@ -141,7 +141,7 @@ const PARTS: usize = Part::Between as usize + 1;
 /// Writes a document.
 pub(crate) fn write(frames: &Frames, pen: &mut Pen<'_>) -> Draft {
     let mut plan = plan(pen, frames.acts);
-    if frames.end == CHATML.end && pen.one_in(4) {
+    if frames.end == CHATML_WIRE.end && pen.one_in(4) {
         example(pen, &mut plan);
     }
     let mut draft = Draft::default();

@@ -1,7 +1,7 @@
 //! Texts of turns: `<|im_start|>` role, a line break, content, `<|im_end|>`.
 //!
 //! OpenChatML 0.1 (§3, §4; its tasks §5 and files §6), and the compact framing without `<s>` that
-//! models use (`im`, decision 24).
+//! models use (`chatml`, decision 24).
 
 use super::frames::defuse;
 use super::pen::Pen;
@@ -20,7 +20,7 @@ pub(crate) struct Turns {
 pub(crate) static OPENCHATML_0_1: Turns =
     Turns { tokens: words::OPENCHATML_0_1, sequence: Some(("<s>", "</s>")), spaced: true };
 
-pub(crate) static IM: Turns = Turns { tokens: words::IM, sequence: None, spaced: false };
+pub(crate) static CHATML: Turns = Turns { tokens: words::CHATML, sequence: None, spaced: false };
 
 const ACTS: &[Act] = &[Act::System, Act::User, Act::Reply, Act::Answer];
 

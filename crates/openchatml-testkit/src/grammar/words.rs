@@ -36,10 +36,10 @@ pub(crate) const OPENCHATML_0_1: &[&str] = &[
 ];
 
 /// The `<|im_start|>` framing.
-pub(crate) const IM: &[&str] = &["<|im_start|>", "<|im_end|>"];
+pub(crate) const CHATML: &[&str] = &["<|im_start|>", "<|im_end|>"];
 
 /// ChatML, "Grammar".
-pub(crate) const CHATML: &[&str] = &["<|start|>", "<|message|>", "<|end_message|>"];
+pub(crate) const CHATML_WIRE: &[&str] = &["<|start|>", "<|message|>", "<|end_message|>"];
 
 /// The Harmony response format: the tokens of `o200k_harmony`.
 pub(crate) const HARMONY: &[&str] = &[
@@ -71,7 +71,7 @@ pub(crate) const APERTUS: &[&str] = &[
 
 /// All of them.
 pub(crate) const ALL: &[&[&str]] =
-    &[OPENCHATML_2_2, OPENCHATML_2_0, MARKERS, OPENCHATML_0_1, CHATML, APERTUS];
+    &[OPENCHATML_2_2, OPENCHATML_2_0, MARKERS, OPENCHATML_0_1, CHATML_WIRE, APERTUS];
 
 /// What breaks parsers, beside control tokens.
 const PIECES: &[&str] = &[

@@ -36,7 +36,7 @@ use crate::writing::RenderError;
 /// let messages = [Message::reasoning("Easy."), Message::answer("4.")];
 /// let document = Conversation::from_messages(messages).into();
 /// let options = RenderOptions::default();
-/// let Conversion { output, losses, .. } = convert::convert(&document, "im".parse()?, &options)?;
+/// let Conversion { output, losses, .. } = convert::convert(&document, "chatml".parse()?, &options)?;
 /// assert_eq!(output, "<|im_start|>assistant\n4.<|im_end|>\n");
 /// assert_eq!(losses.len(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -68,7 +68,7 @@ pub struct Conversion {
 ///     <|start|>assistant<|channel|>analysis<|message|>Easy.<|end|>\n\
 ///     <|start|>assistant<|channel|>final<|message|>4.<|end|>\n";
 /// let document = parse(text, "openchatml-2.2".parse()?, &Default::default()).document;
-/// let converted = convert::convert(&document, "im".parse()?, &RenderOptions::default())?;
+/// let converted = convert::convert(&document, "chatml".parse()?, &RenderOptions::default())?;
 /// assert_eq!(
 ///     converted.output,
 ///     "<|im_start|>system\nBe brief.<|im_end|>\n\
@@ -264,7 +264,7 @@ fn loses_comments(before: &Document<'_>, after: &Document<'_>, target: Format) -
 ///
 /// let messages = [Message::reasoning("Hm."), Message::answer("4.")];
 /// let document = Conversation::from_messages(messages).into();
-/// let format: Format = "im".parse()?;
+/// let format: Format = "chatml".parse()?;
 /// assert_eq!(losses(&document, format.carries())[0].to_string(), "message 0: analysis dropped");
 /// # Ok::<(), openchatml::UnknownName>(())
 /// ```
@@ -409,7 +409,7 @@ fn by_template<'d>(
 /// let mut message = Message::new(Role::User, "Hi.");
 /// message.name = Some("Eric".into());
 /// let document = Conversation::from_messages([message]).into();
-/// let (adapted, losses) = convert::adapt(&document, "chatml".parse()?);
+/// let (adapted, losses) = convert::adapt(&document, "chatml-wire:text".parse()?);
 /// assert_eq!(losses[0].lost.as_str(), "name dropped");
 /// assert_eq!(adapted.unwrap().into_conversation().messages[0].name, None);
 /// # Ok::<(), openchatml::UnknownName>(())

@@ -27,7 +27,7 @@ use crate::{Code, Diagnostic, Span};
 /// let document = original.clone().into();
 ///
 /// // ChatML has names only for system messages.
-/// let chatml = "chatml".parse()?;
+/// let chatml = "chatml-wire:text".parse()?;
 /// let prepared = prepare(&document, chatml, &Default::default())?;
 /// let text = render(&prepared.document, chatml, &Default::default())?;
 /// let mut read = parse(&text, chatml, &Default::default()).into_conversation();

@@ -11,10 +11,10 @@ use crate::model::{Body, Conversation, Message, Role, Tool};
 /// use openchatml::declare::{Namespace, ToolPlace};
 /// use openchatml::{Conversation, Role, Tool, dialects};
 ///
-/// assert_eq!(dialects::IM.tools, ToolPlace::Json(Role::System));
+/// assert_eq!(dialects::CHATML.tools, ToolPlace::Json(Role::System));
 /// let mut conversation = Conversation::default();
 /// let tool = Tool::new("now");
-/// dialects::IM.tools.declare(&mut conversation, vec![Namespace::functions(vec![tool])]);
+/// dialects::CHATML.tools.declare(&mut conversation, vec![Namespace::functions(vec![tool])]);
 /// let text = conversation.messages[0].body.text();
 /// assert_eq!(text, "# Tools\n\n[{\"type\":\"function\",\"function\":{\"name\":\"now\"}}]");
 /// ```

@@ -35,6 +35,9 @@ pub struct Candidate {
     pub confidence: u8,
     /// The evidence for the format.
     pub evidence: Vec<Evidence>,
+    /// Whether the text is a raw completion of the assistant: see
+    /// [`TextFormat::is_completion`](crate::TextFormat::is_completion).
+    pub is_completion: bool,
 }
 
 impl Candidate {
@@ -78,9 +81,14 @@ pub struct Recognized {
 /// use openchatml::detect;
 ///
 /// let found = detect("<|im_start|>user\nHi.<|im_end|>\n");
-/// assert_eq!(found[0].format.to_string(), "im");
+/// assert_eq!(found[0].format.to_string(), "chatml");
 /// assert_eq!(found[0].evidence[0].what, "`<|im_start|>`");
 /// assert!(detect("no markup at all").is_empty());
+///
+/// // What a model has written after a prompt is a completion.
+/// let found = detect("<|channel|>final<|message|>Hi.<|return|>");
+/// assert_eq!(found[0].format.to_string(), "harmony");
+/// assert!(found[0].is_completion);
 /// ```
 pub fn detect(text: &str) -> Vec<Candidate> {
     detect_records([text])
@@ -169,7 +177,9 @@ fn markup(text: &str) -> Vec<Candidate> {
         if !scan.opens_elsewhere() {
             (form.signs.look)(&scan, &mut case);
         }
-        candidate(case, dialect, Carrier::Text)
+        let mut found = candidate(case, dialect, Carrier::Text)?;
+        found.is_completion = scan.completion.is_some();
+        Some(found)
     });
     found.collect()
 }
@@ -180,5 +190,5 @@ fn candidate(case: Case, dialect: &'static Dialect, carrier: Carrier) -> Option<
     let most = if is_doubtful { Candidate::CERTAIN - 1 } else { 100 };
     let confidence = u8::try_from(score).unwrap_or(most).min(most);
     let format = Format { dialect, carrier };
-    (confidence > 0).then_some(Candidate { format, confidence, evidence })
+    (confidence > 0).then_some(Candidate { format, confidence, evidence, is_completion: false })
 }

@@ -4,10 +4,10 @@
 
 mod apertus;
 mod canonical;
-pub(crate) mod chatml;
+mod chatml;
+pub(crate) mod chatml_wire;
 mod deepseek_v3_1;
 mod harmony;
-mod im;
 mod older;
 mod openai;
 mod openchatml_0_1;
@@ -20,9 +20,9 @@ mod sharegpt;
 pub use self::apertus::DIALECT as APERTUS;
 pub use self::canonical::DIALECT as JSON;
 pub use self::chatml::DIALECT as CHATML;
+pub use self::chatml_wire::DIALECT as CHATML_WIRE;
 pub use self::deepseek_v3_1::DIALECT as DEEPSEEK_V3_1;
 pub use self::harmony::DIALECT as HARMONY;
-pub use self::im::DIALECT as IM;
 pub use self::openai::DIALECT as OPENAI;
 pub use self::openchatml_0_1::DIALECT as OPENCHATML_0_1;
 pub use self::openchatml_2_0::DIALECT as OPENCHATML_2_0;
@@ -52,7 +52,7 @@ use crate::text_format::TextFormat;
 ///
 /// let names: Vec<_> = dialects::ALL.iter().map(|dialect| dialect.id).collect();
 /// assert_eq!(names[..3], ["openchatml-2.2", "openchatml-2.0", "openchatml-0.1"]);
-/// assert_eq!(names[3..7], ["chatml", "harmony", "apertus", "im"]);
+/// assert_eq!(names[3..7], ["chatml", "chatml-wire", "harmony", "apertus"]);
 /// assert_eq!(names[7..9], ["qwen3", "deepseek-v3.1"]);
 /// assert_eq!(names[9..], ["json", "openai", "responses", "sharegpt"]);
 /// ```
@@ -61,9 +61,9 @@ pub static ALL: &[&Dialect] = &[
     &OPENCHATML_2_0,
     &OPENCHATML_0_1,
     &CHATML,
+    &CHATML_WIRE,
     &HARMONY,
     &APERTUS,
-    &IM,
     &QWEN3,
     &DEEPSEEK_V3_1,
     &JSON,
@@ -115,17 +115,17 @@ impl Format {
     /// OpenChatML 0.1, as text: [`dialects::OPENCHATML_0_1`](OPENCHATML_0_1).
     pub const OPENCHATML_0_1: Self = Self { dialect: &OPENCHATML_0_1, carrier: Carrier::Text };
 
-    /// OpenAI's ChatML, as text: [`dialects::CHATML`](CHATML).
+    /// ChatML, the `<|im_start|>` framing, as text: [`dialects::CHATML`](CHATML).
     pub const CHATML: Self = Self { dialect: &CHATML, carrier: Carrier::Text };
+
+    /// The wire list of OpenAI's first ChatML document: [`dialects::CHATML_WIRE`](CHATML_WIRE).
+    pub const CHATML_WIRE: Self = Self { dialect: &CHATML_WIRE, carrier: Carrier::Json };
 
     /// Harmony, the format of the gpt-oss models, as text: [`dialects::HARMONY`](HARMONY).
     pub const HARMONY: Self = Self { dialect: &HARMONY, carrier: Carrier::Text };
 
     /// Apertus, as text: [`dialects::APERTUS`](APERTUS).
     pub const APERTUS: Self = Self { dialect: &APERTUS, carrier: Carrier::Text };
-
-    /// The `<|im_start|>` framing, as text: [`dialects::IM`](IM).
-    pub const IM: Self = Self { dialect: &IM, carrier: Carrier::Text };
 
     /// Qwen 3, as text: [`dialects::QWEN3`](QWEN3).
     pub const QWEN3: Self = Self { dialect: &QWEN3, carrier: Carrier::Text };
@@ -148,9 +148,9 @@ impl Format {
     /// use openchatml::Format;
     ///
     /// assert!(Format::all().any(|format| format == Format::HARMONY));
-    /// let chatml = Format::all().filter(|format| format.dialect().id == "chatml");
-    /// let names: Vec<_> = chatml.map(|format| format.to_string()).collect();
-    /// assert_eq!(names, ["chatml", "chatml:json"]);
+    /// let wire = Format::all().filter(|format| format.dialect().id == "chatml-wire");
+    /// let names: Vec<_> = wire.map(|format| format.to_string()).collect();
+    /// assert_eq!(names, ["chatml-wire", "chatml-wire:text"]);
     /// ```
     pub fn all() -> impl Iterator<Item = Self> {
         ALL.iter().flat_map(|dialect| dialect.carriers().map(|carrier| Self { dialect, carrier }))
@@ -165,7 +165,7 @@ impl FromStr for Format {
             Some((id, carrier)) => (id, Some(carrier)),
             None => (name, None),
         };
-        let dialect = ALL.iter().find(|dialect| dialect.id == id);
+        let dialect = ALL.iter().find(|dialect| dialect.is_named(id));
         let dialect = dialect.ok_or_else(|| UnknownName::new("format", name))?;
         let mut carriers = dialect.carriers();
         let found = match carrier {
@@ -187,17 +187,17 @@ impl TextFormat {
     /// OpenChatML 0.1.
     pub const OPENCHATML_0_1: Self = Self::of(&OPENCHATML_0_1);
 
-    /// OpenAI's ChatML.
+    /// ChatML, the `<|im_start|>` framing.
     pub const CHATML: Self = Self::of(&CHATML);
+
+    /// The text of OpenAI's first ChatML document.
+    pub const CHATML_WIRE: Self = Self::of(&CHATML_WIRE);
 
     /// Harmony, the format of the gpt-oss models.
     pub const HARMONY: Self = Self::of(&HARMONY);
 
     /// Apertus.
     pub const APERTUS: Self = Self::of(&APERTUS);
-
-    /// The `<|im_start|>` framing.
-    pub const IM: Self = Self::of(&IM);
 
     /// Qwen 3.
     pub const QWEN3: Self = Self::of(&QWEN3);
@@ -212,7 +212,7 @@ impl TextFormat {
     ///
     /// let names: Vec<_> = TextFormat::all().map(|format| format.to_string()).collect();
     /// assert_eq!(names[..3], ["openchatml-2.2", "openchatml-2.0", "openchatml-0.1"]);
-    /// assert_eq!(names[3..7], ["chatml", "harmony", "apertus", "im"]);
+    /// assert_eq!(names[3..7], ["chatml", "chatml-wire", "harmony", "apertus"]);
     /// assert_eq!(names[7..], ["qwen3", "deepseek-v3.1"]);
     /// ```
     pub fn all() -> impl Iterator<Item = Self> {

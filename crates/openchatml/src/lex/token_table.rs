@@ -5,7 +5,7 @@ use std::fmt;
 use super::Mask;
 use super::fronts::{Found, Fronts};
 use super::search::{Beginnings, Search};
-use crate::Control;
+use crate::{Control, Span};
 
 /// How text is escaped that spells a control token.
 ///
@@ -51,6 +51,9 @@ pub struct TokenTable {
     spellings: [&'static str; Control::COUNT],
     is_separable: bool,
 }
+
+/// The attribute that a raw completion can begin with.
+const RECIPIENT: &str = "to=";
 
 impl TokenTable {
     /// Creates a table of `(meaning, spelling)` pairs, in the order of the specification.
@@ -98,7 +101,7 @@ impl TokenTable {
     /// ```
     /// use openchatml::dialects;
     ///
-    /// let entries = dialects::IM.controls.entries();
+    /// let entries = dialects::CHATML.controls.entries();
     /// let spellings: Vec<_> = entries.iter().map(|(_, spelling)| *spelling).collect();
     /// assert_eq!(spellings, ["<|im_start|>", "<|im_end|>"]);
     /// ```
@@ -128,8 +131,8 @@ impl TokenTable {
     /// ```
     /// use openchatml::{Control, dialects};
     ///
-    /// assert_eq!(dialects::CHATML.controls.spelling(Control::End), Some("<|end_message|>"));
-    /// assert_eq!(dialects::CHATML.controls.spelling(Control::Channel), None);
+    /// assert_eq!(dialects::CHATML_WIRE.controls.spelling(Control::End), Some("<|end_message|>"));
+    /// assert_eq!(dialects::CHATML_WIRE.controls.spelling(Control::Channel), None);
     /// ```
     #[inline]
     pub fn spelling(&self, control: Control) -> Option<&'static str> {
@@ -142,7 +145,7 @@ impl TokenTable {
     /// ```
     /// use openchatml::{Control, dialects};
     ///
-    /// let controls = dialects::IM.controls;
+    /// let controls = dialects::CHATML.controls;
     /// assert_eq!(controls.control("<|im_end|>"), Some(Control::End));
     /// assert_eq!(controls.control("<|im_end|>\n"), None);
     /// ```
@@ -177,6 +180,25 @@ impl TokenTable {
             Found::Control(control, len) => Some((control, len)),
             Found::Prefix | Found::None => None,
         }
+    }
+
+    /// Returns the first control token of a text that is a raw completion: it continues a prompt
+    /// that ends in the header or in the turn of the assistant.
+    pub(crate) fn completion(&self, text: &str) -> Option<(Control, Span)> {
+        let (at, control, len) = self.find(text)?;
+        let before = text[..at].trim_ascii_start();
+        let is_header = before.is_empty() || before.starts_with(RECIPIENT);
+        let is_completion =
+            is_header && Self::is_before_completion(before) && control.begins_completion();
+        is_completion.then_some((control, Span::new(at, at + len)))
+    }
+
+    /// Whether a text can be what precedes the first control token of a raw completion: white
+    /// space, or a recipient.
+    pub(crate) fn is_before_completion(text: &str) -> bool {
+        let text = text.trim_ascii_start();
+        let is_header = text.starts_with(RECIPIENT) || RECIPIENT.starts_with(text);
+        is_header && !text.contains('\n')
     }
 
     /// Returns the search for these tokens.

@@ -42,7 +42,7 @@ impl<'a> Conversation<'a> {
     /// use openchatml::{Conversation, Message, Role, parse};
     ///
     /// let built = Conversation::from_messages([Message::new(Role::User, "Hi.")]);
-    /// let read = parse("<|im_start|>user\nHi.<|im_end|>\n", "im".parse()?, &Default::default());
+    /// let read = parse("<|im_start|>user\nHi.<|im_end|>\n", "chatml".parse()?, &Default::default());
     /// assert_eq!(built, read.into_conversation());
     /// # Ok::<(), openchatml::UnknownName>(())
     /// ```
@@ -56,7 +56,7 @@ impl<'a> Conversation<'a> {
     /// use openchatml::parse;
     ///
     /// let text = String::from("<|im_start|>user\nHi.<|im_end|>\n");
-    /// let read = parse(&text, "im".parse()?, &Default::default()).into_conversation();
+    /// let read = parse(&text, "chatml".parse()?, &Default::default()).into_conversation();
     /// let conversation = read.into_owned();
     /// drop(text);
     /// assert_eq!(conversation.messages[0].body.text(), "Hi.");

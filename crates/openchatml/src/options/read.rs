@@ -28,7 +28,7 @@ pub struct ReadOptions {
     ///
     /// The stop tokens are `<|return|>` and `<|call|>` in OpenChatML 2.x and Harmony (HIP-1 §8),
     /// `<|assistant_end|>` and `<|tools_suffix|>` in Apertus, `<|end_message|>` in ChatML,
-    /// `<|im_end|>` in `im`, and `<|im_end|>` and `</s>` in OpenChatML 0.1.
+    /// `<|im_end|>` in `chatml`, and `<|im_end|>` and `</s>` in OpenChatML 0.1.
     pub continues: Option<Role>,
     /// Whether the prompt that the input [continues](Self::continues) ended inside reasoning,
     /// because the chat template wrote `<think>`.
@@ -88,7 +88,7 @@ pub enum Mode {
 /// ```
 /// use openchatml::{Format, ReadOptions, Recover, parse};
 ///
-/// let im: Format = "im".parse()?;
+/// let im: Format = "chatml".parse()?;
 /// let text = "<|im_start|>user\nHi<|im_end|>\nOops\n<|im_start|>assistant\nHi!<|im_end|>\n";
 /// let messages = [Recover::Keep, Recover::Drop, Recover::Error].map(|recover| {
 ///     let mut options = ReadOptions::default();

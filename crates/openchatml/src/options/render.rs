@@ -15,7 +15,7 @@ use crate::declare::Style;
 /// let question = Conversation::from_messages([Message::new(Role::User, "What is 2 + 2?")]);
 /// let mut options = RenderOptions::default();
 /// options.generation_prompt = Some(Role::Assistant);
-/// let prompt = render(&question.into(), "im".parse()?, &options)?;
+/// let prompt = render(&question.into(), "chatml".parse()?, &options)?;
 /// assert_eq!(prompt, "<|im_start|>user\nWhat is 2 + 2?<|im_end|>\n<|im_start|>assistant\n");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -167,11 +167,11 @@ impl Profile {
 /// use openchatml::{RenderOptions, parse, render};
 ///
 /// let text = "<|im_start|>user\nHi.<|im_end|>\n\n\n";
-/// let document = parse(text, "im".parse()?, &Default::default()).document;
+/// let document = parse(text, "chatml".parse()?, &Default::default()).document;
 /// let mut options = RenderOptions::default();
-/// assert_eq!(render(&document, "im".parse()?, &options)?, text);
+/// assert_eq!(render(&document, "chatml".parse()?, &options)?, text);
 /// options.layout = LayoutChoice::Canonical;
-/// assert_eq!(render(&document, "im".parse()?, &options)?, text.trim_end().to_owned() + "\n");
+/// assert_eq!(render(&document, "chatml".parse()?, &options)?, text.trim_end().to_owned() + "\n");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -194,9 +194,9 @@ pub enum LayoutChoice {
 /// message.name = Some("Eric Smith".into());
 /// let document = Conversation::from_messages([message]).into();
 /// let mut options = RenderOptions::default();
-/// assert!(render(&document, "im".parse()?, &options).is_err());
+/// assert!(render(&document, "chatml".parse()?, &options).is_err());
 /// options.values = Values::Sanitize;
-/// let text = render(&document, "im".parse()?, &options)?;
+/// let text = render(&document, "chatml".parse()?, &options)?;
 /// assert_eq!(text, "<|im_start|>user name=Eric_Smith\nHi.<|im_end|>\n");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

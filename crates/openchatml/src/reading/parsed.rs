@@ -8,7 +8,7 @@ use crate::{Conversation, Diagnostic, Document, Severity};
 /// use openchatml::{Parsed, parse};
 ///
 /// let text = "<|im_start|>user\nHello<|im_end|>\nOops\n";
-/// let Parsed { document, diagnostics, .. } = parse(text, "im".parse()?, &Default::default());
+/// let Parsed { document, diagnostics, .. } = parse(text, "chatml".parse()?, &Default::default());
 /// assert_eq!(diagnostics[0].code.as_str(), "E-PARSE-FRAME");
 /// // What stood outside of a message is a hidden message of its own.
 /// let messages = document.into_conversation().messages;
@@ -74,7 +74,7 @@ impl<'a> Parsed<'a> {
     /// ```
     /// use openchatml::{Code, Format, parse};
     ///
-    /// let im: Format = "im".parse()?;
+    /// let im: Format = "chatml".parse()?;
     /// let whole = parse("<|im_start|>user\nHi.<|im_end|>\n", im, &Default::default());
     /// assert!(whole.strict().is_ok());
     /// let cut_off = parse("<|im_start|>user\nHi", im, &Default::default());
@@ -93,7 +93,7 @@ impl<'a> Parsed<'a> {
     /// ```
     /// use openchatml::{Message, Role, parse};
     ///
-    /// let parsed = parse("<|im_start|>user\nHi.<|im_end|>\n", "im".parse()?, &Default::default());
+    /// let parsed = parse("<|im_start|>user\nHi.<|im_end|>\n", "chatml".parse()?, &Default::default());
     /// assert_eq!(parsed.into_conversation().messages, [Message::new(Role::User, "Hi.")]);
     /// # Ok::<(), openchatml::UnknownName>(())
     /// ```

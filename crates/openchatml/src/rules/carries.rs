@@ -7,7 +7,7 @@ use crate::model::{Conversation, End, Message, Role};
 /// ```
 /// use openchatml::{Format, Role};
 ///
-/// let im: Format = "im".parse()?;
+/// let im: Format = "chatml".parse()?;
 /// assert!(!im.carries().recipients && !im.carries().roles.contains(&Role::Developer));
 /// // What a dialect says in text it need not be able to say in JSON.
 /// let text: Format = "openchatml-2.0".parse()?;
@@ -90,7 +90,7 @@ pub struct Carries {
 /// let channels = |name: &str| name.parse().map(|format: Format| format.carries().channels);
 /// assert_eq!(channels("openchatml-2.2")?, Channels::All);
 /// assert_eq!(channels("openchatml-2.0:json")?, Channels::Turns);
-/// assert_eq!(channels("im")?, Channels::None);
+/// assert_eq!(channels("chatml")?, Channels::None);
 /// # Ok::<(), openchatml::UnknownName>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use crate::control::Control;
 ///     unreachable!("it has messages with headers")
 /// };
 /// assert!(framing.late_recipients && !framing.call_ids);
-/// assert!(matches!(TextFormat::IM.completion(), Ok(Completion::Text { .. })));
+/// assert!(matches!(TextFormat::CHATML.completion(), Ok(Completion::Text { .. })));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

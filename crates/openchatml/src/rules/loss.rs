@@ -12,7 +12,7 @@ use crate::{Code, Diagnostic, Severity, Span};
 /// use openchatml::{Conversation, Message};
 ///
 /// let document = Conversation::from_messages([Message::reasoning("Easy.")]).into();
-/// let (_, losses) = convert::adapt(&document, "chatml".parse()?);
+/// let (_, losses) = convert::adapt(&document, "chatml-wire:text".parse()?);
 /// assert_eq!((losses[0].message, losses[0].lost), (Some(0), Lost::Analysis));
 /// assert_eq!(losses[0].to_string(), "message 0: analysis dropped");
 /// # Ok::<(), openchatml::UnknownName>(())
@@ -43,7 +43,7 @@ macro_rules! lost {
         /// let mut named = Message::new(Role::User, "Hi.");
         /// named.name = Some("Eric".into());
         /// let document = Conversation::from_messages([Message::reasoning("Hm."), named]).into();
-        /// let (_, mut losses) = convert::adapt(&document, "chatml".parse()?);
+        /// let (_, mut losses) = convert::adapt(&document, "chatml-wire:text".parse()?);
         /// losses.retain(|loss| loss.lost != Lost::Analysis);
         /// assert_eq!(losses[0].lost.as_str(), "name dropped");
         /// # Ok::<(), openchatml::UnknownName>(())
@@ -246,7 +246,7 @@ impl Loss {
     /// use openchatml::{Code, Conversation, Message, Severity, convert};
     ///
     /// let document = Conversation::from_messages([Message::reasoning("Hm.")]).into();
-    /// let (_, losses) = convert::adapt(&document, "im".parse()?);
+    /// let (_, losses) = convert::adapt(&document, "chatml".parse()?);
     /// let found = losses[0].to_diagnostic(Severity::Error);
     /// assert_eq!((found.code, found.severity), (Code::Loss, Severity::Error));
     /// # Ok::<(), openchatml::UnknownName>(())

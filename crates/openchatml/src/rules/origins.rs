@@ -14,7 +14,7 @@ use crate::writing::{Place, RenderError};
 /// let messages = [Message::reasoning("Hm."), Message::answer("4.")];
 /// let document = Conversation::from_messages(messages).into();
 /// let options = Default::default();
-/// let origins = prepare(&document, "im".parse()?, &options)?.origins; // It has no reasoning.
+/// let origins = prepare(&document, "chatml".parse()?, &options)?.origins; // It has no reasoning.
 /// assert_eq!((origins.of(0), origins.of(1)), (Some(1), None));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -14,7 +14,7 @@ use crate::model::{Conversation, Document, Message};
 /// let mut question = Message::new(Role::User, "2 + 2?");
 /// question.name = Some("Eric".into());
 /// let document = Conversation::from_messages([question]).into();
-/// let prepared = prepare(&document, "chatml".parse()?, &Default::default())?;
+/// let prepared = prepare(&document, "chatml-wire:text".parse()?, &Default::default())?;
 /// assert_eq!(prepared.document.as_conversation().unwrap().messages[0].name, None);
 /// assert_eq!(prepared.losses[0].to_string(), "message 0: name dropped");
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -18,6 +18,8 @@ pub(crate) struct Scan<'t> {
     pub(crate) version: Option<(&'t str, Span)>,
     /// The token at the beginning of the text, after a header and white space.
     pub(crate) first: Option<(Control, Span)>,
+    /// The first token, if the text is a raw completion.
+    pub(crate) completion: Option<(Control, Span)>,
     /// The token that opens a message at the beginning of a later line, if the text does not begin
     /// with a token of any format.
     pub(crate) line: Option<(Control, Span)>,
@@ -106,6 +108,7 @@ impl<'t> Scan<'t> {
             all: &around.all,
             version: around.version,
             first: None,
+            completion: controls.completion(text).filter(|_| around.version.is_none()),
             line: None,
             tokens: Vec::new(),
             headers: Vec::new(),
@@ -153,6 +156,11 @@ impl<'t> Scan<'t> {
         self.line.filter(|(token, _)| *token == control).map(|(_, span)| span)
     }
 
+    /// Returns the place of the first token, if the text is a raw completion.
+    pub(crate) fn begins_inside(&self) -> Option<Span> {
+        self.completion.map(|(_, span)| span)
+    }
+
     /// Returns the text at a place.
     pub(crate) fn at(&self, span: Span) -> &'t str {
         self.text.get(span.range()).unwrap_or_default()
@@ -198,7 +206,7 @@ impl<'t> Scan<'t> {
     }
 
     fn read(&mut self, start: usize, controls: &TokenTable, framing: Framing) {
-        let mut state = match self.first {
+        let mut state = match self.first.or(self.completion) {
             Some((control, _)) if !opens(control) && framing == Framing::Frames => {
                 State::Header(start)
             }

@@ -19,7 +19,7 @@ use crate::{Code, Diagnostic, Severity};
 /// ```
 /// use openchatml::{Event, Stream, TextFormat};
 ///
-/// let mut stream = Stream::new(TextFormat::IM, &Default::default());
+/// let mut stream = Stream::new(TextFormat::CHATML, &Default::default());
 /// let mut log = Vec::new();
 /// for event in stream.feed("<|im_start|>assistant\n4.<|im_end|>\n") {
 ///     log.push(match event {

@@ -14,7 +14,7 @@ use super::Event;
 /// ```
 /// use openchatml::{Event, Stream, TextFormat};
 ///
-/// let mut stream = Stream::new(TextFormat::IM, &Default::default());
+/// let mut stream = Stream::new(TextFormat::CHATML, &Default::default());
 /// let events: Vec<Event<'static>> = stream.feed("<|im_start|>assistant\nHi!<|im_end|>").collect();
 /// drop(stream);
 /// let names: Vec<_> = events.iter().map(Event::name).collect();

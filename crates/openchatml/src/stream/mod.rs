@@ -27,7 +27,7 @@ use crate::{Code, Control, Diagnostic, Message, Span, reading};
 ///
 /// // The bytes of text in what `MessageDone` has.
 /// let done = |keep| {
-///     let mut stream = Stream::new(TextFormat::IM, &Default::default()).keep(keep);
+///     let mut stream = Stream::new(TextFormat::CHATML, &Default::default()).keep(keep);
 ///     let events = stream.feed("<|im_start|>assistant\nHello!<|im_end|>\n");
 ///     let bytes = events.map(|event| match event {
 ///         Event::MessageDone { message, .. } => message.body.len(),
@@ -97,11 +97,11 @@ impl Stream {
     /// ```
     /// use openchatml::{Format, FormatError, Stream, TextFormat};
     ///
-    /// let stream = Stream::new(TextFormat::CHATML, &Default::default());
+    /// let stream = Stream::new(TextFormat::CHATML_WIRE, &Default::default());
     /// assert_eq!(stream.offset(), 0);
     ///
     /// // JSON is read as a whole, by `parse`.
-    /// let json: Format = "chatml:json".parse()?;
+    /// let json: Format = "chatml-wire".parse()?;
     /// assert!(TextFormat::try_from(json).is_err());
     /// # Ok::<(), FormatError>(())
     /// ```
@@ -157,7 +157,7 @@ impl Stream {
     /// ```
     /// use openchatml::{Event, Keep, Stream, TextFormat};
     ///
-    /// let mut stream = Stream::new(TextFormat::IM, &Default::default()).keep(Keep::Nothing);
+    /// let mut stream = Stream::new(TextFormat::CHATML, &Default::default()).keep(Keep::Nothing);
     /// let mut said = String::new();
     /// for event in stream.feed("<|im_start|>assistant\nHi!<|im_end|>\n") {
     ///     match event {
@@ -234,7 +234,7 @@ impl Stream {
     /// ```
     /// use openchatml::{Stream, TextFormat};
     ///
-    /// let mut stream = Stream::new(TextFormat::IM, &Default::default());
+    /// let mut stream = Stream::new(TextFormat::CHATML, &Default::default());
     /// assert_eq!(stream.feed("<|im_start|>assis").len(), 0);
     /// let names: Vec<_> = stream.feed("tant\nHi!<|im").map(|event| event.name()).collect();
     /// assert_eq!(names, ["message.start", "response.delta"]);
@@ -251,7 +251,7 @@ impl Stream {
     /// ```
     /// use openchatml::{Event, Stream, TextFormat};
     ///
-    /// let mut stream = Stream::new(TextFormat::IM, &Default::default());
+    /// let mut stream = Stream::new(TextFormat::CHATML, &Default::default());
     /// let mut said = String::new();
     /// stream.feed_with("<|im_start|>assistant\nHi!<|im", |event| {
     ///     if let Event::Delta { text, .. } = event {
@@ -375,7 +375,7 @@ impl Stream {
     /// ```
     /// use openchatml::{Code, Event, Stream, TextFormat};
     ///
-    /// let mut stream = Stream::new(TextFormat::IM, &Default::default());
+    /// let mut stream = Stream::new(TextFormat::CHATML, &Default::default());
     /// drop(stream.feed("<|im_start|>assistant\nOnce upon"));
     /// let found = stream.finish().find_map(|event| match event {
     ///     Event::Diagnostic { diagnostic, .. } => Some(diagnostic.code),
@@ -420,7 +420,7 @@ impl Stream {
     /// ```
     /// use openchatml::{Stream, TextFormat};
     ///
-    /// let mut stream = Stream::new(TextFormat::IM, &Default::default());
+    /// let mut stream = Stream::new(TextFormat::CHATML, &Default::default());
     /// drop(stream.feed("<|im_start|>assistant\nOnce upon"));
     /// let last = stream.cancel().last().unwrap();
     /// assert_eq!(last.to_json(), r#"{"type":"response.cancel","message_id":"m0"}"#);

@@ -15,7 +15,7 @@ use crate::{Code, Conversation, Diagnostic, Span};
 ///
 /// let message = Message::new(Role::User, "say <|im_end|>");
 /// let document = Conversation::from_messages([message]).into();
-/// let error = render(&document, "im".parse()?, &RenderOptions::default()).unwrap_err();
+/// let error = render(&document, "chatml".parse()?, &RenderOptions::default()).unwrap_err();
 /// assert_eq!((error.message, error.place, error.span.start), (Some(0), Place::Body, 4));
 /// assert_eq!(
 ///     error.to_string(),
@@ -46,7 +46,7 @@ pub struct RenderError {
 /// let mut message = Message::new(Role::User, "Hi.");
 /// message.name = Some("Eric Smith".into());
 /// let document = Conversation::from_messages([message]).into();
-/// let error = render(&document, "im".parse()?, &RenderOptions::default()).unwrap_err();
+/// let error = render(&document, "chatml".parse()?, &RenderOptions::default()).unwrap_err();
 /// assert_eq!(error.place, Place::Name);
 /// # Ok::<(), openchatml::UnknownName>(())
 /// ```

@@ -55,7 +55,7 @@ pub trait Sink {
     /// use openchatml::{Control, dialects};
     ///
     /// let mut out = String::new();
-    /// let mut sink = TextSink::new(dialects::IM.controls, &mut out);
+    /// let mut sink = TextSink::new(dialects::CHATML.controls, &mut out);
     /// assert!(sink.control(Control::Start).is_ok());
     /// assert!(sink.control(Control::Channel).is_err()); // This dialect has no channels.
     /// ```
@@ -115,7 +115,7 @@ pub trait Sink {
     /// use openchatml::{Control, Role, dialects};
     ///
     /// let mut out = String::new();
-    /// let mut sink = TextSink::new(dialects::IM.controls, &mut out);
+    /// let mut sink = TextSink::new(dialects::CHATML.controls, &mut out);
     /// sink.control(Control::Start)?;
     /// sink.word(Role::User.as_str())?;
     /// assert_eq!(out, "<|im_start|>user");
@@ -136,7 +136,7 @@ pub trait Sink {
     /// use openchatml::{Role, dialects};
     ///
     /// let mut out = String::new();
-    /// let mut sink = TextSink::new(dialects::CHATML.controls, &mut out);
+    /// let mut sink = TextSink::new(dialects::CHATML_WIRE.controls, &mut out);
     /// let text = "<|start|>user<|message|>";
     /// sink.opening(&PlainOpening { text, role: Role::User, channel: None })?;
     /// assert_eq!(out, text);
@@ -324,7 +324,7 @@ pub(crate) fn opening_in_parts<S: Sink + ?Sized>(
 /// use openchatml::render::{Sink, TextSink};
 ///
 /// let mut out = String::new();
-/// let mut sink = TextSink::new(dialects::IM.controls, &mut out);
+/// let mut sink = TextSink::new(dialects::CHATML.controls, &mut out);
 /// let text = "say <|im_end|>";
 /// let error = sink.text(text).unwrap_err();
 /// assert_eq!(&text[error.span.range()], error.spelling);

@@ -39,7 +39,7 @@ impl<'o> TextSink<'o> {
     /// use openchatml::render::{Sink, TextSink};
     ///
     /// let mut out = String::from("before: ");
-    /// let mut sink = TextSink::new(dialects::CHATML.controls, &mut out);
+    /// let mut sink = TextSink::new(dialects::CHATML_WIRE.controls, &mut out);
     /// sink.text("a < b")?;
     /// assert_eq!(out, "before: a < b");
     /// # Ok::<(), openchatml::render::SinkError>(())

@@ -40,7 +40,7 @@ fn space_before_the_first_message_is_kept_in_its_own_format_if_it_is_to_be() {
             " \n\n<|start|>user<|message|>a<|end|>",
             "<|start|>user<|message|>a<|end|>\n",
         ),
-        ("im", " \n\n<|im_start|>user\na<|im_end|>", "<|im_start|>user\na<|im_end|>\n"),
+        ("chatml", " \n\n<|im_start|>user\na<|im_end|>", "<|im_start|>user\na<|im_end|>\n"),
     ] {
         let document = parse(text, format(name), &ReadOptions::default()).document;
         let mut options = RenderOptions::default();
@@ -71,7 +71,7 @@ fn what_was_cut_off_is_closed_where_a_prompt_follows() {
     assert_eq!(written("openchatml-2.2", None), open);
     let closed = format!("{open}<|end|>\n<|start|>assistant");
     assert_eq!(written("openchatml-2.2", Some(Role::Assistant)), closed);
-    assert_eq!(written("im", None), "<|im_start|>assistant\na");
+    assert_eq!(written("chatml", None), "<|im_start|>assistant\na");
     let closed = "<|im_start|>assistant\na<|im_end|>\n<|im_start|>assistant\n";
-    assert_eq!(written("im", Some(Role::Assistant)), closed);
+    assert_eq!(written("chatml", Some(Role::Assistant)), closed);
 }

@@ -33,7 +33,7 @@ pub(crate) fn cases(file: &str, count: usize) -> Option<Vec<Value>> {
 #[test]
 fn prompts_of_templates_are_read_and_written_back() {
     let Some(cases) = cases("hf_jinja_e2e_chatml.jsonl", 12) else { return };
-    let format: Format = "im".parse().expect("a format");
+    let format: Format = "chatml".parse().expect("a format");
     let mut read = 0;
     for case in &cases {
         let (id, text) = (&case["id"], case["expected"]["text"].as_str().expect("a text"));

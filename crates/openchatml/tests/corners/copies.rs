@@ -24,7 +24,7 @@ const DOCUMENTS: &[(&str, &str)] = &[
         "text<|file_separator|>\n<s><|fim_prefix|>a<|fim_suffix|>b<|fim_middle|>c\n\
          <|file_separator|>\n\n<s>\n<|im_start|>user \nHi.<|im_end|> \n</s>",
     ),
-    ("im", "<|im_start|>user\r\nHi.\r\n<|im_end|>\r\n"),
+    ("chatml", "<|im_start|>user\r\nHi.\r\n<|im_end|>\r\n"),
 ];
 
 #[test]
@@ -54,7 +54,7 @@ fn copies_of_json_have_its_tools() {
 
 #[test]
 fn strict_gives_the_document_or_the_first_error() {
-    let read = |text| parse(text, "im".parse().expect("a format"), &ReadOptions::default());
+    let read = |text| parse(text, "chatml".parse().expect("a format"), &ReadOptions::default());
     let document = read("<|im_start|>user\nHi.<|im_end|>\n").strict().expect("nothing is wrong");
     assert_eq!(document.as_conversation().map(|it| it.messages.len()), Some(1));
     let error = read("<|im_start|>nobody\nHi.<|im_end|>\nx").strict().expect_err("two errors");

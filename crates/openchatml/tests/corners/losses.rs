@@ -282,7 +282,7 @@ fn circles_are_not_run_in() {
 fn what_follows_a_marker_in_an_answer_stays_hidden() {
     let document = conversation([marked()]);
     for (format, bodies, loss) in [
-        ("chatml", &["a"][..], Lost::Analysis),
+        ("chatml-wire:text", &["a"][..], Lost::Analysis),
         ("openai", &["a", "b"], Lost::ReasoningMoved),
         ("openchatml-2.2", &["a", "b"], Lost::ReasoningMoved),
         ("json", &["a", "b"], Lost::ReasoningMoved),
@@ -316,9 +316,9 @@ fn a_sidecar_shows_no_reasoning() {
 fn what_is_hidden_for_whatever_reason_is_not_carried_where_all_is_shown() {
     let mut hidden = on(Role::Assistant, Some(Channel::Final));
     hidden.foreign = true;
-    assert!(lost([hidden], "chatml").contains(&Lost::Foreign));
+    assert!(lost([hidden], "chatml-wire:text").contains(&Lost::Foreign));
     let hidden = on(Role::User, Some(Channel::Analysis));
-    assert!(lost([hidden], "im").contains(&Lost::Hidden));
+    assert!(lost([hidden], "chatml").contains(&Lost::Hidden));
 }
 
 /// A call that was guessed at is not made, or marked as a guess.

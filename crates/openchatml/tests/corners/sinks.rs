@@ -36,7 +36,7 @@ fn a_literal_block_cannot_hold_its_own_end() {
 #[test]
 fn what_is_refused_in_pieces_has_its_place_in_the_last_piece() {
     let mut out = String::new();
-    let mut sink = TextSink::new(dialects::IM.controls, &mut out);
+    let mut sink = TextSink::new(dialects::CHATML.controls, &mut out);
     sink.control(Control::Start).expect("a token");
     sink.text("user\nHi <|im_").expect("text so far");
     let error = sink.text("end|> and more").expect_err("a token after all");
@@ -96,8 +96,8 @@ fn what_a_sink_refuses_is_told_with_the_message() {
 fn a_sink_is_written_to_in_a_text_format() {
     let document = Conversation::from_messages([Message::new(Role::User, "Hi.")]).into();
     let (mut out, options) = (String::new(), RenderOptions::default());
-    let mut sink = TextSink::new(dialects::IM.controls, &mut out);
-    render_to(&document, TextFormat::IM, &options, &mut sink).expect("text");
+    let mut sink = TextSink::new(dialects::CHATML.controls, &mut out);
+    render_to(&document, TextFormat::CHATML, &options, &mut sink).expect("text");
     assert_eq!(out, "<|im_start|>user\nHi.<|im_end|>\n");
 }
 
@@ -107,15 +107,15 @@ fn a_form_that_a_format_lacks_is_an_error_of_one_type() {
     let text = TextFormat::try_from(Format::JSON).map_err(lacks);
     assert_eq!(text, Err("`json` has no text form".to_owned()));
     assert_eq!(Format::RESPONSES.text().map_err(lacks), Err("`responses` has no text form".into()));
-    let named = "chatml:json".parse::<TextFormat>().map_err(lacks);
-    assert_eq!(named, Err("`chatml:json` has no text form".to_owned()));
+    let named = "chatml-wire".parse::<TextFormat>().map_err(lacks);
+    assert_eq!(named, Err("`chatml-wire` has no text form".to_owned()));
     let unknown = "chatml:yaml".parse::<TextFormat>().map_err(lacks);
     assert_eq!(unknown, Err("unknown format `chatml:yaml`".to_owned()));
-    let json = Format::new(&dialects::IM, Carrier::Json).map_err(lacks);
-    assert_eq!(json, Err("`im` has no JSON form".to_owned()));
+    let json = Format::new(&dialects::CHATML, Carrier::Json).map_err(lacks);
+    assert_eq!(json, Err("`chatml` has no JSON form".to_owned()));
     assert_eq!(Format::new(&dialects::JSON, Carrier::Json), Ok(Format::JSON));
-    assert_eq!(Format::new(&dialects::IM, Carrier::Text), Ok(TextFormat::IM.format()));
-    assert_ne!(Format::from(TextFormat::IM), Format::JSON);
+    assert_eq!(Format::new(&dialects::CHATML, Carrier::Text), Ok(TextFormat::CHATML.format()));
+    assert_ne!(Format::from(TextFormat::CHATML), Format::JSON);
 }
 
 #[test]

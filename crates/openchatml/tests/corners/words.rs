@@ -79,7 +79,11 @@ fn words(text: &str, format: &str, code: Code) -> (String, String) {
 fn roles_of_other_dialects_are_not_proposed() {
     let hidden = "the message is hidden";
     let chatml = |role: &str| {
-        words(&format!("<|start|>{role}<|message|>Hi.<|end_message|>"), "chatml", Code::ParseHeader)
+        words(
+            &format!("<|start|>{role}<|message|>Hi.<|end_message|>"),
+            "chatml-wire:text",
+            Code::ParseHeader,
+        )
     };
     let (said, help) = chatml("tool");
     assert_eq!(said, "unknown role `tool`");
@@ -87,7 +91,7 @@ fn roles_of_other_dialects_are_not_proposed() {
     assert_eq!(chatml("develper").1, help);
     assert_eq!(chatml("assistan").1, format!("did you mean `assistant`? {help}"));
     let im = |role: &str| {
-        words(&format!("<|im_start|>{role}\nHi.<|im_end|>\n"), "im", Code::ParseHeader)
+        words(&format!("<|im_start|>{role}\nHi.<|im_end|>\n"), "chatml", Code::ParseHeader)
     };
     let (said, help) = im("developer");
     assert_eq!(said, "unknown role `developer`");

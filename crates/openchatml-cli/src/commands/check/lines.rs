@@ -70,7 +70,7 @@ impl Plan {
         if parsed.diagnostics.iter().any(|found| found.code == Code::FormatUnknown) {
             return None;
         }
-        let fixed = fix(&slot.text, format, &self.reader.options, most);
+        let fixed = fix(&slot.text, format, &self.reader.options_for(&slot.text, format), most);
         let text = fixed.text?;
         lines.fixed += fixed.applied;
         let mut line = String::new();

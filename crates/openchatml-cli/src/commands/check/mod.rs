@@ -206,7 +206,7 @@ impl Check<'_> {
             why.is_none()
         };
         let Fixed { text: mended, applied, .. } =
-            fix_if(text, format, &self.reader.options, most, admits);
+            fix_if(text, format, &self.reader.options_for(text, format), most, admits);
         if let Some(why) = refusal.get() {
             let (name, id) = (origin.name(), format.dialect().id);
             self.console.error(&format!(

@@ -17,7 +17,7 @@ use super::template::Templated;
 use super::tokens::{Refused, Shape, Tokens};
 use super::truncate::Budget;
 use super::{response_formats, tools};
-use crate::args::{ReadArgs, RenderArgs, Written};
+use crate::args::{BareArgs, ReadArgs, RenderArgs, Written};
 use crate::console::Console;
 use crate::encodings::Encodings;
 use crate::failure::Failure;
@@ -208,6 +208,11 @@ impl Converter {
         }
         self.tools = args.tools.as_deref().map(|path| tools::read(path, console)).transpose()?;
         Ok(())
+    }
+
+    /// Begins prompts with the system message that the model expects, unless the user wants none.
+    pub(super) fn begin_prompts(&mut self, bare: BareArgs) {
+        bare.complete(&mut self.render);
     }
 
     /// Writes the ids of messages in JSON.

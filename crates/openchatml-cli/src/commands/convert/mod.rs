@@ -24,7 +24,7 @@ use self::template::Templated;
 use self::tokens::{MaskArgs, Shape};
 pub(crate) use self::truncate::{TruncateArgs, truncate};
 use crate::args::{
-    DenyArgs, FormArg, JsonlArgs, OutArgs, ReadArgs, RenderArgs, TemplateArgs, Written,
+    BareArgs, DenyArgs, FormArg, JsonlArgs, OutArgs, ReadArgs, RenderArgs, TemplateArgs, Written,
     text_format, written,
 };
 use crate::console::Console;
@@ -91,8 +91,9 @@ pub(crate) struct ParseArgs {
 /// Write messages as a prompt for a model
 ///
 /// Reads messages in any JSON format. A prompt does not contain the reasoning before earlier
-/// answers: it is dropped without --keep-reasoning or --training. With --template, the chat
-/// template of a model writes the messages and decides this and everything else.
+/// answers: it is dropped without --keep-reasoning or --training. A prompt of Harmony or Apertus
+/// begins with the system message that the model expects: --bare leaves it out. With --template,
+/// the chat template of a model writes the messages and decides this and everything else.
 #[derive(Args, Debug)]
 #[command(after_help = RENDER_EXAMPLES, after_long_help = format!("{RENDER_EXAMPLES}\n\n{JSONL_HELP}"))]
 pub(crate) struct RenderCommandArgs {
@@ -105,13 +106,16 @@ pub(crate) struct RenderCommandArgs {
     #[command(flatten)]
     template: TemplateArgs,
     #[command(flatten)]
+    bare: BareArgs,
+    #[command(flatten)]
     work: WorkArgs,
 }
 
 /// Write conversations as token ids
 ///
 /// Writes each conversation as one JSON array of ids. A prompt does not contain the reasoning
-/// before earlier answers: it is dropped without --keep-reasoning or --training.
+/// before earlier answers: it is dropped without --keep-reasoning or --training. A prompt of
+/// Harmony or Apertus begins with the system message that the model expects: --bare leaves it out.
 #[derive(Args, Debug)]
 #[command(after_help = TOKENS_EXAMPLES, after_long_help = format!("{TOKENS_EXAMPLES}\n\n{JSONL_HELP}"))]
 pub(crate) struct TokensArgs {
@@ -135,6 +139,8 @@ pub(crate) struct TokensArgs {
     table: bool,
     #[command(flatten)]
     training: MaskArgs,
+    #[command(flatten)]
+    bare: BareArgs,
     #[command(flatten)]
     work: WorkArgs,
 }
@@ -162,13 +168,13 @@ const PARSE_EXAMPLES: &str = "\
 Examples:
   ocml parse chat.txt
   ocml parse --role assistant -f openchatml-2.2 completion.txt | jq .messages
-  zcat data.jsonl.gz | ocml parse --jsonl -f im > parsed.jsonl";
+  zcat data.jsonl.gz | ocml parse --jsonl -f chatml > parsed.jsonl";
 
 const RENDER_EXAMPLES: &str = "\
 Examples:
   ocml render -t openchatml-2.2 --generation-prompt messages.json
-  ocml render -t im --continue-final draft.json
-  ocml render -t harmony --date today --reasoning-effort high --generation-prompt messages.json
+  ocml render -t chatml --continue-final draft.json
+  ocml render -t harmony --reasoning-effort high --generation-prompt messages.json
   ocml render -t openchatml-2.2 --training samples.jsonl -o samples.2.2.jsonl
   ocml render --template Qwen3-8B/tokenizer_config.json --generation-prompt messages.json";
 
@@ -176,13 +182,13 @@ const TOKENS_EXAMPLES: &str = "\
 Examples:
   ocml tokens -t harmony --generation-prompt messages.json
   ocml tokens -t harmony --count chat.json
-  ocml tokens -t im --encoding Qwen3-8B/tokenizer.json chat.json
+  ocml tokens -t chatml --encoding Qwen3-8B/tokenizer.json chat.json
   ocml tokens -t harmony --training --mask samples.jsonl -o samples.ids.jsonl";
 
 const CONVERT_EXAMPLES: &str = "\
 Examples:
-  ocml convert -t chatml chat.txt
-  ocml convert -f im -t openchatml-2.2 train.jsonl -o train.2.2.jsonl
+  ocml convert -t chatml-wire:text chat.txt
+  ocml convert -f chatml -t openchatml-2.2 train.jsonl -o train.2.2.jsonl
   ocml convert -t json *.txt -o all.jsonl";
 
 const JSONL_HELP: &str = "\
@@ -221,9 +227,16 @@ pub(crate) fn render(args: &RenderCommandArgs, console: &Console) -> Result<Stat
         None => Purpose::of_render(&args.work.render),
     };
     let writes_ids = to.tokens || args.template.form == FormArg::Ids;
-    let encodings = Encodings::wanted(&args.work.read, writes_ids, console)?;
-    let template = Templated::new(&args.template, &args.work.render, encodings.clone(), console)?;
+    let mut read = args.work.read.clone();
+    if read.encoding.is_none() {
+        let file = template::encoding_beside(args.template.template.as_deref());
+        read.encoding = file.map(|file| file.display().to_string());
+    }
+    let encodings = Encodings::wanted(&read, writes_ids, console)?;
+    let template =
+        Templated::new(&args.template, &args.work.render, args.bare, encodings.clone(), console)?;
     let mut converter = args.work.converter(to, purpose, encodings, console)?;
+    converter.begin_prompts(args.bare);
     converter.set_template(template);
     let job = args.work.job().wanting(Wanted::Json);
     job.run(&converter, &one(args.file.as_ref()), console)
@@ -242,6 +255,7 @@ pub(crate) fn tokens(args: &TokensArgs, console: &Console) -> Result<Status, Fai
     let purpose = Purpose::of_render(&args.work.render);
     let encodings = Encodings::wanted(&args.work.read, true, console)?;
     let mut converter = args.work.converter(to, purpose, encodings, console)?;
+    converter.begin_prompts(args.bare);
     converter.set_shape(shape);
     args.work.job().run(&converter, &origins(&args.files), console)
 }

@@ -1,6 +1,6 @@
 //! Writes conversations with chat templates.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use openchatml::convert::Loss;
 use openchatml::{Code, Conversation, Diagnostic, Document, Lines, Span};
@@ -8,7 +8,7 @@ use openchatml_templates::{
     Arguments, At, Date, Limits, Options, Piece, Rendered, Template, TemplateError, TemplateFile,
 };
 
-use crate::args::{Bounds, FormArg, RenderArgs, TemplateArgs};
+use crate::args::{BareArgs, Bounds, FormArg, RenderArgs, TemplateArgs};
 use crate::console::Console;
 use crate::encodings::Encodings;
 use crate::failure::Failure;
@@ -36,6 +36,7 @@ impl Templated {
     pub(super) fn new(
         args: &TemplateArgs,
         render: &RenderArgs,
+        bare: BareArgs,
         encodings: Option<Encodings>,
         console: &Console,
     ) -> Result<Option<Self>, Failure> {
@@ -48,11 +49,11 @@ impl Templated {
             };
         };
         refuse_what_it_decides(render)?;
-        let mut files = vec![read(path, console)?];
-        for path in &args.tokenizer_config {
-            files.push(read(path, console)?);
-        }
-        let name = path.display().to_string();
+        let mut paths = template_files(path)?;
+        paths.extend_from_slice(&args.tokenizer_config);
+        let files: Result<Vec<_>, _> = paths.iter().map(|path| read(path, console)).collect();
+        let files = files?;
+        let name = paths[0].display().to_string();
         let told = |has_tools| {
             let source = files[0].choose(args.template_name.as_deref(), has_tools);
             let source = source.map_err(|why| Failure::Refused(format!("{name}: {why}")))?;
@@ -60,7 +61,7 @@ impl Templated {
                 say(&name, source, &error, console);
                 Failure::Refused(format!("unusable template in `{name}`"))
             })?;
-            let mut options = options(args, render);
+            let mut options = options(args, render, bare);
             files.iter().for_each(|file| file.tell(&template, &mut options));
             Ok((template, options))
         };
@@ -118,11 +119,13 @@ impl Templated {
 }
 
 /// Returns the options of the template from the command line.
-fn options(args: &TemplateArgs, render: &RenderArgs) -> Options<'static> {
+fn options(args: &TemplateArgs, render: &RenderArgs, bare: BareArgs) -> Options<'static> {
     let mut options = Options::default();
     options.generation_prompt = render.generation_prompt;
     options.thinking = render.thinking;
-    options.date = render.harmony.date().and_then(|date| date.parse::<Date>().ok());
+    let mut render_options = render.options();
+    bare.complete(&mut render_options);
+    options.date = render_options.date.and_then(|date| date.parse::<Date>().ok());
     if args.arguments_as_text {
         options.arguments = Arguments::Text;
     }
@@ -146,6 +149,47 @@ fn refuse_what_it_decides(render: &RenderArgs) -> Result<(), Failure> {
         None => Ok(()),
     }
 }
+
+/// Returns the files with the template and its special tokens: the file itself, or those of a
+/// model's folder.
+///
+/// # Errors
+///
+/// The folder contains no template.
+fn template_files(path: &Path) -> Result<Vec<PathBuf>, Failure> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let existing = |names: &[&str]| {
+        let paths = names.iter().map(|name| path.join(name));
+        paths.filter(|path| path.is_file()).collect::<Vec<_>>()
+    };
+    // A template in its own file replaces the one in the configuration.
+    let template = existing(&["chat_template.jinja", "chat_template.json", CONFIG]);
+    let Some(template) = template.into_iter().next() else {
+        let text = format!(
+            "the folder `{}` has no `chat_template.jinja`, `chat_template.json` or `{CONFIG}`",
+            path.display(),
+        );
+        return Err(Failure::Refused(text));
+    };
+    let mut files = existing(&[CONFIG, TOKENIZER]);
+    files.retain(|file| *file != template);
+    files.insert(0, template);
+    Ok(files)
+}
+
+/// Returns the encoding in the folder of a template, if it has one.
+pub(super) fn encoding_beside(template: Option<&Path>) -> Option<PathBuf> {
+    let file = template?.join(TOKENIZER);
+    file.is_file().then_some(file)
+}
+
+/// The file with the special tokens of a model, and its template in older models.
+const CONFIG: &str = "tokenizer_config.json";
+
+/// The file with the encoding of a model.
+const TOKENIZER: &str = "tokenizer.json";
 
 /// Reads a file of templates.
 fn read(path: &Path, console: &Console) -> Result<TemplateFile, Failure> {

@@ -9,7 +9,7 @@ use openchatml_tokens::{TruncateError, Truncated, Truncation};
 
 use super::WorkArgs;
 use super::converter::Purpose;
-use crate::args::{Choice, Written, text_format, written};
+use crate::args::{Choice, O200K_HARMONY, Written, text_format, written};
 use crate::console::Console;
 use crate::encodings::{Encodings, Tokenizers, Use};
 use crate::failure::{Failure, Status};
@@ -25,7 +25,7 @@ use crate::input::{JSON, finding, origins};
 Examples:
   ocml truncate --budget 8192 chat.txt
   ocml truncate --budget 8192 --generation-prompt -t harmony:tokens chat.json
-  ocml truncate --budget 4096 --message none --for im --encoding tokenizer.json train.jsonl")]
+  ocml truncate --budget 4096 --message none --for chatml --encoding tokenizer.json train.jsonl")]
 pub(crate) struct TruncateArgs {
     /// The maximum number of ids
     #[arg(long, value_name = "N")]
@@ -66,7 +66,11 @@ pub(crate) fn truncate(args: &TruncateArgs, console: &Console) -> Result<Status,
         Choice::Auto => None,
     });
     let target = to.unwrap_or(Written { format: JSON, tokens: false });
-    let encodings = Encodings::open(&read.encoding, read.spell_control_tokens, console)?;
+    let encodings = Encodings::open(
+        read.encoding.as_deref().unwrap_or(O200K_HARMONY),
+        read.spell_control_tokens,
+        console,
+    )?;
     let purpose = Purpose::of_convert(render);
     let mut converter = args.work.converter(target, purpose, Some(encodings.clone()), console)?;
     let mut truncation = Truncation::new(args.budget);

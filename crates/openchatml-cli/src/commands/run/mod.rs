@@ -24,7 +24,7 @@ use self::events::{Events, EventsArgs};
 use self::work::Work;
 use super::convert::response_formats;
 use super::grammar;
-use crate::args::{Choice, HarmonyArgs, O200K_HARMONY, choice, text_format};
+use crate::args::{BareArgs, Choice, HarmonyArgs, O200K_HARMONY, choice, text_format};
 use crate::console::Console;
 use crate::encodings::{Encodings, Use};
 use crate::failure::{Failure, Status};
@@ -95,6 +95,9 @@ pub(crate) struct RunArgs {
 
     #[command(flatten)]
     harmony: HarmonyArgs,
+
+    #[command(flatten)]
+    bare: BareArgs,
 }
 
 #[derive(Args, Debug)]
@@ -354,6 +357,7 @@ impl RunArgs {
         }
         render.date = self.harmony.date().map(|date| date.to_owned().into());
         render.set(prompt);
+        self.bare.complete(&mut render);
         let model = model.with_options(render);
         if !args.ids {
             return Ok(Some(model));

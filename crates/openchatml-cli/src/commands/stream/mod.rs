@@ -1,13 +1,15 @@
 //! `stream`: converts the output of a model to events while it arrives.
 
+mod opening;
 mod wire;
 
 use std::io::{self, Read as _};
 
 use clap::Args;
 use openchatml::wire::{Ending, Framing};
-use openchatml::{Event, Mode, Severity, Stream, TextFormat, UserEvents};
+use openchatml::{Event, Mode, Severity, TextFormat, UserEvents};
 
+use self::opening::{Ids, Texts};
 use self::wire::{WireArgs, Writer};
 
 use crate::args::{DenyArgs, O200K_HARMONY, PreambleArgs, ReaderArgs, text_format};
@@ -87,19 +89,20 @@ pub(crate) fn run(args: &StreamArgs, console: &Console) -> Result<Status, Failur
     if args.ids {
         let encodings = Encodings::open(&args.encoding, args.spell_control_tokens, console)?;
         let tokenizer = encodings.tokenizer(args.from, Use::Reading)?;
-        let mut stream = tokenizer.stream(&options);
+        let mut stream = Ids::new(&tokenizer, options);
         let mut numbers = Numbers::default();
         events.start(&mut target)?;
         let read = each_chunk(|chunk| {
             let (ids, wrong) = numbers.of(chunk);
             count += ids.len();
-            stream.feed_with(&ids, |event| events.add(event));
+            stream.feed(&ids, |event| events.add(event));
             events.flush(&mut target)?;
             wrong.map_or(Ok(()), Err)
         });
         let (ids, wrong) = numbers.last();
         count += ids.len();
-        stream.feed_with(&ids, |event| events.add(event));
+        stream.feed(&ids, |event| events.add(event));
+        let stream = stream.opened(|event| events.add(event));
         match read.and(wrong.map_or(Ok(()), Err)) {
             Ok(()) => stream.finish_with(|event| events.add(event)),
             Err(failure) => {
@@ -109,17 +112,17 @@ pub(crate) fn run(args: &StreamArgs, console: &Console) -> Result<Status, Failur
             }
         }
     } else {
-        let mut stream = Stream::new(args.from, &options);
+        let mut stream = Texts::new(args.from, options);
         let mut mark = ByteOrderMark::default();
         events.start(&mut target)?;
         each_chunk(|chunk| {
             for part in mark.behind(chunk) {
-                stream.feed_with(part, |event| events.add(event));
+                stream.feed(part, |event| events.add(event));
             }
             events.flush(&mut target)
         })?;
-        stream.feed_with(mark.rest(), |event| events.add(event));
-        stream.finish_with(|event| events.add(event));
+        stream.feed(mark.rest(), |event| events.add(event));
+        stream.finish(|event| events.add(event));
     }
     events.finish(&args.wire.ending(count), args.deny, &mut target)
 }

@@ -9,7 +9,7 @@ mod tokens;
 use self::tokens::CONTROLS;
 use crate::check::CheckRules;
 use crate::declare::ToolPlace;
-use crate::dialect::{Dialect, JsonForm, TextForm};
+use crate::dialect::{Carrier, Dialect, JsonForm, TextForm};
 use crate::grammar::paired::{self, Rules};
 use crate::lex::Mode;
 use crate::model::{End, FormId, Role};
@@ -35,7 +35,10 @@ use crate::{Control, Section};
 /// ```
 pub static DIALECT: Dialect = Dialect {
     id: "apertus",
+    aliases: &[],
     title: "Apertus",
+    used_by: "the Apertus models of the Swiss AI Initiative",
+    carrier: Carrier::Text,
     controls: &CONTROLS,
     carries: &CARRIES,
     tools: ToolPlace::Conversation,

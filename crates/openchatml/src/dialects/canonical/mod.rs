@@ -5,7 +5,7 @@ mod read;
 mod write;
 
 use crate::declare::ToolPlace;
-use crate::dialect::{Dialect, JsonForm};
+use crate::dialect::{Carrier, Dialect, JsonForm};
 use crate::document::NO_TOKENS;
 use crate::model::FormId;
 use crate::rules::Carries;
@@ -26,7 +26,10 @@ use crate::signs::{JsonSigns, Kind, Sign};
 /// ```
 pub static DIALECT: Dialect = Dialect {
     id: FORM.name(),
+    aliases: &[],
     title: "canonical JSON",
+    used_by: "this project: it can express every conversation",
+    carrier: Carrier::Json,
     controls: &NO_TOKENS,
     carries: &Carries::EVERYTHING,
     tools: ToolPlace::Conversation,

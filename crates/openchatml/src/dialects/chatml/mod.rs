@@ -1,59 +1,51 @@
-//! ChatML, as OpenAI has described it.
+//! The `<|im_start|>` framing, which is widely used and mostly called ChatML.
 
-mod json;
-mod tokens;
-
-use self::tokens::CONTROLS;
+use super::older::{NEWER, ROLES};
 use crate::Control;
+use crate::Role;
 use crate::check::CheckRules;
 use crate::declare::ToolPlace;
-use crate::dialect::{Dialect, JsonForm, TextForm};
-use crate::grammar::frame::{self, RoleWord, Rules, Spaces, Speaker, TypeStyle};
-use crate::lex::Mode;
-use crate::model::{End, FormId, Message, Role};
+use crate::dialect::{Carrier, Dialect, TextForm};
+use crate::grammar::turn::{self, Close, Rules, Wrap};
+use crate::lex::{Escape, Mode, TokenTable};
+use crate::model::{End, FormId};
 use crate::pairing::Pairing;
 use crate::rules::History;
 use crate::rules::{Carries, Completion};
-use crate::signs::{Case, Framing, JsonSigns, Scan, Sign, TextSigns};
+use crate::signs::{Case, Framing, Scan, TextSigns};
 
-/// ChatML: `<|start|>`role`<|message|>`text`<|end_message|>`. Its canonical form is a JSON wire
-/// list.
+/// The `<|im_start|>` framing: compact, with no text around the turns.
 ///
 /// ```
 /// use openchatml::{Carrier, Format, dialects, parse};
 ///
-/// // In the wire list, strings are text whatever they spell, and objects are tokens.
-/// let format = Format::new(&dialects::CHATML, Carrier::Json).expect("it has it");
-/// let text = r#"[{"token":"<|start|>"},"user",{"token":"<|message|>"},"<|start|>?",
-///     {"token":"<|end_message|>"}]"#;
+/// let format = Format::new(&dialects::CHATML, Carrier::Text).expect("it has it");
+/// let text = "<|im_start|>user\nIs <s> a token?<|im_end|>\n";
 /// let conversation = parse(text, format, &Default::default()).into_conversation();
-/// assert_eq!(conversation.messages[0].body.text(), "<|start|>?");
+/// assert_eq!(conversation.messages[0].body.text(), "Is <s> a token?");
 /// ```
 pub static DIALECT: Dialect = Dialect {
     id: "chatml",
-    title: "ChatML (OpenAI)",
+    aliases: &["im"],
+    title: "ChatML: the <|im_start|> framing",
+    used_by: "Qwen, Yi, Hermes, SmolLM, OLMo and many other open models",
+    carrier: Carrier::Text,
     controls: &CONTROLS,
     carries: &CARRIES,
     tools: ToolPlace::Json(Role::System),
     opening: None,
     text: Some(&TEXT),
-    json: Some(JsonForm {
-        id: FormId::new("chatml:json"),
-        read: json::read,
-        write: json::write,
-        carries: &CARRIES,
-        composer: None,
-        signs: &SIGNS,
-        contents: None,
-    }),
+    json: None,
 };
 
+static CONTROLS: TokenTable = TokenTable::new(
+    &[(Control::Start, "<|im_start|>"), (Control::End, "<|im_end|>")],
+    Escape::None,
+);
+
 static CARRIES: Carries = Carries {
-    roles: &[Role::System, Role::User, Role::Assistant],
-    names: |message| {
-        message.role == Role::System
-            && matches!(message.name.as_deref(), Some("example_user" | "example_assistant"))
-    },
+    roles: ROLES,
+    names: |_| true,
     ends: &[End::End, End::Open, End::Prompt],
     ..Carries::NOTHING
 };
@@ -65,13 +57,13 @@ static TEXT: TextForm = TextForm {
     legacy: None,
     completion: Mode::Body,
     checks: &CHECKS,
-    reader: |_, options, _| Box::new(frame::reader(&RULES, options)),
-    write: |_, document, options, sink| frame::write(&RULES, document, options, sink),
+    reader: |_, options, _| Box::new(turn::reader(&RULES, options)),
+    write: |_, document, options, sink| turn::write(&RULES, document, options, sink),
     composer: None,
-    signs: TextSigns { framing: Framing::Frames, look },
+    signs: TextSigns { framing: Framing::Turns, look },
     history: |_| History::Answered,
     stops: &[Control::Return],
-    framing: Some(Completion::Text { header: Some(Control::Message), close: None }),
+    framing: Some(Completion::Text { header: None, close: None }),
 };
 
 static CHECKS: CheckRules = CheckRules {
@@ -82,88 +74,28 @@ static CHECKS: CheckRules = CheckRules {
     rules: &[],
 };
 
-pub(crate) static RULES: Rules = Rules {
+static RULES: Rules = Rules {
     form: FormId::new("chatml"),
     controls: &CONTROLS,
-    attributes: &[],
-    reply_attributes: &[],
-    type_style: TypeStyle::Attribute,
-    speaker,
-    role_word,
-    settle: |_| {},
-    openings: tokens::OPENINGS,
-    gap: "",
-    stops: &[Control::End],
-    completes_in_body: true,
-    spaces: Spaces::None,
-    mends_slips: true,
+    roles: ROLES,
+    close: Close::Compact,
+    wrap: Wrap::None,
+    newer: &NEWER,
+    has_files: false,
 };
 
-/// Reads `RoleName` of the specification's grammar. The specification has two typing errors:
-/// `Assistant` in its grammar, and `assistant:example_user` in its example.
-fn speaker(word: &str) -> Option<Speaker<'_>> {
-    Some(match word {
-        "user" => Speaker::Role(Role::User),
-        "assistant" => Speaker::Role(Role::Assistant),
-        "system" => Speaker::Role(Role::System),
-        "system:example_user" => Speaker::Named(Role::System, "example_user"),
-        "system:example_assistant" => Speaker::Named(Role::System, "example_assistant"),
-        "assistant:example_user" | "assistant:example_assistant" => {
-            Speaker::Slip(Role::System, Some("example_assistant"))
-        }
-        "user:example_user" => Speaker::Slip(Role::System, Some("example_user")),
-        _ => Speaker::Slip(Role::from_word(&word.to_ascii_lowercase()).filter(has_word)?, None),
-    })
-}
-
-fn has_word(role: &Role) -> bool {
-    CARRIES.roles.contains(role)
-}
-
-fn role_word<'m>(message: &'m Message<'_>) -> RoleWord<'m> {
-    match (message.role, message.name.as_deref()) {
-        (role, _) if !has_word(&role) => RoleWord::Refused("this dialect has no such role"),
-        (Role::System, Some(name)) => RoleWord::Joined("system", name),
-        (role, _) => RoleWord::Role(role.as_str()),
-    }
-}
-
-/// The features of the wire list.
-static SIGNS: JsonSigns = JsonSigns {
-    holders: &[],
-    around: &[],
-    keys: &[],
-    lists: true,
-    required: &["token"],
-    message_keys: &[],
-    content: &[],
-    parts: &[],
-    signs: &[(Sign::Message("token"), 55)],
-    usual: 0,
-};
-
-/// Adds the evidence: no other framing ends messages with this token.
+/// Adds the evidence for the framing.
 fn look(scan: &Scan<'_>, case: &mut Case) {
-    let spelling = |control| CONTROLS.spelling(control).unwrap_or_default();
-    let token = |control| format!("`{}`", spelling(control));
-    let is_first =
-        |control| scan.begins_with(control).or_else(|| scan.line_begins_with(control)).is_some();
-    if !is_first(Control::Start) && !is_first(Control::Message) {
-        return;
+    let token = |control| format!("`{}`", CONTROLS.spelling(control).unwrap_or_default());
+    case.sign(60, token(Control::Start), scan.begins_with(Control::Start));
+    if case.score == 0 {
+        case.sign(25, token(Control::Start), scan.line_begins_with(Control::Start));
     }
-    // Messages can quote the end token of another format, but no frame follows it.
-    let start = spelling(Control::Start);
-    let others = [Control::End, Control::Call, Control::Return].into_iter();
-    let others: Vec<_> = others.flat_map(|control| scan.spelled_elsewhere(control)).collect();
-    let ends = [&[spelling(Control::End)][..], &others[..]].map(|it| scan.frame_end(it, start));
-    let end = match ends {
-        [Some(ours), Some(theirs)] if theirs.start < ours.start => None,
-        [None, Some(_)] => None,
-        [ours, _] => ours.or_else(|| scan.token(Control::End)),
-    };
-    case.sign(70, token(Control::End), end);
-    if case.score > 0 {
-        case.sign(15, token(Control::Start), scan.token(Control::Start));
-        case.sign(10, token(Control::Message), scan.token(Control::Message));
+    if case.score == 0 {
+        return case.sign(15, token(Control::Start), scan.token(Control::Start));
+    }
+    case.sign(10, token(Control::End), scan.token(Control::End));
+    if scan.version.is_some() {
+        case.against(30);
     }
 }

@@ -6,7 +6,7 @@ mod tokens;
 use self::tokens::CONTROLS;
 use crate::check::CheckRules;
 use crate::declare::ToolPlace;
-use crate::dialect::{Dialect, TextForm};
+use crate::dialect::{Carrier, Dialect, TextForm};
 use crate::grammar::sections::{
     self, Calls, Mark, NoReasoning, Opening, Piece, PromptEnd, Prompts, Reasoning, Replies, Rules,
     Sections, Turn,
@@ -31,7 +31,10 @@ use crate::{Control, Section};
 /// ```
 pub static DIALECT: Dialect = Dialect {
     id: "deepseek-v3.1",
+    aliases: &[],
     title: "DeepSeek V3.1",
+    used_by: "DeepSeek V3.1",
+    carrier: Carrier::Text,
     controls: &CONTROLS,
     carries: &CARRIES,
     tools: ToolPlace::Conversation,
@@ -117,6 +120,13 @@ fn look(scan: &Scan<'_>, case: &mut Case) {
     let token = |control| format!("`{}`", CONTROLS.spelling(control).unwrap_or_default());
     let opens = [Role::User, Role::Assistant].map(Control::Open);
     let begins = opens.into_iter().chain([Control::Bos]);
+    if let Some((control, span)) = scan.completion {
+        // Other models write reasoning in the same tokens.
+        let calls = Control::OpenSection(Section::Calls);
+        let weight = if control == calls { 50 } else { 20 };
+        case.sign(weight, format!("a completion begins with {}", token(control)), Some(span));
+        return case.sign(40, token(calls), scan.token(calls).filter(|_| control != calls));
+    }
     if begins.clone().all(|control| scan.begins_with(control).is_none()) {
         return;
     }

@@ -9,7 +9,7 @@ mod tokens;
 use crate::Control;
 use crate::check::{CheckRules, RULES_OF_HARMONY};
 use crate::declare::ToolPlace;
-use crate::dialect::{Dialect, JsonForm, TextForm};
+use crate::dialect::{Carrier, Dialect, JsonForm, TextForm};
 use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Spaces, Speaker, TypeStyle};
 use crate::harmony::{self, declares_tools};
 use crate::lex::Mode;
@@ -31,7 +31,10 @@ use crate::signs::{Case, Framing, JsonSigns, Kind, Scan, Sign, TextSigns};
 /// ```
 pub static DIALECT: Dialect = Dialect {
     id: "harmony",
+    aliases: &[],
     title: "Harmony (gpt-oss)",
+    used_by: "gpt-oss",
+    carrier: Carrier::Text,
     controls: &tokens::CONTROLS,
     carries: &CARRIES,
     tools: ToolPlace::Conversation,
@@ -214,6 +217,10 @@ fn look(scan: &Scan<'_>, case: &mut Case) {
     // Only OpenChatML has literal blocks, but a message can quote one.
     if scan.has_block {
         case.against(10);
+    }
+    // The models that write such completions use this format.
+    if scan.begins_inside().is_some() {
+        case.score += 20;
     }
     let joined = scan.gaps.iter().find(|gap| gap.is_empty()).copied();
     case.sign(25, "no text between messages", joined);

@@ -7,7 +7,7 @@ mod read;
 mod write;
 
 use crate::declare::ToolPlace;
-use crate::dialect::{Dialect, JsonForm};
+use crate::dialect::{Carrier, Dialect, JsonForm};
 use crate::document::NO_TOKENS;
 use crate::model::{End, FormId, Role};
 use crate::rules::{Carries, Channels, ContentRules, Intents};
@@ -28,7 +28,10 @@ use crate::signs::{JsonSigns, Kind, Sign};
 /// ```
 pub static DIALECT: Dialect = Dialect {
     id: FORM.name(),
+    aliases: &[],
     title: "OpenAI Chat Completions messages",
+    used_by: "Chat Completions, fine-tuning files, and most data sets",
+    carrier: Carrier::Json,
     controls: &NO_TOKENS,
     carries: &CARRIES,
     tools: ToolPlace::Conversation,

@@ -3,7 +3,7 @@
 use super::older::{CHECKS, CONTROLS, NEWER, ROLES};
 use crate::Control;
 use crate::declare::ToolPlace;
-use crate::dialect::{Dialect, TextForm};
+use crate::dialect::{Carrier, Dialect, TextForm};
 use crate::grammar::turn::{self, Close, Rules, Wrap};
 use crate::lex::Mode;
 use crate::model::{End, FormId, Role};
@@ -23,7 +23,10 @@ use crate::signs::{Case, Framing, Scan, TextSigns};
 /// ```
 pub static DIALECT: Dialect = Dialect {
     id: "openchatml-0.1",
+    aliases: &[],
     title: "OpenChatML 0.1",
+    used_by: "training data, with fill-in-the-middle and multi-file documents",
+    carrier: Carrier::Text,
     controls: &CONTROLS,
     carries: &CARRIES,
     tools: ToolPlace::Json(Role::System),

@@ -6,7 +6,7 @@ mod tokens;
 use super::older;
 use crate::check::{CheckRules, RULES_2_0};
 use crate::declare::ToolPlace;
-use crate::dialect::{Dialect, JsonForm, TextForm};
+use crate::dialect::{Carrier, Dialect, JsonForm, TextForm};
 use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Spaces, TypeStyle};
 use crate::lex::Mode;
 use crate::model::{End, FormId, Message, Role};
@@ -29,7 +29,10 @@ use crate::{Control, function_name};
 /// ```
 pub static DIALECT: Dialect = Dialect {
     id: "openchatml-2.0",
+    aliases: &[],
     title: "OpenChatML 2.0",
+    used_by: "transcripts with channels and a YAML header",
+    carrier: Carrier::Text,
     controls: &tokens::CONTROLS,
     carries: &CARRIES,
     tools: ToolPlace::Types(Role::Developer),

@@ -7,7 +7,7 @@ use super::older;
 use crate::Control;
 use crate::check::{CheckRules, RULES_2_2};
 use crate::declare::ToolPlace;
-use crate::dialect::{Dialect, JsonForm, TextForm};
+use crate::dialect::{Carrier, Dialect, JsonForm, TextForm};
 use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Spaces, Speaker, TypeStyle};
 use crate::harmony;
 use crate::lex::Mode;
@@ -29,7 +29,10 @@ use crate::signs::{Case, Framing, JsonSigns, Kind, Scan, Sign, TextSigns};
 /// ```
 pub static DIALECT: Dialect = Dialect {
     id: "openchatml-2.2",
+    aliases: &[],
     title: "OpenChatML 2.2",
+    used_by: "transcripts with channels, call ids and a YAML header",
+    carrier: Carrier::Text,
     controls: &tokens::CONTROLS,
     carries: &CARRIES,
     tools: ToolPlace::Types(Role::Developer),

@@ -7,7 +7,7 @@ mod tokens;
 use self::tokens::CONTROLS;
 use crate::check::CheckRules;
 use crate::declare::ToolPlace;
-use crate::dialect::{Dialect, TextForm};
+use crate::dialect::{Carrier, Dialect, TextForm};
 use crate::grammar::sections::{
     self, Calls, Mark, NoReasoning, Opening, Piece, PromptEnd, Prompts, Reasoning, Replies, Rules,
     Sections, Turn,
@@ -33,7 +33,10 @@ use crate::{Control, Section};
 /// ```
 pub static DIALECT: Dialect = Dialect {
     id: "qwen3",
+    aliases: &[],
     title: "Qwen 3",
+    used_by: "Qwen 3, Qwen 2.5 and Hermes, with reasoning and tool calls",
+    carrier: Carrier::Text,
     controls: &CONTROLS,
     carries: &CARRIES,
     tools: ToolPlace::Conversation,
@@ -127,6 +130,11 @@ fn look(scan: &Scan<'_>, case: &mut Case) {
         return;
     }
     case.sign(60, token(Control::Start), scan.begins_with(Control::Start));
+    if let Some((control, span)) = scan.completion {
+        // Other models write reasoning in the same tokens.
+        let weight = if control == Control::OpenSection(Section::Call) { 40 } else { 20 };
+        case.sign(weight, format!("a completion begins with {}", token(control)), Some(span));
+    }
     if case.score == 0 {
         return;
     }

@@ -5,7 +5,7 @@ mod read;
 mod write;
 
 use crate::declare::ToolPlace;
-use crate::dialect::{Dialect, JsonForm};
+use crate::dialect::{Carrier, Dialect, JsonForm};
 use crate::document::NO_TOKENS;
 use crate::model::{End, FormId, Message, Role};
 use crate::rules::{Carries, Channels, ContentRules, Intents};
@@ -25,7 +25,10 @@ use crate::signs::{JsonSigns, Kind, Sign};
 /// ```
 pub static DIALECT: Dialect = Dialect {
     id: FORM.name(),
+    aliases: &[],
     title: "OpenAI Responses items",
+    used_by: "the Responses API",
+    carrier: Carrier::Json,
     controls: &NO_TOKENS,
     carries: &CARRIES,
     tools: ToolPlace::Conversation,

@@ -5,7 +5,7 @@ mod write;
 
 use crate::check::CheckRules;
 use crate::declare::ToolPlace;
-use crate::dialect::{Dialect, JsonForm};
+use crate::dialect::{Carrier, Dialect, JsonForm};
 use crate::document::NO_TOKENS;
 use crate::model::{End, FormId, Message, Role};
 use crate::rules::{Carries, Channels, ContentRules, is_json_call};
@@ -24,7 +24,10 @@ use crate::signs::{JsonSigns, Kind, Sign};
 /// ```
 pub static DIALECT: Dialect = Dialect {
     id: FORM.name(),
+    aliases: &[],
     title: "ShareGPT",
+    used_by: "data sets with `conversations` of `from` and `value`",
+    carrier: Carrier::Json,
     controls: &NO_TOKENS,
     carries: &CARRIES,
     tools: ToolPlace::Conversation,

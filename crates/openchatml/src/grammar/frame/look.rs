@@ -6,14 +6,18 @@ use crate::{Control, Span};
 
 /// Adds the evidence for frames: `base` if the text begins with one. Returns whether there are any.
 pub(crate) fn look(scan: &Scan<'_>, base: u32, case: &mut Case) -> bool {
-    let Some(start) = scan.token(Control::Start) else { return false };
-    let what = || format!("`{}`", scan.at(start));
     if scan.token(Control::Message).is_none() {
         return false;
     }
-    match (scan.begins_with(Control::Start), scan.line_begins_with(Control::Start)) {
-        (Some(span), _) => case.sign(base, what(), Some(span)),
-        (_, Some(span)) => case.sign(base / 2, what(), Some(span)),
+    let [begins, line] = [scan.begins_with(Control::Start), scan.line_begins_with(Control::Start)];
+    let what = |span: Span| format!("`{}`", scan.at(span));
+    match (begins, scan.begins_inside(), line) {
+        (Some(span), ..) => case.sign(base, what(span), Some(span)),
+        (_, Some(span), _) => {
+            let what = format!("a completion begins with {}", what(span));
+            case.sign(base, what, Some(span));
+        }
+        (.., Some(span)) => case.sign(base / 2, what(span), Some(span)),
         _ => return false,
     }
     let closed = [Control::End, Control::Call, Control::Return].into_iter();

@@ -266,7 +266,7 @@ pub(crate) fn sanitized<'m>(message: &Message<'m>, controls: &'static TokenTable
 #[cfg(test)]
 mod tests {
     use crate::Control;
-    use crate::dialects::{chatml, openchatml_2_0, openchatml_2_2};
+    use crate::dialects::{chatml_wire, openchatml_2_0, openchatml_2_2};
     use crate::grammar::frame::Rules;
     use crate::parse;
 
@@ -279,7 +279,7 @@ mod tests {
             .replace('!', spelled(Control::Constrain));
         let [start, begin, end] = [Control::Start, Control::Message, Control::End].map(spelled);
         let text = format!("{start}{header}{begin}{end}");
-        let format = rules.form.name().parse().expect("a format");
+        let format = format!("{}:text", rules.form.name()).parse().expect("a format");
         let conversation = parse(&text, format, &Default::default()).into_conversation();
         let layout = conversation.messages[0].layout.as_deref();
         layout.is_none_or(|layout| layout.header.is_none())
@@ -296,7 +296,7 @@ mod tests {
             (v2_2, "tool name=functions.f call_id=a to=assistant^commentary"),
             (v2_0, "functions.f to=assistant^commentary"),
             (v2_0, "tool name=f to=assistant^commentary"),
-            (&chatml::RULES, "system:example_user"),
+            (&chatml_wire::RULES, "system:example_user"),
         ];
         for (rules, header) in canonical {
             assert!(is_canonical(rules, header), "{header}");
@@ -312,7 +312,7 @@ mod tests {
             (v2_2, "assistant^final to=a"),
             (v2_2, "assistant^final !json"),
             (v2_0, "tool name=functions.f to=assistant"),
-            (&chatml::RULES, "Assistant"),
+            (&chatml_wire::RULES, "Assistant"),
         ];
         for (rules, header) in others {
             assert!(!is_canonical(rules, header), "{header}");

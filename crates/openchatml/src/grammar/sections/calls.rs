@@ -264,8 +264,11 @@ impl<'a> Reader<'a> {
     pub(super) fn stray_in_list(&mut self, out: &mut Out<'a, '_>) {
         let State::Turn(blank) = &mut self.state else { return };
         let (span, text) = (blank.span(), blank.take());
-        let found =
-            Code::ParseFrame.at(first_char(&text, span), "text is not allowed between calls");
+        let shown = text.trim_ascii_start();
+        let exact = span.len() == text.len();
+        let start = if exact { span.end - shown.len() } else { span.start };
+        let place = first_char(shown, Span::new(start, span.end));
+        let found = Code::ParseFrame.at(place, "text is not allowed between calls");
         out.malformed(found.help("the text is hidden"));
         if out.state.stopped.is_some() {
             return;
@@ -296,13 +299,13 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Returns the span of the first character of `text` that is not white space. The text after it may
-/// not have arrived yet.
+/// Returns the span of the first character of `text`, which is at `span`. If the text was repaired,
+/// it is the whole span.
 fn first_char(text: &str, span: Span) -> Span {
-    let shown = text.trim_ascii_start();
-    let at = span.start + (text.len() - shown.len());
-    match shown.chars().next() {
-        Some(first) if span.len() == text.len() => Span::new(at, at + first.len_utf8()),
+    match text.chars().next() {
+        Some(first) if span.len() == text.len() => {
+            Span::new(span.start, span.start + first.len_utf8())
+        }
         _ => span,
     }
 }

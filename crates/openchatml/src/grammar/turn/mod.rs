@@ -1,4 +1,4 @@
-//! Turns: `<|im_start|>` role, a line break, content, `<|im_end|>` (OpenChatML 0.1, `im`).
+//! Turns: `<|im_start|>` role, a line break, content, `<|im_end|>` (OpenChatML 0.1, `chatml`).
 
 mod content;
 mod head;
