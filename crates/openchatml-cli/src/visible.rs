@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use openchatml::lint;
+
 /// Returns `text` without commands for a terminal: control characters other than line breaks and
 /// tabs are replaced by a visible sign.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
@@ -12,7 +14,24 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Like the function above, for a text that must stay on one line, such as the name of a file. It
+/// Returns `text` with the numbers of invisible characters, such as `<U+200B>`, instead of these
+/// characters, which can hide text or change its order.
+pub(crate) fn exposed(text: &str) -> Cow<'_, str> {
+    let mut out = String::new();
+    let mut from = 0;
+    for (at, c, _) in lint::invisible(text) {
+        out.push_str(&text[from..at]);
+        out.push_str(&format!("<U+{:04X}>", u32::from(c)));
+        from = at + c.len_utf8();
+    }
+    if from == 0 {
+        return Cow::Borrowed(text);
+    }
+    out.push_str(&text[from..]);
+    Cow::Owned(out)
+}
+
+/// Like `visible`, for a text that must stay on one line, such as the name of a file. It
 /// also replaces characters that end a line, have no width or change the direction of text.
 pub(crate) fn visible_line(text: &str) -> Cow<'_, str> {
     if text.chars().any(is_invisible) {
@@ -56,7 +75,7 @@ fn picture(c: char) -> char {
 
 #[cfg(test)]
 mod tests {
-    use super::{visible, visible_line};
+    use super::{exposed, visible, visible_line};
 
     #[test]
     fn what_nobody_sees_becomes_a_sign() {
@@ -64,6 +83,12 @@ mod tests {
             assert_eq!(visible_line(&hidden.to_string()), "\u{fffd}", "{:x}", u32::from(hidden));
         }
         assert_eq!(visible_line("\u{2764}\u{fe0f}"), "\u{2764}\u{fe0f}");
+    }
+
+    #[test]
+    fn hidden_characters_become_numbers() {
+        assert_eq!(exposed("sa\u{200b}fe\u{202e}"), "sa<U+200B>fe<U+202E>");
+        assert_eq!(exposed("\u{1f469}\u{200d}\u{1f680}"), "\u{1f469}\u{200d}\u{1f680}");
     }
 
     #[test]

@@ -147,6 +147,7 @@ pub mod history;
 mod json;
 pub mod lex;
 mod limits;
+pub mod lint;
 mod model;
 mod options;
 mod pairing;

@@ -10,8 +10,8 @@ mod markdown;
 
 use markdown::Block;
 use openchatml::{
-    Code, Conversation, Diagnostic, Message, Policy, RenderOptions, Role, Severity, Span,
-    apply_fixes, convert, detect,
+    Code, Conversation, Diagnostic, Format, Message, Policy, ReadOptions, RenderOptions, Role,
+    Severity, Span, apply_fixes, convert, detect, lint, parse,
 };
 use openchatml_templates::Template;
 use openchatml_testkit::markdown::{
@@ -127,10 +127,14 @@ fn findings(block: &Block) -> Vec<Diagnostic> {
         let unknown = Code::FormatUnknown.at(Span::at(0), "cannot tell the format");
         return if is_certain { Vec::new() } else { vec![unknown] };
     }
+    if block.info == LINES {
+        return duplicates(&block.text);
+    }
     let strict = Block { info: format!("{} strict", block.info), ..block.clone() };
     let parsed = strict.read();
     let mut found = parsed.diagnostics;
     let conversation = parsed.document.clone().into_conversation();
+    found.extend(lint::check(&conversation, lint::SAMPLE));
     if let Some(format) = block.value("to") {
         let format = format.parse().unwrap();
         match convert::convert(&parsed.document, format, &RenderOptions::default()) {
@@ -153,6 +157,24 @@ const TEMPLATE: &str = "jinja";
 
 /// The info string of a text whose format is detected.
 const DETECT: &str = "detect";
+
+/// The info string of records, one in each line.
+const LINES: &str = "jsonl";
+
+/// Finds records that occur twice.
+fn duplicates(text: &str) -> Vec<Diagnostic> {
+    let mut known = Vec::new();
+    let mut found = Vec::new();
+    for line in text.lines() {
+        let parsed = parse(line, Format::OPENAI, &ReadOptions::default());
+        let fingerprint = lint::fingerprint(&parsed.into_conversation());
+        if known.contains(&fingerprint) {
+            found.push(Code::Duplicate.at(Span::at(0), "the same conversation again"));
+        }
+        known.push(fingerprint);
+    }
+    found
+}
 
 /// Writes a question with a chat template.
 fn of_template(source: &str) -> Result<(), Diagnostic> {

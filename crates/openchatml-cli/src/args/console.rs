@@ -16,8 +16,9 @@ pub(crate) enum Verbosity {
 #[derive(Args, Debug, Default)]
 #[command(next_help_heading = "Messages")]
 pub(crate) struct ConsoleArgs {
-    /// When to use colours
+    /// When to use colours: auto, always or never
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    #[arg(hide_possible_values = true, hide_default_value = true)]
     pub(crate) color: Color,
 
     /// Print more: the detected format, notes, the place of each loss

@@ -1,6 +1,10 @@
 //! Names of formats and roles.
 
+use std::ffi::OsStr;
+
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::error::ErrorKind;
+use clap::{Arg, Command, Error};
 use openchatml::{Carrier, Format, Role, TextFormat};
 
 use super::late::late;
@@ -65,10 +69,52 @@ fn token_names() -> impl Iterator<Item = PossibleValue> {
 
 /// Parses the name of a text format.
 pub(crate) fn text_format() -> impl TypedValueParser<Value = TextFormat> {
-    late(|| {
-        let names = names(|format| format.carrier() == Carrier::Text).collect::<Vec<_>>();
-        PossibleValuesParser::new(names).try_map(|name| name.parse::<TextFormat>())
-    })
+    late(|| TextNames)
+}
+
+/// The names of text formats. Another format gets its own error.
+#[derive(Clone)]
+struct TextNames;
+
+impl TextNames {
+    fn names() -> Vec<PossibleValue> {
+        names(|format| format.carrier() == Carrier::Text).collect()
+    }
+}
+
+impl TypedValueParser for TextNames {
+    type Value = TextFormat;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        arg: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<TextFormat, Error> {
+        let format = value.to_str().and_then(|name| name.parse::<Format>().ok());
+        if let Some(format) = format
+            && TextFormat::try_from(format).is_err()
+        {
+            let dialect = format.dialect().id;
+            let others = TextFormat::all().map(|format| format.to_string()).collect::<Vec<_>>();
+            let text = format!(
+                "`{format}` is JSON, so it has no token ids and no control tokens\n\n  \
+                 formats that have: {}\n",
+                others.join(", "),
+            );
+            let text = match format.text() {
+                Ok(other) => format!("{text}  `{dialect}` as text: {other}\n"),
+                Err(_) => text,
+            };
+            return Err(Error::raw(ErrorKind::ValueValidation, text).with_cmd(command));
+        }
+        let parser = PossibleValuesParser::new(Self::names());
+        parser.try_map(|name| name.parse::<TextFormat>()).parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(Self::names().into_iter()))
+    }
 }
 
 /// The names of formats. The carrier is optional where a format has only one.

@@ -5,6 +5,7 @@ mod convert;
 mod detect;
 mod explain;
 mod fmt;
+mod formats;
 mod grammar;
 #[cfg(feature = "run")]
 mod run;
@@ -20,12 +21,10 @@ use crate::args::ConsoleArgs;
 use crate::console::Console;
 use crate::failure::{Failure, Status};
 
-/// Parse, check, render, convert and stream chat-markup conversations
-///
-/// Reads and writes OpenChatML 0.1, 2.0 and 2.2, Harmony, ChatML, the <|im_start|> framing, their
-/// JSON forms and token ids. Data goes to standard output, diagnostics go to standard error.
+/// Parse, check, render, convert and stream the conversations of language models
 #[derive(Debug, Parser)]
 #[command(name = "ocml", version, propagate_version = true, after_help = AFTER_HELP)]
+#[command(disable_help_subcommand = true)]
 pub(crate) struct Cli {
     /// Messages to the user.
     #[command(flatten)]
@@ -38,16 +37,13 @@ pub(crate) struct Cli {
 
 const AFTER_HELP: &str = "\
 Examples:
-  ocml check chat.txt                              errors, and how to fix them
-  ocml parse chat.txt                              as JSON
-  ocml convert -t openchatml-2.2 chat.json         to another format
-  ocml render -t chatml --generation-prompt chat.json  a prompt for a model
-  ocml stream -f openchatml-2.2 --role assistant   a model's output, event by event
-  ocml run --tools tools.toml --in-place chat.ocml run its tool calls and append the replies
-  ocml explain E-PARSE-HEADER                      what a diagnostic means
-
-Exit status: 0 for success (also with warnings), 1 if errors were found or input was refused,
-2 for wrong usage and for I/O errors.";
+  ocml check train.jsonl                      find errors, and what spoils training data
+  ocml convert -t openai chat.txt             to another format; losses are reported
+  ocml tokens -t harmony --mask train.jsonl   token ids and loss masks
+  my-model | ocml stream -f harmony           a model's output as events
+Data goes to standard output, messages to standard error. The exit status is 0 for success,
+1 if errors were found or input was refused, 2 for wrong usage and for I/O errors.
+`ocml COMMAND --help` describes a command, `ocml formats` the formats.";
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -80,6 +76,8 @@ pub(crate) enum Command {
     Grammar(grammar::GrammarArgs),
     /// Detect the format of files, with the evidence
     Detect(detect::DetectArgs),
+    /// List the formats, or show one of them
+    Formats(formats::FormatsArgs),
     /// Explain a diagnostic
     Explain(explain::ExplainArgs),
     /// Write a completion script for a shell
@@ -106,6 +104,7 @@ pub(crate) fn run(command: Command, console: &Console) -> Result<Status, Failure
         Command::Tools(args) => tools::run(&args, console),
         Command::Grammar(args) => grammar::run(&args, console),
         Command::Detect(args) => detect::run(&args, console),
+        Command::Formats(args) => formats::run(&args),
         Command::Explain(args) => explain::run(&args, console),
         Command::Completions(args) => shell::completions(&args),
         Command::Man(args) => shell::man(&args),

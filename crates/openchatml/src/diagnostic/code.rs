@@ -148,6 +148,20 @@ codes! {
         "unknown content type", "The assistant used an unknown type of data.";
     LegacyRole = "W-LEGACY-ROLE", Note,
         "role in an old spelling", "This conversation uses an old spelling.";
+    EmptyMessage = "W-EMPTY-MESSAGE", Warning,
+        "message without content", "A part of this conversation is empty.";
+    NoAssistant = "W-NO-ASSISTANT", Warning,
+        "sample without a message of the assistant", "This conversation has no answer.";
+    RepeatedRole = "W-REPEATED-ROLE", Warning,
+        "two turns of the same role in a row", "This conversation has an unusual order.";
+    LateSystem = "W-LATE-SYSTEM", Warning,
+        "system message after the beginning", "This conversation has an unusual order.";
+    VisibleReasoning = "W-VISIBLE-REASONING", Warning,
+        "reasoning tags in visible text", "This answer contains text that is usually hidden.";
+    HiddenUnicode = "W-HIDDEN-UNICODE", Warning,
+        "invisible characters", "This conversation contains invisible characters.";
+    Duplicate = "W-DUPLICATE", Warning,
+        "conversation that occurs twice", "This conversation occurs twice.";
 }
 
 impl fmt::Display for Code {

@@ -151,13 +151,6 @@ impl<'o> DocumentReader<'o> {
         }
     }
 
-    /// Reports a note in strict mode only.
-    pub(crate) fn remark(&mut self, diagnostic: Diagnostic) {
-        if self.options.mode == Mode::Strict {
-            self.report(diagnostic.severity(Severity::Note));
-        }
-    }
-
     /// Returns the path to the current value as a JSON pointer.
     pub(crate) fn pointer(&self) -> String {
         let mut pointer = String::new();

@@ -4,9 +4,6 @@ use std::borrow::Cow;
 
 use super::replies::Replies;
 use super::tools::Declared;
-use crate::Code;
-use crate::diagnostic::quote;
-use crate::document::DocumentReader;
 use crate::json::{Data, Json, JsonError, Value};
 use crate::limits::Limits;
 use crate::model::{Beyond, Conversation, DocumentLayout, FormId, Message};
@@ -34,17 +31,14 @@ pub(crate) struct State<'a> {
 }
 
 impl<'a> State<'a> {
-    /// Keeps data of a request or response that is not part of the conversation.
+    /// Keeps data of a request or response that is not part of the conversation. A conversion to
+    /// another format reports it as a loss.
     pub(crate) fn aside(
         &mut self,
-        reader: &mut DocumentReader<'_>,
         json: &mut Json<'a>,
         key: &'static str,
     ) -> Result<(), JsonError> {
         let value = json.value()?;
-        let text = format!("key {} is not part of the conversation", quote(key));
-        let found = Code::UnknownKey.at(value.span, text);
-        reader.remark(found.help("it is kept, but a conversion to another format will drop it"));
         self.keep(key, value);
         Ok(())
     }

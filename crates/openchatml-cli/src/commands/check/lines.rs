@@ -1,19 +1,18 @@
 //! Checks a file line by line.
 
-use openchatml::{Applicability, Code, Diagnostic, Format, fix};
+use openchatml::{Applicability, Code, Diagnostic, Format, fix, lint};
 
-use super::report;
-use crate::args::Verbosity;
+use super::findings::{Findings, Manner};
+use super::lints::Lints;
 use crate::input::{Decoded, Page, Slot};
 use crate::jsonl::Entry;
 use crate::reader::Reader;
-use crate::report::{Style, Tally};
 
 /// How to check each line of a file.
 pub(super) struct Plan {
     pub(super) reader: Reader,
-    pub(super) style: Style,
-    pub(super) verbosity: Verbosity,
+    pub(super) manner: Manner,
+    pub(super) lints: Lints,
     /// The maximum applicability of the fixes to apply, if lines are fixed.
     pub(super) fixes: Option<Applicability>,
     pub(super) telling: Reporting,
@@ -26,13 +25,28 @@ pub(super) enum Reporting {
     Nothing,
 }
 
+/// A line with a conversation.
+#[derive(Debug)]
+pub(super) struct OneLine {
+    pub(super) fingerprint: u128,
+    pub(super) number: usize,
+    /// The position of the line in the file.
+    pub(super) offset: usize,
+    /// The beginning of the line.
+    pub(super) beginning: String,
+}
+
+/// The number of bytes of a line that identify it for people.
+const BEGINNING: usize = 120;
+
 /// The result of checking some lines.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     /// The fixed lines, if lines are fixed.
     pub(super) text: Vec<u8>,
-    pub(super) report: String,
-    pub(super) tally: Tally,
+    pub(super) findings: Findings,
+    /// The conversations, to find those that occur twice.
+    pub(super) conversations: Vec<OneLine>,
     /// The number of fixed problems.
     pub(super) fixed: usize,
 }
@@ -91,12 +105,26 @@ impl Plan {
             return;
         }
         if let Some(slot) = slot {
-            for mut found in self.reader.parse(&slot.text, format).diagnostics {
+            let parsed = self.reader.parse(&slot.text, format);
+            let mut own = parsed.diagnostics;
+            self.lints.complete(&parsed.document, true, &mut own);
+            for mut found in own {
                 slot.place(&mut found);
                 all.push(found);
             }
+            if self.lints.finds_duplicates
+                && let Some(conversation) = parsed.document.as_conversation()
+                && !conversation.messages.is_empty()
+            {
+                let end = page.text.floor_char_boundary(BEGINNING);
+                lines.conversations.push(OneLine {
+                    fingerprint: lint::fingerprint(conversation),
+                    number: page.first_line(),
+                    offset: page.offset(),
+                    beginning: page.text[..end].to_owned(),
+                });
+            }
         }
-        lines.tally.add(Tally::of(&all));
-        report::write(page, &all, self.style, self.verbosity, &mut lines.report);
+        lines.findings.add(page, &all, self.manner);
     }
 }

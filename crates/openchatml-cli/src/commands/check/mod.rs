@@ -1,17 +1,23 @@
 //! `check`: finds errors and fixes them.
 
+mod findings;
 mod lines;
+mod lints;
 mod report;
 
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
 use openchatml::{
     Applicability, Code, Diagnostic, Fixed, Format, Mode, Severity, Span, detect, fix_if,
 };
 
-use self::lines::{Plan, Reporting};
+use self::findings::{Counts, Findings, Manner, OfFile};
+use self::lines::{OneLine, Plan, Reporting};
+use self::lints::{LintArgs, Lints};
 use self::report::Report;
 use crate::args::{Choice, DenyArgs, JsonlArgs, ReadArgs};
 use crate::console::Console;
@@ -32,6 +38,8 @@ Examples:
   ocml check chat.txt
   ocml check --fix *.txt
   ocml check --fix --unsafe-fixes half-written.txt
+  ocml check --statistics data/*.jsonl
+  ocml check --ignore W-REPEATED-ROLE train.jsonl
   ocml check --output-format sarif -o report.sarif data/*.jsonl
   ocml check --lenient -f openchatml-2.2 model-output.txt")]
 pub(crate) struct CheckArgs {
@@ -47,9 +55,18 @@ pub(crate) struct CheckArgs {
     /// token for an incomplete message)
     #[arg(long, requires = "fix")]
     unsafe_fixes: bool,
+    /// Show at most this number of findings of each kind for a file, and the number of the others;
+    /// 0 shows all (default: 3 as text, all otherwise)
+    #[arg(long, value_name = "N")]
+    max_findings: Option<usize>,
+    /// Write the number of findings of each code instead of the findings
+    #[arg(long)]
+    statistics: bool,
     /// Write the diagnostics to this file; on an error the file stays unchanged
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    lints: LintArgs,
     #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
@@ -58,7 +75,21 @@ pub(crate) struct CheckArgs {
     deny: DenyArgs,
 }
 
+/// The number of findings of a kind that are shown as text.
+const SHOWN: usize = 3;
+
 impl CheckArgs {
+    /// How findings are shown.
+    fn manner(&self, console: &Console) -> Manner {
+        let most = match self.max_findings {
+            Some(0) => usize::MAX,
+            Some(most) => most,
+            None if self.output_format == Style::Text => SHOWN,
+            None => usize::MAX,
+        };
+        Manner { style: self.output_format, verbosity: console.verbosity(), most }
+    }
+
     /// The maximum applicability of the fixes to apply, if any.
     fn applied(&self) -> Applicability {
         match self.unsafe_fixes {
@@ -110,8 +141,12 @@ pub(crate) fn run(args: &CheckArgs, console: &Console) -> Result<Status, Failure
         console,
         reader: Reader::new(&args.read, Mode::Strict, console)?,
         input_bytes: args.read.reader.bounds().input_bytes,
-        report: Report::open(args.output_format, args.output.as_deref(), console)?,
+        report: Report::open(args.output_format, args.output.as_deref(), args.statistics, console)?,
+        manner: args.manner(console),
+        lints: args.lints.lints(),
         tally: Tally::default(),
+        counts: Counts::new(),
+        known: HashMap::new(),
         fixed: 0,
     };
     let (mut status, mut unreadable) = (Status::Fine, 0);
@@ -136,7 +171,12 @@ struct Check<'a> {
     reader: Reader,
     input_bytes: usize,
     report: Report<'a>,
+    manner: Manner,
+    lints: Lints,
     tally: Tally,
+    counts: Counts,
+    /// The conversations of all files by their fingerprints: the file and the number of the line.
+    known: HashMap<u128, (Arc<str>, usize)>,
     /// The number of fixed problems.
     fixed: usize,
 }
@@ -161,14 +201,22 @@ impl Check<'_> {
             if let Some(mended) = self.fix(origin, page.text, format)? {
                 let decoded = Decoded::new(mended.as_bytes(), 0);
                 let page = Page::new(&name, &decoded, 1);
-                return self.tell(&page, &self.reader.parse(page.text, format).diagnostics);
+                return self.tell(&page, &self.findings(page.text, format));
             }
         } else if self.args.fix && *origin == Origin::Stdin {
             Target::stdout().write(&bytes)?;
         }
         let mut found = decoded.found.clone();
-        found.extend(self.reader.parse(page.text, format).diagnostics);
+        found.extend(self.findings(page.text, format));
         self.tell(&page, &found)
+    }
+
+    /// Returns the findings of a document.
+    fn findings(&self, text: &str, format: Format) -> Vec<Diagnostic> {
+        let parsed = self.reader.parse(text, format);
+        let mut found = parsed.diagnostics;
+        self.lints.complete(&parsed.document, false, &mut found);
+        found
     }
 
     /// Reports a file whose format is unknown, for the reasons in `lines`.
@@ -253,45 +301,86 @@ impl Check<'_> {
         mut target: Option<Target>,
         telling: Reporting,
     ) -> Result<(), Failure> {
-        let CheckArgs { read, jsonl, output_format, .. } = self.args;
-        let feed = Feed::open(name, opened, read.from, self.input_bytes, jsonl, self.console)?;
+        let CheckArgs { read, jsonl, .. } = self.args;
+        let input_bytes = self.input_bytes;
+        let feed = Feed::open(name.clone(), opened, read.from, input_bytes, jsonl, self.console)?;
         let Some(feed) = feed else { return Ok(()) };
         let plan = Plan {
             reader: self.reader.clone(),
-            style: *output_format,
-            verbosity: self.console.verbosity(),
+            manner: self.manner,
+            lints: self.lints.clone(),
             fixes: target.is_some().then(|| self.args.applied()),
             telling,
         };
+        let name: Arc<str> = name.into();
+        let mut of_file = OfFile::new(self.manner);
         let mut fixed = 0;
         feed.run(
             self.console,
             move |entry, lines| plan.line(entry, lines),
             |raw, lines| lines.text.extend_from_slice(raw),
-            |lines| {
-                self.tally.add(lines.tally);
+            |mut lines| {
+                self.duplicates(&name, &lines.conversations, &mut lines.findings);
                 fixed += lines.fixed;
-                self.report.write(&lines.report)?;
+                self.add(lines.findings, &mut of_file)?;
                 target.as_mut().map_or(Ok(()), |target| target.write(&lines.text))
             },
         )?;
+        self.end_file(&name, of_file)?;
         self.fixed += fixed;
         target.filter(|_| fixed > 0).map_or(Ok(()), Target::finish)
     }
 
+    /// Finds conversations that occurred before, in this file or in another one.
+    fn duplicates(&mut self, name: &Arc<str>, lines: &[OneLine], findings: &mut Findings) {
+        for OneLine { fingerprint, number, offset, beginning } in lines {
+            let Some((file, first)) = self.known.get(fingerprint) else {
+                self.known.insert(*fingerprint, (Arc::clone(name), *number));
+                continue;
+            };
+            let file = if file == name { String::new() } else { format!(" of {file}") };
+            let text = format!("the same conversation as in line {first}{file}");
+            let decoded = Decoded::new(beginning.as_bytes(), *offset);
+            let found = Code::Duplicate.at(Span::new(0, beginning.len()), text);
+            findings.add(&Page::new(name, &decoded, *number), &[found], self.manner);
+        }
+    }
+
+    /// Adds findings to the report.
+    fn add(&mut self, findings: Findings, of_file: &mut OfFile) -> Result<(), Failure> {
+        self.tally.add(findings.tally);
+        for (kind, count) in &findings.counts {
+            *self.counts.entry(*kind).or_default() += count;
+        }
+        let mut report = String::new();
+        of_file.take(findings, &mut report);
+        self.write(&report)
+    }
+
+    /// Ends the findings of a file.
+    fn end_file(&mut self, name: &str, of_file: OfFile) -> Result<(), Failure> {
+        let mut report = String::new();
+        of_file.finish(name, &mut report);
+        self.write(&report)
+    }
+
+    fn write(&mut self, report: &str) -> Result<(), Failure> {
+        if self.args.statistics { Ok(()) } else { self.report.write(report) }
+    }
+
     /// Reports the diagnostics of a document.
     fn tell(&mut self, page: &Page<'_>, found: &[Diagnostic]) -> Result<(), Failure> {
-        let mut report = String::new();
-        let style = self.args.output_format;
-        report::write(page, found, style, self.console.verbosity(), &mut report);
-        self.tally.add(Tally::of(found));
-        self.report.write(&report)
+        let mut findings = Findings::default();
+        findings.add(page, found, self.manner);
+        let mut of_file = OfFile::new(self.manner);
+        self.add(findings, &mut of_file)?;
+        self.end_file(page.name, of_file)
     }
 
     /// Prints a summary.
     fn finish(self, files: usize, unreadable: usize, status: Status) -> Result<Status, Failure> {
-        let Self { args, console, report, tally, fixed, .. } = self;
-        report.finish()?;
+        let Self { args, console, report, tally, counts, fixed, .. } = self;
+        report.finish(Some(&counts).filter(|_| args.statistics))?;
         if args.output_format == Style::Text {
             let fixed = match fixed {
                 0 => String::new(),

@@ -2,13 +2,11 @@
 
 use std::path::Path;
 
-use openchatml::{Diagnostic, Severity};
-
-use crate::args::Verbosity;
+use super::findings::Counts;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::input::Page;
 use crate::output::Target;
+use crate::output::escape;
 use crate::report::Style;
 
 /// The report of all files.
@@ -25,13 +23,14 @@ impl<'a> Report<'a> {
     pub(super) fn open(
         style: Style,
         path: Option<&Path>,
+        statistics: bool,
         console: &'a Console,
     ) -> Result<Self, Failure> {
         let mut target = match (path, style) {
-            (None, Style::Text) => None,
+            (None, Style::Text) if !statistics => None,
             (path, _) => Some(Target::open(path)?),
         };
-        if let Some(target) = &mut target {
+        if let Some(target) = target.as_mut().filter(|_| !statistics) {
             target.write(style.head().as_bytes())?;
         }
         Ok(Self { target, console, style, is_begun: false })
@@ -60,30 +59,30 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Ends the report.
-    pub(super) fn finish(self) -> Result<(), Failure> {
+    /// Ends the report. With `counts`, it consists of the number of findings of each code, the most
+    /// frequent first.
+    pub(super) fn finish(self, counts: Option<&Counts>) -> Result<(), Failure> {
         let Some(mut target) = self.target else { return Ok(()) };
-        target.write(self.style.tail().as_bytes())?;
+        let Some(counts) = counts else {
+            target.write(self.style.tail().as_bytes())?;
+            return target.finish();
+        };
+        let mut counts: Vec<_> = counts.iter().collect();
+        counts.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+        let width = counts.first().map_or(0, |(_, count)| count.to_string().len());
+        for ((code, severity), count) in counts {
+            let title = code.title();
+            let line = match self.style {
+                Style::Text => format!("{count:>width$} {severity}[{code}]: {title}\n"),
+                _ => {
+                    let mut line = format!("{{\"code\":\"{code}\",\"severity\":\"{severity}\",");
+                    line.push_str(&format!("\"count\":{count},\"title\":\""));
+                    escape(title, &mut line);
+                    line + "\"}\n"
+                }
+            };
+            target.write(line.as_bytes())?;
+        }
         target.finish()
-    }
-}
-
-/// Appends the diagnostics to `report`.
-pub(super) fn write(
-    page: &Page<'_>,
-    found: &[Diagnostic],
-    style: Style,
-    verbosity: Verbosity,
-    report: &mut String,
-) {
-    let is_quiet = style == Style::Text && verbosity == Verbosity::Quiet;
-    for found in found {
-        if is_quiet && found.severity != Severity::Error {
-            continue;
-        }
-        if !report.is_empty() {
-            report.push_str(style.between());
-        }
-        style.write(page, found, report);
     }
 }

@@ -18,7 +18,7 @@ use crate::input::{Decoded, Input, Origin, Page, Slot, Unreadable, format_of, is
 use crate::jsonl::{Entry, Feed};
 use crate::output::Target;
 use crate::reader::Reader;
-use crate::report::{Style, Tally};
+use crate::report::{Style, Tally, count};
 
 /// Show the part of a conversation that a user can see
 ///
@@ -248,12 +248,19 @@ impl Show {
 
     /// Shows the text of one message.
     fn message(&self, conversation: &Conversation<'_>, index: usize, shown: &mut Shown) {
-        let refusal = match self.audience {
-            Audience::Debug => match conversation.messages.get(index) {
-                Some(message) => return self.place.text(&body(message), &mut shown.text),
-                None => error_line(&format!("message {index} does not exist")),
-            },
-            Audience::User => match self.policy.view(conversation).message(index) {
+        let all = &conversation.messages;
+        let refusal = match (all.get(index), self.audience) {
+            (None, _) => {
+                let messages = count(all.len(), "message");
+                let text = format!(
+                    "there is no message {index}: the conversation has {messages}, numbered from 0"
+                );
+                error_line(&text)
+            }
+            (Some(message), Audience::Debug) => {
+                return self.place.text(&body(message), &mut shown.text);
+            }
+            (_, Audience::User) => match self.policy.view(conversation).message(index) {
                 Ok(message) => return self.place.text(message.text(), &mut shown.text),
                 Err(refused) => finding_line(&refused),
             },

@@ -1,11 +1,13 @@
 //! The layout of messages: a label, and the text below it.
 
+use std::borrow::Cow;
+
 use anstyle::{AnsiColor, Style as Look};
 use openchatml::{DebugMessage, Message, Role, Segment, UserMessage, Visibility};
 
 use crate::console::Console;
 use crate::output::Target;
-use crate::visible::visible;
+use crate::visible::{exposed, visible};
 
 /// The requirements of the output.
 #[derive(Clone, Copy, Debug)]
@@ -69,10 +71,11 @@ impl Place {
         if !out.is_empty() {
             out.push('\n');
         }
-        let (label, text) = if self.is_terminal {
-            (visible(label), visible(text))
-        } else {
-            (label.into(), text.into())
+        // This layout is for people, also behind a pipe.
+        let text = exposed(text);
+        let (label, text) = match self.is_terminal {
+            true => (visible(label), visible(&text)),
+            false => (label.into(), Cow::Borrowed(&*text)),
         };
         match self.has_colors {
             true => out.push_str(&format!("{look}{label}{look:#}\n")),

@@ -109,7 +109,7 @@ fn body<'a>(
             "messages" => list(reader, json, messages, state),
             "tools" | "functions" => state.declared.read(reader, json),
             "choices" => choices(reader, json, messages, state),
-            _ => state.aside(reader, json, key),
+            _ => state.aside(json, key),
         }
     })?;
     if !has_messages {

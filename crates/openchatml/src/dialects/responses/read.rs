@@ -138,7 +138,7 @@ fn body<'a>(
                 });
             }
             "tools" => state.declared.read(reader, json)?,
-            _ => state.aside(reader, json, key)?,
+            _ => state.aside(json, key)?,
         }
         // The request precedes the answer, whatever their order in the document.
         if let Some(first) = state.first_output.filter(|_| key == "input") {

@@ -79,7 +79,7 @@ fn record<'a>(
                 state.first = said.filter(|system| !system.body.is_empty());
             }
             "tools" | "functions" => state.declared.read(reader, json)?,
-            _ => state.aside(reader, json, key)?,
+            _ => state.aside(json, key)?,
         }
         Ok(())
     })?;
