@@ -65,12 +65,23 @@ pub(crate) struct TextForm {
     pub(crate) composer: Option<FindComposer>,
     /// The evidence for this format in text.
     pub(crate) signs: TextSigns,
+    /// How to read completions from which a server has removed the control tokens.
+    pub(crate) stripped: Option<&'static Stripped>,
     /// Which messages a prompt contains.
     pub(crate) history: fn(Profile) -> History,
     /// The stop tokens, which end a completion, although a transcript can continue after them.
     pub(crate) stops: &'static [Control],
     /// How completions are framed, if the library can make grammars of them.
     pub(crate) framing: Option<Completion>,
+}
+
+/// How to read completions from which a server has removed the control tokens.
+pub(crate) struct Stripped {
+    /// What such a completion is called, and what helps.
+    pub(crate) name: &'static str,
+    pub(crate) help: &'static str,
+    /// Reads a text, if it is such a completion.
+    pub(crate) read: for<'a> fn(&'a str, &ReadOptions) -> Option<Parsed<'a>>,
 }
 
 /// Creates a reader of a grammar family with the rules of a dialect.

@@ -6,7 +6,7 @@ use crate::dialect::{Carrier, Format};
 use crate::engine::Engine;
 use crate::lex::Tape;
 use crate::model::FormId;
-use crate::options::ReadOptions;
+use crate::options::{ReadOptions, Recover};
 use crate::reading::{Keep, Parsed, Whole};
 use crate::text_format::TextFormat;
 use crate::{Control, Document, Span};
@@ -42,6 +42,10 @@ pub fn parse<'a>(text: &'a str, format: Format, options: &ReadOptions) -> Parsed
             parsed
         }
         (_, Some(form), _) => {
+            let stripped = form.stripped.filter(|_| options.recover == Recover::Stripped);
+            if let Some(parsed) = stripped.and_then(|it| (it.read)(text, options)) {
+                return parsed;
+            }
             let mut whole = Whole::new(form.id);
             let mut engine = Engine::new(form, options, Keep::Whole(text));
             engine.feed(text, true, &mut whole);

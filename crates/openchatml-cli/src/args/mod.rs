@@ -2,6 +2,7 @@
 
 mod consent;
 mod console;
+mod files;
 mod harmony;
 mod late;
 mod limits;
@@ -12,6 +13,7 @@ mod write;
 
 pub(crate) use self::consent::Consent;
 pub(crate) use self::console::{ConsoleArgs, Verbosity};
+pub(crate) use self::files::FilesArgs;
 pub(crate) use self::harmony::BareArgs;
 #[cfg(feature = "run")]
 pub(crate) use self::harmony::HarmonyArgs;

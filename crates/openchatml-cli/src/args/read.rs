@@ -97,6 +97,9 @@ enum RecoverArg {
     Drop,
     /// Stop reading there
     Error,
+    /// Keep it, and read a completion of gpt-oss from which a server has removed the control tokens
+    /// (`analysis…assistantfinal…`) by the words that are left
+    Stripped,
 }
 
 impl ReaderArgs {
@@ -112,6 +115,7 @@ impl ReaderArgs {
             RecoverArg::Keep => Recover::Keep,
             RecoverArg::Drop => Recover::Drop,
             RecoverArg::Error => Recover::Error,
+            RecoverArg::Stripped => Recover::Stripped,
         };
         options.open_prompt = self.open_prompt;
         options.continues = self.role;

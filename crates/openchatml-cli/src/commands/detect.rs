@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use openchatml::{Candidate, detect, recognize};
 use serde::Serialize;
 
-use crate::args::{Bounds, Choice, JsonlArgs};
+use crate::args::{Bounds, Choice, FilesArgs, JsonlArgs};
 use crate::console::Console;
 use crate::failure::{Failure, Status};
 use crate::input::{
@@ -25,8 +24,8 @@ Examples:
   ocml detect chat.txt
   ocml detect --output-format json data/*.jsonl")]
 pub(crate) struct DetectArgs {
-    /// Files to read (`-` or none: standard input)
-    files: Vec<PathBuf>,
+    #[command(flatten)]
+    files: FilesArgs,
     /// The format of the result
     #[arg(long, value_name = "STYLE", default_value = "text")]
     output_format: DetectStyle,
@@ -46,7 +45,7 @@ enum DetectStyle {
 pub(crate) fn run(args: &DetectArgs, console: &Console) -> Result<Status, Failure> {
     let mut status = Status::Fine;
     let mut target = Target::stdout();
-    for origin in &origins(&args.files) {
+    for origin in &origins(&args.files)? {
         match look(origin, args.jsonl.jsonl, console) {
             Ok(seen) => {
                 if seen.format.is_none() {

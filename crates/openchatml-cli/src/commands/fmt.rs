@@ -1,12 +1,10 @@
 //! `fmt`: writes the canonical layout.
 
-use std::path::PathBuf;
-
 use clap::Args;
 use openchatml::render::LayoutChoice;
 use openchatml::{Conversation, Diagnostic, Format, Mode, RenderOptions, Severity, parse, render};
 
-use crate::args::{Choice, JsonlArgs, ReadArgs, Verbosity};
+use crate::args::{Choice, FilesArgs, JsonlArgs, ReadArgs, Verbosity};
 use crate::console::{Console, error_line};
 use crate::failure::{Failure, Status};
 use crate::input::{
@@ -28,8 +26,8 @@ Examples:
   ocml fmt --check data/*.jsonl
   ocml fmt < chat.txt")]
 pub(crate) struct FmtArgs {
-    /// Files to format (`-` or none: standard input)
-    files: Vec<PathBuf>,
+    #[command(flatten)]
+    files: FilesArgs,
     /// Change nothing: list the files that would change, and exit with status 1 if there is one
     #[arg(long)]
     check: bool,
@@ -48,7 +46,7 @@ pub(crate) fn run(args: &FmtArgs, console: &Console) -> Result<Status, Failure> 
     let layout = Layout { reader, verbosity: console.verbosity() };
     let mut run = Run { args, console, layout, changed: 0, unchanged: 0, refused: 0 };
     let mut status = Status::Fine;
-    for origin in &origins(&args.files) {
+    for origin in &origins(&args.files)? {
         match run.origin(origin) {
             Ok(()) => {}
             Err(Failure::Closed) => return Err(Failure::Closed),
@@ -79,6 +77,10 @@ impl Run<'_> {
         let most = self.args.read.reader.bounds().input_bytes;
         let (from, jsonl) = (self.args.read.from, self.args.jsonl.jsonl);
         let bytes = match origin.input(from, jsonl, most, self.console)? {
+            Input::Lines(opened) if opened.is_array => {
+                let text = "this is a JSON array of records: convert it to JSONL first";
+                return Err(Failure::Refused(format!("{}: {text}", origin.name())));
+            }
             Input::Lines(opened) => return self.lines(origin, opened),
             Input::Document(bytes) => bytes,
         };
@@ -169,7 +171,7 @@ impl Run<'_> {
 
     /// Prints a summary, if there are files.
     fn summary(&self) {
-        if self.args.files.is_empty() {
+        if self.args.files.files.is_empty() {
             return;
         }
         let would = if self.args.check { "would be changed" } else { "changed" };

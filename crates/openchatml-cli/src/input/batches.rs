@@ -1,11 +1,13 @@
-//! Reads a JSONL file in batches.
+//! Reads a JSONL file, or a JSON array of documents, in batches.
 
 use std::collections::VecDeque;
 use std::io::{self, Read as _};
+use std::ops::Range;
 
 use memchr::{memchr, memchr_iter, memrchr};
 
 use super::Opened;
+use super::records::{Scanner, Step};
 use crate::failure::Failure;
 
 /// The size of one read.
@@ -31,6 +33,9 @@ pub(crate) struct Batch {
     pub(crate) first_line: usize,
     /// Whether the batch is a line that exceeds the limit of a document.
     pub(crate) is_too_long: bool,
+    /// The values of a JSON array, which are processed like lines: where each ends in the bytes,
+    /// and where its text begins and ends.
+    records: Option<Vec<Range<usize>>>,
 }
 
 /// A line of a batch.
@@ -47,8 +52,25 @@ pub(crate) struct Line<'b> {
 }
 
 impl Batch {
-    /// Returns the lines.
+    /// Returns the lines, or the values of an array. The number of a value is that of the line in
+    /// which it begins.
     pub(crate) fn lines(&self) -> impl Iterator<Item = Line<'_>> {
+        let records = self.records.as_deref().map(|records| self.values(records));
+        let lines = records.is_none().then(|| self.lines_of_text());
+        records.into_iter().flatten().chain(lines.into_iter().flatten())
+    }
+
+    fn values<'b>(&'b self, records: &'b [Range<usize>]) -> impl Iterator<Item = Line<'b>> {
+        let (mut number, mut counted) = (self.first_line, 0);
+        records.iter().map(move |record| {
+            number += memchr_iter(b'\n', &self.bytes[counted..record.start]).count();
+            counted = record.start;
+            let bytes = &self.bytes[record.clone()];
+            Line { bytes, raw: bytes, offset: self.offset + record.start, number }
+        })
+    }
+
+    fn lines_of_text(&self) -> impl Iterator<Item = Line<'_>> {
         let mut rest = self.bytes.as_slice();
         let mut offset = self.offset;
         (self.first_line..).map_while(move |number| {
@@ -84,13 +106,26 @@ pub(crate) struct Batches {
     is_done: bool,
     /// Lines that were peeked at but not returned.
     ahead: VecDeque<Batch>,
+    /// The state in the array whose values are the documents.
+    array: Option<Array>,
+}
+
+/// The state in a JSON array.
+#[derive(Debug, Default)]
+struct Array {
+    scanner: Scanner,
+    /// The complete values in the buffered bytes.
+    records: Vec<Range<usize>>,
+    /// Where the next value begins in the buffered bytes.
+    start: usize,
 }
 
 impl Batches {
     /// Creates a reader for lines of at most `most` bytes.
     pub(crate) fn new(from: Opened, most: usize) -> Self {
         let (held, ahead) = (Vec::new(), VecDeque::new());
-        Self { from, held, scanned: 0, offset: 0, line: 1, most, is_done: false, ahead }
+        let array = from.is_array.then(Array::default);
+        Self { from, held, scanned: 0, offset: 0, line: 1, most, is_done: false, ahead, array }
     }
 
     /// Returns the first lines that are not blank without consuming them. They do not depend on the
@@ -115,7 +150,87 @@ impl Batches {
         }
     }
 
+    /// Returns the next values of an array, if there are any.
+    fn read_records(&mut self, mut array: Array) -> Result<Option<Batch>, Failure> {
+        let batch = loop {
+            while self.scanned < self.held.len() {
+                let at = self.scanned;
+                self.scanned += 1;
+                match array.scanner.step(self.held[at]) {
+                    Step::Inside => {}
+                    Step::Open => array.start = at + 1,
+                    Step::Comma | Step::Close => {
+                        array.end_record(&self.held, at);
+                        array.start = at + 1;
+                    }
+                    // Text after the array is a malformed value.
+                    Step::Outside => {}
+                }
+            }
+            if self.is_done {
+                array.end_record(&self.held, self.held.len());
+                array.start = self.held.len();
+            }
+            if !array.records.is_empty() {
+                break Some(self.take_records(&mut array));
+            }
+            if self.is_done {
+                break None;
+            }
+            if self.held.len() > self.most {
+                break Some(self.skip_record(&mut array)?);
+            }
+            self.fill()?;
+        };
+        self.array = Some(array);
+        Ok(batch)
+    }
+
+    /// Returns the buffered bytes up to the last complete value.
+    fn take_records(&mut self, array: &mut Array) -> Batch {
+        let len = array.start.min(self.held.len());
+        let records = std::mem::take(&mut array.records);
+        let rest = self.held.split_off(len);
+        let bytes = std::mem::replace(&mut self.held, rest);
+        let (offset, first_line) = (self.offset, self.line);
+        self.offset += len;
+        self.line += memchr_iter(b'\n', &bytes).count();
+        self.scanned -= len;
+        array.start = 0;
+        Batch { bytes, offset, first_line, is_too_long: false, records: Some(records) }
+    }
+
+    /// Skips to the end of a value that is too long.
+    fn skip_record(&mut self, array: &mut Array) -> Result<Batch, Failure> {
+        let shown = self.held[..self.held.len().min(SHOWN_BYTES)].to_vec();
+        let (offset, first_line) = (self.offset, self.line);
+        let records = Some(vec![0..shown.len()]);
+        let batch = Batch { bytes: shown, offset, first_line, is_too_long: true, records };
+        loop {
+            self.line += memchr_iter(b'\n', &self.held[..self.scanned]).count();
+            self.offset += self.scanned;
+            self.held.drain(..self.scanned);
+            self.scanned = 0;
+            while self.scanned < self.held.len() {
+                self.scanned += 1;
+                let step = array.scanner.step(self.held[self.scanned - 1]);
+                if matches!(step, Step::Comma | Step::Close) {
+                    array.start = self.scanned;
+                    return Ok(batch);
+                }
+            }
+            if self.is_done {
+                array.start = self.held.len();
+                return Ok(batch);
+            }
+            self.fill()?;
+        }
+    }
+
     fn read(&mut self) -> Result<Option<Batch>, Failure> {
+        if let Some(array) = self.array.take() {
+            return self.read_records(array);
+        }
         loop {
             if let Some(end) = memrchr(b'\n', &self.held[self.scanned..]) {
                 return Ok(Some(self.take(self.scanned + end + 1)));
@@ -141,14 +256,14 @@ impl Batches {
         self.offset += len;
         self.line += lines;
         self.scanned = 0;
-        Batch { bytes, offset, first_line, is_too_long: false }
+        Batch { bytes, offset, first_line, is_too_long: false, records: None }
     }
 
     /// Skips to the end of a line that is too long.
     fn skip_line(&mut self) -> Result<Batch, Failure> {
         let shown = self.held[..self.held.len().min(SHOWN_BYTES)].to_vec();
         let (offset, first_line) = (self.offset, self.line);
-        let batch = Batch { bytes: shown, offset, first_line, is_too_long: true };
+        let batch = Batch { bytes: shown, offset, first_line, is_too_long: true, records: None };
         loop {
             let end = memchr(b'\n', &self.held);
             let used = end.map_or(self.held.len(), |end| end + 1);
@@ -180,6 +295,18 @@ impl Batches {
     }
 }
 
+impl Array {
+    /// Adds the value that ends at byte `end`, unless there is only white space.
+    fn end_record(&mut self, held: &[u8], end: usize) {
+        let text = held.get(self.start..end).unwrap_or_default();
+        let start = self.start + text.len() - text.trim_ascii_start().len();
+        let len = text.trim_ascii().len();
+        if len > 0 {
+            self.records.push(start..start + len);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::Opened;
@@ -187,7 +314,10 @@ mod tests {
 
     fn batches(read: impl std::io::Read + Send + 'static, most: usize) -> Batches {
         let (read, quoted) = (Box::new(read), String::new());
-        Batches::new(Opened { read, ahead: Vec::new(), given: 0, bar: None, quoted }, most)
+        Batches::new(
+            Opened { read, ahead: Vec::new(), given: 0, is_array: false, bar: None, quoted },
+            most,
+        )
     }
 
     /// Gives a byte at a time.
@@ -240,6 +370,53 @@ mod tests {
             }
             assert_eq!(given, text.as_bytes());
         }
+    }
+
+    /// The values of an array: their lines, places and bytes, and whether each is too long.
+    fn records(text: &[u8], most: usize, is_slow: bool) -> Vec<(usize, usize, String, bool)> {
+        let source = std::io::Cursor::new(text.to_vec());
+        let mut opened = match is_slow {
+            true => batches(Slowly(source), most).from,
+            false => batches(source, most).from,
+        };
+        opened.is_array = true;
+        let mut batches = Batches::new(opened, most);
+        let mut all = Vec::new();
+        while let Some(batch) = batches.next().unwrap() {
+            for line in batch.lines() {
+                let text = String::from_utf8_lossy(line.bytes).into_owned();
+                all.push((line.number, line.offset, text, batch.is_too_long));
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn values_of_an_array_have_lines_and_places() {
+        let text = b"\n[\n {\"a\": [1, \"],\"]},\n{\n},[]\n]\n".as_slice();
+        let expected = [(3, 4, "{\"a\": [1, \"],\"]}"), (4, 22, "{\n}"), (5, 26, "[]")];
+        for is_slow in [false, true] {
+            let found = records(text, 1000, is_slow);
+            let found: Vec<_> = found.iter().map(|it| (it.0, it.1, it.2.as_str())).collect();
+            assert_eq!(found, expected);
+            for (_, offset, text_of) in found {
+                assert!(text[offset..].starts_with(text_of.as_bytes()));
+            }
+        }
+        // What is cut off, and what follows the array, is a value too.
+        assert_eq!(records(b"[{}, {\"a", 1000, false).len(), 2);
+        assert_eq!(records(b"[{}] x", 1000, true)[1].2, "x");
+        assert_eq!(records(b"[]", 1000, true), []);
+    }
+
+    #[test]
+    fn a_value_that_is_too_long_is_forgotten() {
+        let text = [b"[{},\"".as_slice(), &[b'x'; 1 << 20], b"\",\n{}]"].concat();
+        let found = records(&text, 1000, false);
+        let shape: Vec<_> = found.iter().map(|it| (it.0, it.1, it.3)).collect();
+        assert_eq!(shape[0], (1, 1, false));
+        assert!(shape[1].2 && shape.len() == 3, "{shape:?}");
+        assert_eq!((shape[2].0, found[2].2.as_str()), (2, "{}"));
     }
 
     #[test]

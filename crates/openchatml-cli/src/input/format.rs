@@ -2,7 +2,6 @@
 
 use openchatml::{Candidate, Code, Diagnostic, Dropped, Format, Recognized, detect, recognize};
 use serde::de::IgnoredAny;
-use serde_json::value::RawValue;
 
 use super::{Batches, Decoded, JSON, Page, Slot, detect_lines, finding, is_json};
 use crate::args::Choice;
@@ -233,11 +232,12 @@ fn unknown(
 ) -> Failure {
     let mut lines = vec![format!("cannot detect the format of `{name}`")];
     if let Some(recognized) = recognized {
-        lines.push(format!(
-            "it looks like {}, which ocml does not support ({})",
-            recognized.name,
-            evidence.place(&recognized.evidence)
-        ));
+        let unsupported = match recognized.help {
+            Some(_) => "",
+            None => ", which ocml does not support",
+        };
+        let place = evidence.place(&recognized.evidence);
+        lines.push(format!("it looks like {}{unsupported} ({place})", recognized.name));
     }
     for candidate in found {
         let clue = candidate.evidence.first().map(|it| evidence.place(it)).unwrap_or_default();
@@ -248,28 +248,20 @@ fn unknown(
             Candidate::CERTAIN
         ));
     }
+    if evidence.page.text.trim().is_empty() {
+        return Failure::Unknown(vec![format!("`{name}` is empty")]);
+    }
     if lines.len() == 1 {
-        if let Some(format) = of_list(evidence.page.text) {
-            lines.push(format!("it is a list of documents in {format}"));
-            lines.push(
-                "help: convert it to JSONL, one document per line, with `jq -c .[]`".to_owned(),
-            );
-            return Failure::Unknown(lines);
-        }
         lines.push(nothing_found(evidence.page));
     }
-    // A recognized format has no name for the option.
-    lines.push(match recognized {
-        Some(_) => "help: `ocml help convert` lists the supported formats".to_owned(),
-        None => "help: name the format with `--from FORMAT`".to_owned(),
-    });
+    let help = match recognized {
+        Some(Recognized { help: Some(help), .. }) => help,
+        // A recognized format has no name for the option.
+        Some(_) => "`ocml formats` lists the supported formats",
+        None => "name the format with `--from FORMAT`; `ocml formats` lists them",
+    };
+    lines.push(format!("help: {help}"));
     Failure::Unknown(lines)
-}
-
-/// The format of the first document in a JSON list of documents.
-fn of_list(text: &str) -> Option<Format> {
-    let items: Vec<&RawValue> = serde_json::from_str(text).ok()?;
-    of_line(items.first()?.get()).map(|best| best.format)
 }
 
 /// Describes a page without evidence for any format.

@@ -2,13 +2,17 @@
 
 mod ahead;
 mod batches;
+mod compressed;
 mod decode;
+mod folder;
 mod format;
 mod page;
+mod records;
 mod slot;
 
 use self::ahead::Look;
 pub(crate) use self::batches::{Batch, Batches};
+use self::compressed::Unpacked;
 pub(crate) use self::decode::Decoded;
 pub(crate) use self::format::{
     Unreadable, document_of_line, foreign, format_of, format_of_lines, of_line, of_lines,
@@ -23,7 +27,7 @@ use std::path::{Path, PathBuf};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use openchatml::{Carrier, Code, Diagnostic, Format, Severity, Span};
 
-use crate::args::Choice;
+use crate::args::{Choice, FilesArgs};
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -42,12 +46,24 @@ pub(crate) enum Origin {
     File(PathBuf),
 }
 
-/// Returns the origins that the command line names. `-`, or no argument, is standard input.
-pub(crate) fn origins(files: &[PathBuf]) -> Vec<Origin> {
-    if files.is_empty() {
-        return vec![Origin::Stdin];
+/// Returns the origins that the command line names. `-`, or no argument, is standard input. A folder
+/// stands for the files in it.
+///
+/// # Errors
+///
+/// A folder cannot be read, or contains no such files.
+pub(crate) fn origins(args: &FilesArgs) -> Result<Vec<Origin>, Failure> {
+    if args.files.is_empty() {
+        return Ok(vec![Origin::Stdin]);
     }
-    files.iter().map(|path| Origin::of(path)).collect()
+    let mut origins = Vec::new();
+    for path in &args.files {
+        match path.is_dir() {
+            true => origins.extend(folder::files(path, &args.glob)?.into_iter().map(Origin::File)),
+            false => origins.push(Origin::of(path)),
+        }
+    }
+    Ok(origins)
 }
 
 impl Origin {
@@ -74,7 +90,12 @@ impl Origin {
 
     /// Whether the name of the file means that each line is a document.
     pub(crate) fn is_jsonl(&self) -> bool {
-        matches!(self, Self::File(path) if path.extension().is_some_and(|ext| ext == "jsonl"))
+        let Self::File(path) = self else { return false };
+        let ends = |path: &Path, words: &[&str]| {
+            path.extension().is_some_and(|end| words.iter().any(|word| end == *word))
+        };
+        let inside = path.file_stem().map(Path::new).filter(|_| ends(path, &["gz", "zst", "zstd"]));
+        ends(inside.unwrap_or(path), &["jsonl", "ndjson"])
     }
 
     /// Returns the name inside a message.
@@ -106,7 +127,15 @@ impl Origin {
             }
         };
         let bar = progress(console, len);
-        Ok(Opened { read, ahead: Vec::new(), given: 0, bar, quoted: self.quoted() })
+        let read = Box::new(Unpacked::new(read));
+        Ok(Opened {
+            read,
+            ahead: Vec::new(),
+            given: 0,
+            is_array: false,
+            bar,
+            quoted: self.quoted(),
+        })
     }
 
     /// Reads the whole input, but at most `most` bytes.
@@ -131,15 +160,25 @@ impl Origin {
         if jsonl || self.is_jsonl() || may_be_json && opened.begins_with_lines_of_json()? {
             return Ok(Input::Lines(opened));
         }
+        let may_hold_records = matches!(from, Choice::Auto) || may_be_json && !ids(from);
+        if may_hold_records && opened.begins_with_records()? {
+            opened.is_array = true;
+            return Ok(Input::Lines(opened));
+        }
         opened.read_all(&self.name(), most, console).map(Input::Document)
     }
+}
+
+/// Whether token ids are read, which are JSON arrays.
+fn ids(from: Choice) -> bool {
+    matches!(from, Choice::Tokens(_))
 }
 
 /// The content of an origin.
 pub(crate) enum Input {
     /// One document.
     Document(Vec<u8>),
-    /// One document per line.
+    /// One document per line, or in each value of a JSON array.
     Lines(Opened),
 }
 
@@ -149,6 +188,8 @@ pub(crate) struct Opened {
     /// Bytes that were read ahead, and the number of them that were returned.
     ahead: Vec<u8>,
     given: usize,
+    /// Whether the documents are the values of a JSON array.
+    pub(crate) is_array: bool,
     bar: Option<ProgressBar>,
     quoted: String,
 }
@@ -177,13 +218,24 @@ impl Opened {
         Ok(bytes)
     }
 
-    /// Whether each line is a JSON document, as far as the first lines show. Later reads return the
-    /// bytes that were read for this.
+    /// Whether each line is a JSON document, as far as the first lines show.
     fn begins_with_lines_of_json(&mut self) -> Result<bool, Failure> {
-        let mut chunk = vec![0; 64 << 10];
         let mut looked = Look::default();
+        self.look(|ahead, ends| looked.at(ahead, ends))
+    }
+
+    /// Whether the input is a JSON array of conversations, as far as the first one shows.
+    fn begins_with_records(&mut self) -> Result<bool, Failure> {
+        let mut looked = records::Look::default();
+        self.look(|ahead, _| looked.at(ahead))
+    }
+
+    /// Reads ahead until an answer is known, or the input ends. Later reads return the bytes that
+    /// were read for this.
+    fn look(&mut self, mut at: impl FnMut(&[u8], bool) -> Option<bool>) -> Result<bool, Failure> {
+        let mut chunk = vec![0; 64 << 10];
         loop {
-            if let Some(answer) = looked.at(&self.ahead, false) {
+            if let Some(answer) = at(&self.ahead, false) {
                 return Ok(answer);
             }
             if self.ahead.len() > AHEAD_BYTES {
@@ -194,7 +246,7 @@ impl Opened {
                 read => read.map_err(|error| self.failed(&error))?,
             };
             if read == 0 {
-                return Ok(looked.at(&self.ahead, true).unwrap_or(false));
+                return Ok(at(&self.ahead, true).unwrap_or(false));
             }
             self.ahead.extend_from_slice(&chunk[..read]);
         }

@@ -1,6 +1,7 @@
 //! The output: standard output, or a file that is written completely or not at all.
 
 mod json;
+mod packed;
 mod replace;
 
 pub(crate) use self::json::{escape, pretty};
@@ -9,6 +10,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal as _, Write};
 use std::path::Path;
 
+use self::packed::Packer;
 use self::replace::Draft;
 use crate::failure::Failure;
 
@@ -16,6 +18,8 @@ use crate::failure::Failure;
 #[derive(Debug)]
 pub(crate) struct Target {
     sink: Sink,
+    /// Compresses what is written to a file whose name says so.
+    packer: Option<Packer>,
     name: String,
 }
 
@@ -30,7 +34,8 @@ enum Sink {
 impl Target {
     /// Standard output.
     pub(crate) fn stdout() -> Self {
-        Self { sink: Sink::Stdout(io::stdout()), name: "standard output".to_owned() }
+        let sink = Sink::Stdout(io::stdout());
+        Self { sink, packer: None, name: "standard output".to_owned() }
     }
 
     /// Opens the file with this name, or standard output if there is none.
@@ -51,7 +56,7 @@ impl Target {
             _ => Draft::beside(path).map(Sink::Draft),
         };
         let sink = sink.map_err(|error| Failure::write(&name, &error))?;
-        Ok(Self { sink, name })
+        Ok(Self { sink, packer: Packer::of(path), name })
     }
 
     /// Whether the output is a terminal.
@@ -68,26 +73,36 @@ impl Target {
         self.write(text.as_bytes())
     }
 
-    /// Writes `bytes` immediately.
+    /// Writes `bytes` immediately, unless they are compressed first.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        let written = match &mut self.sink {
-            Sink::Stdout(stdout) => {
-                let mut stdout = stdout.lock();
-                stdout.write_all(bytes).and_then(|()| stdout.flush())
-            }
-            Sink::Device(file) => file.write_all(bytes),
-            Sink::Draft(draft) => draft.write_all(bytes),
+        let written = match &mut self.packer {
+            None => self.sink.write(bytes),
+            Some(packer) => packer.pack(bytes).and_then(|packed| self.sink.write(&packed)),
         };
         written.map_err(|error| Failure::write(&self.name, &error))
     }
 
     /// Replaces the file by the written data. Without this call, the file is not changed.
-    pub(crate) fn finish(self) -> Result<(), Failure> {
-        match self.sink {
-            Sink::Draft(draft) => {
-                draft.finish().map_err(|error| Failure::write(&self.name, &error))
-            }
+    pub(crate) fn finish(mut self) -> Result<(), Failure> {
+        let rest = self.packer.take().map_or(Ok(Vec::new()), Packer::finish);
+        let written = rest.and_then(|rest| self.sink.write(&rest));
+        let finished = written.and_then(|()| match self.sink {
+            Sink::Draft(draft) => draft.finish(),
             Sink::Stdout(_) | Sink::Device(_) => Ok(()),
+        });
+        finished.map_err(|error| Failure::write(&self.name, &error))
+    }
+}
+
+impl Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Stdout(stdout) => {
+                let mut stdout = stdout.lock();
+                stdout.write_all(bytes).and_then(|()| stdout.flush())
+            }
+            Self::Device(file) => file.write_all(bytes),
+            Self::Draft(draft) => draft.write_all(bytes),
         }
     }
 }

@@ -7,9 +7,11 @@ mod json;
 
 pub use crate::signs::Evidence;
 
+use crate::Span;
 use crate::dialect::{Carrier, Dialect, Format};
 use crate::dialects::ALL;
 use crate::limits::Limits;
+use crate::options::ReadOptions;
 use crate::signs::{Around, Case, Scan, Sketch};
 
 /// How many bytes of a text are inspected.
@@ -72,6 +74,8 @@ pub struct Recognized {
     pub name: &'static str,
     /// The evidence.
     pub evidence: Evidence,
+    /// What helps, if anything.
+    pub help: Option<&'static str>,
 }
 
 /// Returns the formats that `text` can be in, the most likely one first. Empty if there is no
@@ -131,14 +135,31 @@ pub fn detect_records<'t>(records: impl IntoIterator<Item = &'t str>) -> Vec<Can
 /// let pair = r#"{"prompt":"2 + 2?","chosen":"4.","rejected":"5."}"#;
 /// assert_eq!(recognize([pair]).map(|it| it.name), Some("a preference pair"));
 /// assert_eq!(recognize([r#"{"messages":[]}"#]), None);
+///
+/// // A server has removed the control tokens.
+/// let stripped = recognize(["analysisThe user says hi.assistantfinalHello!"]).unwrap();
+/// assert!(stripped.help.unwrap().contains("skip_special_tokens=False"));
 /// ```
 pub fn recognize<'t>(records: impl IntoIterator<Item = &'t str>) -> Option<Recognized> {
-    let sketch = sketch(records).0?;
+    let (sketch, first) = sketch(records);
+    let Some(sketch) = sketch else { return first.and_then(stripped) };
     let (score, name, seen) = json::foreign(&sketch)?;
     let best = json::detect(&sketch).iter().map(|it| u32::from(it.confidence)).max();
     let what = format!("signs of {name}");
     let evidence = Evidence { what, record: seen.record, span: seen.span };
-    (score > best.unwrap_or(0)).then_some(Recognized { name, evidence })
+    (score > best.unwrap_or(0)).then_some(Recognized { name, evidence, help: None })
+}
+
+/// Recognizes a completion from which a server has removed the control tokens.
+fn stripped(text: &str) -> Option<Recognized> {
+    let forms = ALL.iter().filter_map(|dialect| dialect.text?.stripped);
+    let mut found =
+        forms.filter_map(|form| Some((form, (form.read)(text, &ReadOptions::default())?)));
+    let (form, parsed) = found.next()?;
+    let span = parsed.diagnostics.first().map_or(Span::at(0), |found| found.span);
+    let what = "words of headers without control tokens".to_owned();
+    let evidence = Evidence { what, record: 0, span };
+    Some(Recognized { name: form.name, evidence, help: Some(form.help) })
 }
 
 /// Returns a sketch of the records if they are JSON, and the inspected part of the first record.

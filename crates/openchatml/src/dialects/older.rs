@@ -48,6 +48,7 @@ pub(in crate::dialects) static TRANSCRIPTS: TextForm = TextForm {
     checks: &CHECKS,
     // Their version identifies them.
     signs: TextSigns { framing: Framing::Turns, look: |_, _| {} },
+    stripped: None,
     history: |_| History::Answered,
     stops: &[Control::Return],
     framing: None,

@@ -117,7 +117,7 @@ impl DocumentReader<'_> {
         if is_guess {
             let text = format!("unknown role {}", quote(&word));
             let help = did_you_mean(&word, Role::WORDS, "the message is hidden");
-            self.report(Code::ParseJson.at(span, text).help(help));
+            self.report(Code::ParseJson.at(span, text).help(help).drops(Dropped::Value));
         }
         Speaker { role: Role::Tool, name: Some(word), is_guess }
     }

@@ -99,6 +99,7 @@ pub enum Mode {
 /// # Ok::<(), openchatml::UnknownName>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Recover {
     /// The text becomes a hidden message.
     #[default]
@@ -107,4 +108,8 @@ pub enum Recover {
     Drop,
     /// The reader stops there and drops the rest of the input.
     Error,
+    /// As with `Keep`. A completion from which a server has removed the control tokens, such as
+    /// `analysis…assistantfinal…`, is read by the words that are left, in formats where this is
+    /// possible (Harmony). The last answer is visible, all else is hidden, and no call is certain.
+    Stripped,
 }

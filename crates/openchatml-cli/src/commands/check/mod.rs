@@ -19,7 +19,7 @@ use self::findings::{Counts, Findings, Manner, OfFile};
 use self::lines::{OneLine, Plan, Reporting};
 use self::lints::{LintArgs, Lints};
 use self::report::Report;
-use crate::args::{Choice, DenyArgs, JsonlArgs, ReadArgs};
+use crate::args::{Choice, DenyArgs, FilesArgs, JsonlArgs, ReadArgs};
 use crate::console::Console;
 use crate::failure::{Failure, Status};
 use crate::input::{Decoded, Input, Opened, Origin, Page, Unreadable, format_of, origins};
@@ -43,8 +43,8 @@ Examples:
   ocml check --output-format sarif -o report.sarif data/*.jsonl
   ocml check --lenient -f openchatml-2.2 model-output.txt")]
 pub(crate) struct CheckArgs {
-    /// Files to read (`-` or none: standard input)
-    files: Vec<PathBuf>,
+    #[command(flatten)]
+    files: FilesArgs,
     /// The format of the diagnostics
     #[arg(long, value_name = "STYLE", default_value = "text")]
     output_format: Style,
@@ -127,7 +127,7 @@ fn confidence(text: &str, format: Format) -> Option<u8> {
 
 /// Runs `check`.
 pub(crate) fn run(args: &CheckArgs, console: &Console) -> Result<Status, Failure> {
-    let origins = origins(&args.files);
+    let origins = origins(&args.files)?;
     let writes_text = args.fix && origins.contains(&Origin::Stdin);
     if writes_text && args.output.is_none() && args.output_format != Style::Text {
         let text = "the fixed text goes to standard output: name a file for the diagnostics with `--output`";
@@ -186,6 +186,12 @@ impl Check<'_> {
     fn origin(&mut self, origin: &Origin) -> Result<(), Failure> {
         let name = origin.name();
         let bytes = match self.input(origin)? {
+            Input::Lines(opened) if opened.is_array && self.args.fix => {
+                let text = format!(
+                    "{name}: cannot fix the records of a JSON array: convert it to JSONL first"
+                );
+                return Err(Failure::Refused(text));
+            }
             Input::Lines(opened) => return self.lines(origin, opened),
             Input::Document(bytes) => bytes,
         };

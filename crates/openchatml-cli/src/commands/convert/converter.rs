@@ -1,6 +1,7 @@
 //! Converts the text of one document to another format.
 
 use std::borrow::Cow;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use openchatml::convert::{Loss, Lost, Sidecar, convert, convert_with_sidecar, prepare};
@@ -240,6 +241,27 @@ impl Converter {
             None if self.tokens.is_some() => Carrier::Json,
             None => self.target.carrier(),
         }
+    }
+
+    /// Returns the name of the output for an input file of this name, in a folder of outputs.
+    pub(super) fn name_of_output(&self, input: &Path) -> PathBuf {
+        let ends = |path: &Path, words: &[&str]| {
+            path.extension().is_some_and(|end| words.iter().any(|word| end == *word))
+        };
+        let packed = input.extension().filter(|_| ends(input, &["gz", "zst", "zstd"]));
+        let name = if packed.is_some() { input.with_extension("") } else { input.to_owned() };
+        let is_kept = self.keeps_format || ends(&name, &["jsonl", "ndjson"]);
+        let name = match self.carrier() {
+            _ if is_kept => name,
+            Carrier::Json => name.with_extension("json"),
+            _ if ends(&name, &["json"]) => name.with_extension("txt"),
+            _ => name,
+        };
+        let Some(packed) = packed else { return name };
+        let mut name = name.into_os_string();
+        name.push(".");
+        name.push(packed);
+        name.into()
     }
 
     /// Returns the written document and its losses.

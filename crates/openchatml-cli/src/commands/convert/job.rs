@@ -6,11 +6,11 @@ use openchatml::{Carrier, Code, Format, Mode, Span};
 
 use super::converter::Converter;
 use super::document::{Manner, Outcome, Shape, refusal, unknown_reject};
-use crate::args::{Choice, Consent, DenyArgs, JsonlArgs, OutArgs, ReadArgs};
+use crate::args::{Choice, Consent, DenyArgs, FilesArgs, JsonlArgs, OutArgs, ReadArgs};
 use crate::console::Console;
 use crate::failure::{Failure, Status};
 use crate::input::{
-    Decoded, Input, Opened, Origin, Page, Slot, Unreadable, finding, format_of, is_json,
+    Decoded, Input, Opened, Origin, Page, Slot, Unreadable, finding, format_of, is_json, origins,
 };
 use crate::jsonl::{Entry, Feed};
 use crate::output::Target;
@@ -117,34 +117,113 @@ impl<'a> Job<'a> {
         if output.is_terminal() {
             console.hide_progress();
         }
-        let rejects = self.out.rejects.as_deref().map(|path| Target::open(Some(path)));
         let several = origins.len() > 1;
-        let rejects = rejects.transpose()?;
+        let rejects = self.rejects()?;
         let mut targets = Targets { output, rejects, several, has_output: several };
-        let mut tally = Tally::default();
-        let mut status = Status::Fine;
+        let done = self.each(converter, origins, &mut targets, console);
+        match done {
+            Ok((tally, status)) => {
+                targets.finish()?;
+                Ok(status.max(tally.status(self.deny_warnings)))
+            }
+            Err(failure) => {
+                // Only rejected documents are written.
+                targets.rejects.map_or(Ok(()), Target::finish)?;
+                Err(failure)
+            }
+        }
+    }
+
+    /// Converts the files that the command line names. If the output is a folder, each file has its
+    /// own output there.
+    pub(super) fn run_files(
+        &self,
+        converter: &Converter,
+        files: &FilesArgs,
+        console: &Console,
+    ) -> Result<Status, Failure> {
+        let origins = origins(files)?;
+        let has_folder = files.files.iter().any(|file| file.is_dir());
+        let output = self.out.output.as_deref();
+        let folder = output.filter(|path| is_folder(path) || has_folder && !has_extension(path));
+        let Some(folder) = folder else { return self.run(converter, &origins, console) };
+        if self.sidecar.is_some() {
+            let text = "a sidecar belongs to one conversation, but the output is a folder";
+            return Err(Failure::Usage(text.to_owned()));
+        }
+        let mut rejects = self.rejects()?;
+        let (mut tally, mut status) = (Tally::default(), Status::Fine);
+        for origin in &origins {
+            let Some(path) = origin.path() else {
+                let text = "standard input has no name: name an output file instead of a folder";
+                return Err(Failure::Usage(text.to_owned()));
+            };
+            let target = folder.join(converter.name_of_output(files.inside(path)));
+            if is_same(path, &target) {
+                let text = format!("the output `{}` is also input", target.display());
+                return Err(Failure::Usage(text));
+            }
+            if let Some(parent) = target.parent() {
+                let quoted = format!("`{}`", parent.display());
+                let made = std::fs::create_dir_all(parent);
+                made.map_err(|error| Failure::write(&quoted, &error))?;
+            }
+            let output = Target::open(Some(&target))?;
+            let mut targets =
+                Targets { output, rejects: rejects.take(), several: false, has_output: false };
+            let done = self.each(converter, std::slice::from_ref(origin), &mut targets, console);
+            rejects = targets.rejects.take();
+            match done {
+                Ok((counted, own)) => {
+                    targets.finish()?;
+                    tally.add(counted);
+                    status = status.max(own);
+                }
+                // Other files are written even if one cannot be read.
+                Err(failure) if failure.status() == Status::Found => {
+                    console.failure(&failure);
+                    status = status.max(failure.status());
+                }
+                Err(failure) => {
+                    rejects.map_or(Ok(()), Target::finish)?;
+                    return Err(failure);
+                }
+            }
+        }
+        rejects.map_or(Ok(()), Target::finish)?;
+        Ok(status.max(tally.status(self.deny_warnings)))
+    }
+
+    fn rejects(&self) -> Result<Option<Target>, Failure> {
+        self.out.rejects.as_deref().map(|path| Target::open(Some(path))).transpose()
+    }
+
+    /// Converts files to the same output.
+    fn each(
+        &self,
+        converter: &Converter,
+        origins: &[Origin],
+        targets: &mut Targets,
+        console: &Console,
+    ) -> Result<(Tally, Status), Failure> {
+        let (mut tally, mut status) = (Tally::default(), Status::Fine);
         for origin in origins {
             let most = self.input_bytes;
             let done = match origin.input(self.from, self.jsonl.jsonl, most, console) {
-                Ok(input) => self.input(converter, origin, input, &mut targets, console)?,
+                Ok(input) => self.input(converter, origin, input, targets, console)?,
                 Err(failure) => Err(failure),
             };
             match done {
                 Ok(counted) => tally.add(counted),
                 // Other files are written even if one has an unknown format.
-                Err(failure) if several && failure.status() == Status::Found => {
+                Err(failure) if targets.several && failure.status() == Status::Found => {
                     console.failure(&failure);
                     status = status.max(failure.status());
                 }
-                Err(failure) => {
-                    // Only rejected documents are written.
-                    targets.rejects.map_or(Ok(()), Target::finish)?;
-                    return Err(failure);
-                }
+                Err(failure) => return Err(failure),
             }
         }
-        targets.finish()?;
-        Ok(status.max(tally.status(self.deny_warnings)))
+        Ok((tally, status))
     }
 
     /// Converts a file. Returns an error of the file; errors of the output are in `Err`.
@@ -310,6 +389,15 @@ impl<'a> Job<'a> {
             _ => Wanted::Any,
         }
     }
+}
+
+/// Whether a path names a folder.
+fn is_folder(path: &Path) -> bool {
+    path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/")
+}
+
+fn has_extension(path: &Path) -> bool {
+    path.extension().is_some()
 }
 
 /// Whether two paths name the same file. The file may not exist.

@@ -24,13 +24,13 @@ use self::template::Templated;
 use self::tokens::{MaskArgs, Shape};
 pub(crate) use self::truncate::{TruncateArgs, truncate};
 use crate::args::{
-    BareArgs, DenyArgs, FormArg, JsonlArgs, OutArgs, ReadArgs, RenderArgs, TemplateArgs, Written,
-    text_format, written,
+    BareArgs, DenyArgs, FilesArgs, FormArg, JsonlArgs, OutArgs, ReadArgs, RenderArgs, TemplateArgs,
+    Written, text_format, written,
 };
 use crate::console::Console;
 use crate::encodings::Encodings;
 use crate::failure::{Failure, Status};
-use crate::input::{JSON, Origin, origins};
+use crate::input::{JSON, Origin};
 
 /// The options of all commands that write conversations.
 #[derive(Args, Debug)]
@@ -122,8 +122,8 @@ pub(crate) struct TokensArgs {
     /// The text format of the ids
     #[arg(short = 't', long = "to", value_name = "FORMAT", value_parser = text_format())]
     to: TextFormat,
-    /// Files to read (`-` or none: standard input)
-    files: Vec<PathBuf>,
+    #[command(flatten)]
+    files: FilesArgs,
     /// Write the number of ids instead of the ids
     #[arg(long, conflicts_with = "mask")]
     count: bool,
@@ -156,8 +156,8 @@ pub(crate) struct ConvertArgs {
     /// The format of the output
     #[arg(short = 't', long = "to", value_name = "FORMAT", value_parser = written())]
     to: Written,
-    /// Files to read (`-` or none: standard input)
-    files: Vec<PathBuf>,
+    #[command(flatten)]
+    files: FilesArgs,
     #[command(flatten)]
     beside: BesideArgs,
     #[command(flatten)]
@@ -257,7 +257,7 @@ pub(crate) fn tokens(args: &TokensArgs, console: &Console) -> Result<Status, Fai
     let mut converter = args.work.converter(to, purpose, encodings, console)?;
     converter.begin_prompts(args.bare);
     converter.set_shape(shape);
-    args.work.job().run(&converter, &origins(&args.files), console)
+    args.work.job().run_files(&converter, &args.files, console)
 }
 
 /// Runs `convert`.
@@ -267,7 +267,7 @@ pub(crate) fn convert(args: &ConvertArgs, console: &Console) -> Result<Status, F
     let mut converter = args.work.converter(args.to, purpose, encodings, console)?;
     converter.set_beside(&args.beside, console)?;
     let job = args.work.job().beside(args.beside.sidecar.as_deref());
-    job.run(&converter, &origins(&args.files), console)
+    job.run_files(&converter, &args.files, console)
 }
 
 fn one(file: Option<&PathBuf>) -> [Origin; 1] {

@@ -1,7 +1,5 @@
 //! `truncate`: shortens a conversation to a number of token ids.
 
-use std::path::PathBuf;
-
 use clap::Args;
 use openchatml::convert::{Loss, Lost};
 use openchatml::{Code, Conversation, Diagnostic, Format, RenderOptions, Span, TextFormat};
@@ -9,11 +7,11 @@ use openchatml_tokens::{TruncateError, Truncated, Truncation};
 
 use super::WorkArgs;
 use super::converter::Purpose;
-use crate::args::{Choice, O200K_HARMONY, Written, text_format, written};
+use crate::args::{Choice, FilesArgs, O200K_HARMONY, Written, text_format, written};
 use crate::console::Console;
 use crate::encodings::{Encodings, Tokenizers, Use};
 use crate::failure::{Failure, Status};
-use crate::input::{JSON, finding, origins};
+use crate::input::{JSON, finding};
 
 /// Shorten conversations to a number of token ids
 ///
@@ -40,8 +38,8 @@ pub(crate) struct TruncateArgs {
     /// The format of the output (default: the format of the input)
     #[arg(short = 't', long = "to", value_name = "FORMAT", value_parser = written())]
     to: Option<Written>,
-    /// Files to read (`-` or none: standard input)
-    files: Vec<PathBuf>,
+    #[command(flatten)]
+    files: FilesArgs,
     #[command(flatten)]
     work: WorkArgs,
 }
@@ -77,7 +75,7 @@ pub(crate) fn truncate(args: &TruncateArgs, console: &Console) -> Result<Status,
     truncation.message = args.message.0;
     let budget = Budget { truncation, counted: args.counted, encodings, tokenizers: None };
     converter.fit(budget, to.is_none());
-    args.work.job().run(&converter, &origins(&args.files), console)
+    args.work.job().run_files(&converter, &args.files, console)
 }
 
 /// The truncation options.

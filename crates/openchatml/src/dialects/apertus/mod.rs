@@ -73,6 +73,7 @@ static TEXT: TextForm = TextForm {
     write: |_, document, options, sink| paired::write(&RULES, document, options, sink),
     composer: Some(|it, _| compose::COMPOSER.unless_read(it, RULES.form)),
     signs: TextSigns { framing: Framing::Pairs, look },
+    stripped: None,
     history: |_| History::All,
     stops: &[Control::Return],
     framing: None,

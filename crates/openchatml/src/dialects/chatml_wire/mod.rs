@@ -72,6 +72,7 @@ static TEXT: TextForm = TextForm {
     write: |_, document, options, sink| frame::write(&RULES, document, options, sink),
     composer: None,
     signs: TextSigns { framing: Framing::Frames, look },
+    stripped: None,
     history: |_| History::Answered,
     stops: &[Control::Return],
     framing: Some(Completion::Text { header: Some(Control::Message), close: None }),

@@ -62,6 +62,7 @@ static TEXT: TextForm = TextForm {
     write: |_, document, options, sink| sections::write(&RULES, document, options, sink),
     composer: Some(|it, _| compose::COMPOSER.unless_read(it, RULES.form)),
     signs: TextSigns { framing: Framing::Pairs, look },
+    stripped: None,
     history: |_| History::Kept(kept_without_reasoning),
     stops: &[Control::Close(Role::Assistant)],
     framing: Some(Completion::Sections(&SECTIONS)),

@@ -3,6 +3,7 @@
 
 mod json;
 mod profile;
+mod stripped;
 mod template;
 mod tokens;
 
@@ -104,6 +105,7 @@ static TEXT: TextForm = TextForm {
         is_due.then_some(&template::COMPOSER)
     }),
     signs: TextSigns { framing: Framing::Frames, look },
+    stripped: Some(&stripped::STRIPPED),
     history: profile::history,
     stops: &[Control::Return, Control::Call],
     framing: Some(Completion::Messages(&FRAMED)),

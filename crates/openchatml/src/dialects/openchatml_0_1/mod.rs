@@ -56,6 +56,7 @@ static TEXT: TextForm = TextForm {
     write: |_, document, options, sink| turn::write(&RULES, document, options, sink),
     composer: None,
     signs: TextSigns { framing: Framing::Turns, look },
+    stripped: None,
     history: |_| History::Answered,
     stops: &[Control::Return],
     framing: Some(Completion::Text { header: None, close: Some("\n") }),

@@ -92,6 +92,7 @@ static TEXT: TextForm = TextForm {
     write: |_, document, options, sink| frame::write(&RULES, document, options, sink),
     composer: None,
     signs: TextSigns { framing: Framing::Frames, look },
+    stripped: None,
     history: |_| History::Answered,
     stops: &[Control::Return],
     framing: Some(Completion::Messages(&FRAMED)),

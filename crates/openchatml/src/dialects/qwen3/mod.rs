@@ -63,6 +63,7 @@ static TEXT: TextForm = TextForm {
     write: |_, document, options, sink| sections::write(&RULES, document, options, sink),
     composer: Some(|it, _| compose::COMPOSER.unless_read(it, RULES.form)),
     signs: TextSigns { framing: Framing::Turns, look },
+    stripped: None,
     history: |_| History::Kept(kept_after_last_user),
     stops: &[Control::End, Control::Eos],
     framing: Some(Completion::Sections(&SECTIONS)),

@@ -1,0 +1,53 @@
+//! Finds the files in folders.
+
+use std::path::{Path, PathBuf};
+
+use ignore::WalkBuilder;
+use ignore::overrides::OverrideBuilder;
+
+use crate::failure::Failure;
+
+/// The names of the files that are read, if the user names no others.
+const NAMES: &[&str] = &["json", "jsonl", "ndjson", "txt", "ocml"];
+
+/// The endings of compressed files.
+const PACKED: &[&str] = &["", ".gz", ".zst"];
+
+/// The file with patterns of files that are left out.
+const IGNORE: &str = ".ocmlignore";
+
+/// Returns the files in a folder, in order of their paths.
+///
+/// # Errors
+///
+/// A part of the folder cannot be read, a pattern is malformed, or there are no such files.
+pub(super) fn files(folder: &Path, globs: &[String]) -> Result<Vec<PathBuf>, Failure> {
+    let quoted = format!("`{}`", folder.display());
+    let mut patterns = OverrideBuilder::new(folder);
+    let usual =
+        NAMES.iter().flat_map(|name| PACKED.iter().map(move |end| format!("*.{name}{end}")));
+    // A pattern that leaves out files adds none.
+    let adds = globs.iter().any(|glob| !glob.starts_with('!'));
+    let all: Vec<String> = usual.filter(|_| !adds).chain(globs.iter().cloned()).collect();
+    for glob in &all {
+        let added = patterns.add(glob);
+        added.map_err(|error| Failure::Usage(format!("--glob `{glob}`: {error}")))?;
+    }
+    let patterns = patterns.build().map_err(|error| Failure::Usage(error.to_string()))?;
+    let mut walk = WalkBuilder::new(folder);
+    walk.standard_filters(false).hidden(true).add_custom_ignore_filename(IGNORE);
+    walk.overrides(patterns).sort_by_file_path(Path::cmp);
+    let mut files = Vec::new();
+    for entry in walk.build() {
+        let entry =
+            entry.map_err(|error| Failure::Refused(format!("cannot read {quoted}: {error}")))?;
+        if entry.file_type().is_some_and(|kind| kind.is_file()) {
+            files.push(entry.into_path());
+        }
+    }
+    if files.is_empty() {
+        let text = format!("the folder {quoted} has no files named {}", all.join(", "));
+        return Err(Failure::Refused(text));
+    }
+    Ok(files)
+}
