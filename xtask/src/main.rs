@@ -1,5 +1,6 @@
 //! House rules that the compiler does not know, `cargo xtask tidy`; the fuzz targets and what they
-//! begin with, `cargo xtask seeds`; the public API of the crates, `cargo xtask public-api`.
+//! begin with, `cargo xtask seeds`; the picture of the README, `cargo xtask picture`; the public API
+//! of the crates, `cargo xtask public-api`.
 
 mod code;
 mod dependencies;
@@ -7,6 +8,7 @@ mod examples;
 mod floors;
 mod graph;
 mod names;
+mod picture;
 mod public_api;
 mod seeds;
 mod sources;
@@ -36,7 +38,11 @@ fn main() -> ExitCode {
             }
             Err(error) => vec![format!("seeds: {error}")],
         },
-        _ => vec!["usage: cargo xtask tidy|seeds|public-api [--update]".to_owned()],
+        Some("picture") => {
+            let binaries = std::env::args().nth(2).unwrap_or_else(|| "target/debug".to_owned());
+            picture::draw(binaries.as_ref()).err().into_iter().collect()
+        }
+        _ => vec!["usage: cargo xtask tidy|seeds|picture|public-api [--update]".to_owned()],
     };
     let mut err = std::io::stderr().lock();
     for line in &found {

@@ -2,7 +2,7 @@
 //!
 //! A code block with `file=NAME` in its info string is a file. In a block `console`, a line that
 //! begins with `$ ` is a command, and the lines after it are what it writes, errors last. Commands
-//! have words, `|` and `< FILE`, and no quotes. `UPDATE_DOCS=1` writes these blocks.
+//! have words, `|` and `< FILE`, and no quotes; beside `ocml`, there are `cat FILE` and `head -N`. `UPDATE_DOCS=1` writes these blocks.
 
 use openchatml_testkit::markdown::{keep_guides, push_line, with_blocks};
 
@@ -48,6 +48,15 @@ fn written(folder: &Folder, line: &str) -> String {
             Some((command, file)) => (command, folder.read(file)),
             None => (command, stdout),
         };
+        if let Some(file) = command.strip_prefix("cat ") {
+            stdout = folder.read(file);
+            continue;
+        }
+        if let Some(count) = command.strip_prefix("head -") {
+            let lines = input.lines().take(count.parse().unwrap());
+            stdout = lines.map(|line| format!("{line}\n")).collect();
+            continue;
+        }
         let args = command.strip_prefix("ocml ").unwrap_or_else(|| panic!("`{line}` is not ours"));
         let ran = folder.ocml_with(args.split_whitespace(), input);
         stdout = ran.stdout;

@@ -212,7 +212,7 @@ impl TextFormat {
     ///
     /// let names: Vec<_> = TextFormat::all().map(|format| format.to_string()).collect();
     /// assert_eq!(names[..3], ["openchatml-2.2", "openchatml-2.0", "openchatml-0.1"]);
-    /// assert_eq!(names[3..7], ["chatml", "chatml-wire", "harmony", "apertus"]);
+    /// assert_eq!(names[3..7], ["chatml", "chatml-wire:text", "harmony", "apertus"]);
     /// assert_eq!(names[7..], ["qwen3", "deepseek-v3.1"]);
     /// ```
     pub fn all() -> impl Iterator<Item = Self> {

@@ -1,6 +1,6 @@
 //! Which format a text is in.
 
-use openchatml::{detect, recognize};
+use openchatml::{TextFormat, detect, recognize};
 
 #[test]
 fn json_that_is_cut_off_is_detected_by_its_keys() {
@@ -38,5 +38,41 @@ fn a_tool_is_of_another_service_only_if_nothing_says_that_it_is_of_this_one() {
         assert_eq!(recognize([text.as_str()]).map(|it| it.name), name, "{tools}");
         let format = detect(&text).first().map(|found| found.format.to_string());
         assert_eq!(format.as_deref(), name.is_none().then_some("openai"), "{tools}");
+    }
+}
+
+#[test]
+fn raw_completions_are_recognised_by_what_they_begin_with() {
+    let cases = [
+        ("<|channel|>final<|message|>Hi.<|return|>", "harmony", true),
+        ("\n<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant", "harmony", true),
+        (" to=functions.f<|channel|>commentary json<|message|>{}<|call|>", "harmony", true),
+        ("<|message|>Hi.<|return|>", "harmony", true),
+        ("<|start|>assistant<|channel|>final<|message|>Hi.<|return|>", "openchatml-2.2", false),
+        ("<|inner_prefix|>Hm.<|inner_suffix|>Hi.<|assistant_end|>", "apertus", true),
+        ("<tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n</tool_call><|im_end|>", "qwen3", true),
+        ("<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f<｜tool▁sep｜>{}", "deepseek-v3.1", true),
+        ("<|im_start|>user\n<|channel|>final<|message|>Hi.<|im_end|>", "chatml", false),
+    ];
+    for (text, format, is_completion) in cases {
+        let found = detect(text);
+        let best = found.first().unwrap_or_else(|| panic!("{text}"));
+        assert_eq!((best.format.to_string().as_str(), best.is_completion), (format, is_completion));
+        let named: TextFormat = format.parse().unwrap();
+        assert_eq!(named.is_completion(text), Some(is_completion), "{text}");
+    }
+    // Several models write reasoning like this.
+    let thinking = detect("<think>\nHm.\n</think>\n\nHi.");
+    assert!(thinking.iter().all(|found| !found.is_certain()), "{thinking:?}");
+}
+
+#[test]
+fn text_that_has_not_arrived_can_decide_whether_it_is_a_completion() {
+    let is_completion = |text| TextFormat::HARMONY.is_completion(text);
+    for open in ["", "\n ", "<", "<|chan", " to=functions.f", " t"] {
+        assert_eq!(is_completion(open), None, "{open:?}");
+    }
+    for other in ["Hi", "to do\n", "to=a\nb", "<b>", "Hi <|channel|>"] {
+        assert_eq!(is_completion(other), Some(false), "{other:?}");
     }
 }

@@ -1,0 +1,57 @@
+//! Completions of gpt-oss from which a server has removed the control tokens.
+
+use openchatml::{Channel, Conversation, Format, Policy, ReadOptions, Recover, parse, recognize};
+
+fn read(text: &str) -> Conversation<'_> {
+    let mut options = ReadOptions::completion();
+    options.recover = Recover::Stripped;
+    parse(text, Format::HARMONY, &options).into_conversation()
+}
+
+/// What a user sees of a text.
+fn shown(text: &str) -> Vec<String> {
+    let conversation = read(text);
+    let view = Policy::default().view(&conversation);
+    view.messages().map(|message| message.text().to_owned()).collect()
+}
+
+#[test]
+fn the_answer_is_what_follows_the_last_words_of_an_answer() {
+    assert_eq!(shown("analysisThe user greets.assistantfinalHello!"), ["Hello!"]);
+    assert_eq!(shown("assistantanalysisHm.assistantfinalHello!"), ["Hello!"]);
+    // Reasoning that quotes a header does not become an answer.
+    let quoted = "analysisI write assistantfinalSECRET then.assistantfinalHello!";
+    assert_eq!(shown(quoted), ["Hello!"]);
+    assert_eq!(read(quoted).messages[0].body.text(), "I write assistantfinalSECRET then.");
+    assert!(shown("assistantanalysisOnly a thought").is_empty());
+}
+
+#[test]
+fn calls_are_read_and_are_not_certain() {
+    let text = "analysisI call.assistantcommentary to=functions.f json{\"a\":1}assistantfinalDone.";
+    let conversation = read(text);
+    let [thought, call, answer] = conversation.messages.as_slice() else {
+        panic!("{:?}", conversation.messages)
+    };
+    assert_eq!((thought.channel, thought.recovered), (Some(Channel::Analysis), true));
+    assert_eq!(call.recipient.as_deref(), Some("functions.f"));
+    assert_eq!((call.body.text().as_ref(), call.recovered), ("{\"a\":1}", true));
+    assert_eq!((answer.body.text().as_ref(), answer.recovered), ("Done.", false));
+    assert_eq!(&text[call.span.range()], "assistantcommentary to=functions.f json{\"a\":1}");
+}
+
+#[test]
+fn other_texts_are_read_as_usual() {
+    for text in ["analysis of data", "finally", "The assistantfinal word", "", "assistant"] {
+        assert_eq!(recognize([text]), None, "{text}");
+        let mut options = ReadOptions::completion();
+        let usual = parse(text, Format::HARMONY, &options);
+        options.recover = Recover::Stripped;
+        assert_eq!(parse(text, Format::HARMONY, &options).document, usual.document, "{text}");
+    }
+    // With control tokens, the tokens count.
+    let whole = "analysis<|channel|>final<|message|>assistantfinalHi.<|return|>";
+    assert_eq!(recognize([whole]), None);
+    let found = recognize(["analysisHm.assistantfinalHi."]).unwrap();
+    assert_eq!(found.evidence.span.range(), 0..8);
+}
