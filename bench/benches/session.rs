@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 
 use openchatml::{Format, Message, Role, parse};
 use openchatml_tools::{
-    CancellationToken, Completion, Desk, Entry, Model, NextPiece, Opening, Output, Piece, Request,
-    Router, RouterOptions, Session, SessionOptions, Toolbox, Upstream, function,
+    CancellationToken, Completion, CompletionFuture, Entry, Model, Output, Piece, PieceFuture,
+    Request, Router, RouterOptions, Session, SessionOptions, Toolbox, TranscriptStore, Upstream,
+    function,
 };
 use tempfile::TempDir;
 
@@ -23,14 +24,14 @@ struct Script(std::sync::Mutex<VecDeque<Vec<String>>>);
 struct Said(std::vec::IntoIter<String>);
 
 impl Upstream for Script {
-    fn sample<'u>(&'u self, _: Request<'u>) -> Opening<'u> {
+    fn sample<'u>(&'u self, _: Request<'u>) -> CompletionFuture<'u> {
         let next = self.0.lock().ok().and_then(|mut said| said.pop_front()).unwrap_or_default();
         Box::pin(async move { Ok(Box::new(Said(next.into_iter())) as Box<dyn Completion>) })
     }
 }
 
 impl Completion for Said {
-    fn next(&mut self) -> NextPiece<'_> {
+    fn next(&mut self) -> PieceFuture<'_> {
         let piece = self.0.next().map(Piece::Text);
         Box::pin(async move { Ok(piece) })
     }
@@ -57,11 +58,13 @@ fn run(messages: usize, says: &[Vec<String>]) -> Duration {
 
 fn run_once(messages: usize, says: &[Vec<String>]) -> Duration {
     let folder = TempDir::new().expect("there is room");
-    let desk = Desk::open(&folder.path().join("chat.ocml")).expect("nobody else has it");
+    let store =
+        TranscriptStore::open(&folder.path().join("chat.ocml")).expect("nobody else has it");
     let mut tools = Toolbox::default();
     let note = function(|_| async { Ok(Output::text("noted")) });
     tools.insert("functions.note", Entry::new(note)).expect("a name");
-    let router = Router::new(desk.guard(&tools), RouterOptions::default()).expect("good schemas");
+    let router =
+        Router::new(store.record_calls(&tools), RouterOptions::default()).expect("good schemas");
     let begins = parse("version: 2.2\n\n", text(), &Default::default());
     let mut conversation = begins.into_conversation().into_owned();
     let said = (0..messages).map(|n| match n % 2 {
@@ -77,7 +80,7 @@ fn run_once(messages: usize, says: &[Vec<String>]) -> Duration {
     options.read.past_stop = true;
     let mut session = Session::new(conversation, text(), router)
         .with_model(model)
-        .with_desk(desk)
+        .with_store(store)
         .with_options(options);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let start = Instant::now();
@@ -87,7 +90,7 @@ fn run_once(messages: usize, says: &[Vec<String>]) -> Duration {
         }));
     let taken = start.elapsed();
     let ended = ended.expect("it goes on");
-    assert_eq!(ended, openchatml_tools::Ended::Answered);
+    assert_eq!(ended, openchatml_tools::StopReason::Answered);
     taken
 }
 

@@ -7,7 +7,7 @@ mod cases;
 use std::cell::RefCell;
 use std::io::Write as _;
 
-use openchatml_grammars::{Language, What, grammar};
+use openchatml_grammars::{Language, Requirement, grammar};
 use openchatml_tokens::{Encoding as _, Token};
 use serde_json::{Value, json};
 
@@ -38,7 +38,8 @@ fn line(case: &cases::Case, language: Language) -> Value {
     let grammar = grammar(case.format, &case.tools, language, &case.options);
     let grammar = grammar.expect("there is one");
     // What is said not to be enforced is not expected to be.
-    let is_loose = grammar.unsaid.iter().any(|it| matches!(it.what, What::Keyword(_)));
+    let is_loose =
+        grammar.unenforced.iter().any(|it| matches!(it.requirement, Requirement::Keyword(_)));
     let encoding = cases::encoding(case.format, &case.options);
     let tokens = (256..).map_while(|id| match encoding.token(id)? {
         Token::Control(spelling) => Some(spelling),

@@ -10,7 +10,7 @@ use crate::options::{Calls, Choice, Options, Presence};
 use crate::schema;
 use crate::shape::{ANSWER, Part, Shape};
 use crate::tokens::{Region, Tokens};
-use crate::unsaid::{Unsaid, What};
+use crate::unenforced::{Requirement, Unenforced};
 
 /// The shape of a completion, the schemas in it, and what is not said of them.
 pub(crate) struct Completion {
@@ -18,7 +18,7 @@ pub(crate) struct Completion {
     pub(crate) parts: Vec<Part>,
     /// What it may end in.
     pub(crate) ends: Vec<Control>,
-    pub(crate) unsaid: Vec<Unsaid>,
+    pub(crate) unenforced: Vec<Unenforced>,
 }
 
 /// The namespace of the application's own tools.
@@ -33,16 +33,16 @@ pub(crate) fn completion(
 ) -> Result<Completion, GrammarError> {
     let framing = format.completion().map_err(GrammarError::Format)?;
     let tokens = Tokens::new(format.controls(), options);
-    let (parts, ends, unsaid) = Default::default();
-    let mut builder = Builder { options, stops, tokens, parts, ends, unsaid };
+    let (parts, ends, unenforced) = Default::default();
+    let mut builder = Builder { options, stops, tokens, parts, ends, unenforced };
     let shape = match framing {
         dialects::Completion::Messages(framed) => builder.framed(framed, namespaces)?,
         dialects::Completion::Sections(sections) => builder.sections(sections, namespaces)?,
         dialects::Completion::Text { header, close } => builder.turn(header, close, namespaces)?,
         _ => return Err(GrammarError::Format(FormatError::NoGrammar(format.to_string()))),
     };
-    let Builder { parts, ends, unsaid, .. } = builder;
-    Ok(Completion { shape, parts, ends, unsaid })
+    let Builder { parts, ends, unenforced, .. } = builder;
+    Ok(Completion { shape, parts, ends, unenforced })
 }
 
 /// A greater bound on the messages before the last one is none: no model comes near it.
@@ -54,7 +54,7 @@ pub(crate) struct Builder<'b> {
     tokens: Tokens<'b>,
     parts: Vec<Part>,
     pub(crate) ends: Vec<Control>,
-    pub(crate) unsaid: Vec<Unsaid>,
+    pub(crate) unenforced: Vec<Unenforced>,
 }
 
 /// A tool that can be called.
@@ -76,7 +76,7 @@ impl Builder<'_> {
         match &self.options.choice {
             Choice::Required | Choice::Named(_) => return Err(GrammarError::NoCall),
             Choice::Auto if !namespaces.is_empty() => {
-                self.unsaid.push(Unsaid::new("", What::Calls));
+                self.unenforced.push(Unenforced::new("", Requirement::Calls));
             }
             _ => {}
         }
@@ -126,7 +126,7 @@ impl Builder<'_> {
         if !callees.is_empty() {
             last.push(self.calls(framed, &callees));
             if framed.call_ids {
-                self.unsaid.push(Unsaid::new("", What::CallId));
+                self.unenforced.push(Unenforced::new("", Requirement::CallId));
             }
         }
         let joint = joint(framed);
@@ -235,9 +235,9 @@ impl Builder<'_> {
         if !self.stops.contains(&control) || !self.tokens.is_token(control) {
             return Some(control);
         }
-        let unsaid = Unsaid::new("", What::Stop);
-        if !self.unsaid.contains(&unsaid) {
-            self.unsaid.push(unsaid);
+        let unenforced = Unenforced::new("", Requirement::Stop);
+        if !self.unenforced.contains(&unenforced) {
+            self.unenforced.push(unenforced);
         }
         None
     }
@@ -256,8 +256,8 @@ impl Builder<'_> {
             return None;
         }
         let mut part = Part { name: name.to_owned(), schema };
-        let unsaid = std::mem::take(&mut part.schema.unsaid);
-        self.unsaid.extend(unsaid.into_iter().map(|it| part.name(it)));
+        let unenforced = std::mem::take(&mut part.schema.unenforced);
+        self.unenforced.extend(unenforced.into_iter().map(|it| part.name(it)));
         self.parts.push(part);
         Some(self.parts.len() - 1)
     }
@@ -316,7 +316,7 @@ impl Builder<'_> {
     ) -> Option<Callee> {
         let bad = |c: char| c.is_whitespace() || c.is_control();
         if recipient.ends_with('.') || recipient.contains(bad) || self.tokens.finds(&recipient) {
-            self.unsaid.push(Unsaid::new(&recipient, What::Name));
+            self.unenforced.push(Unenforced::new(&recipient, Requirement::Name));
             return None;
         }
         let arguments = match tool {
@@ -324,7 +324,7 @@ impl Builder<'_> {
             Some(tool) => {
                 let schema = arguments(tool);
                 let Some(part) = self.part(&recipient, &schema) else {
-                    self.unsaid.push(Unsaid::new(&recipient, What::Nothing));
+                    self.unenforced.push(Unenforced::new(&recipient, Requirement::Nothing));
                     return None;
                 };
                 Some(part)

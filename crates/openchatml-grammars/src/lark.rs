@@ -8,7 +8,7 @@ use openchatml::{Control, Data, Value};
 use crate::schema::{Dialect, write as write_schema};
 use crate::shape::{Part, Shape};
 use crate::tokens::{Region, Tokens};
-use crate::unsaid::{Unsaid, What};
+use crate::unenforced::{Requirement, Unenforced};
 
 /// Writes a grammar.
 pub(crate) fn write(
@@ -16,9 +16,9 @@ pub(crate) fn write(
     parts: &[Part],
     tokens: Tokens<'_>,
     unicode_escapes: bool,
-    unsaid: &mut Vec<Unsaid>,
+    unenforced: &mut Vec<Unenforced>,
 ) -> String {
-    let mut writer = Writer { parts, tokens, unicode_escapes, unsaid, rules: BTreeMap::new() };
+    let mut writer = Writer { parts, tokens, unicode_escapes, unenforced, rules: BTreeMap::new() };
     let start = writer.shape(shape);
     let mut out = format!("start: {start}\n");
     for (name, body) in writer.rules {
@@ -31,7 +31,7 @@ struct Writer<'w> {
     parts: &'w [Part],
     tokens: Tokens<'w>,
     unicode_escapes: bool,
-    unsaid: &'w mut Vec<Unsaid>,
+    unenforced: &'w mut Vec<Unenforced>,
     rules: BTreeMap<String, String>,
 }
 
@@ -148,10 +148,10 @@ impl Writer<'_> {
             return name;
         }
         let part = &self.parts[index];
-        let (mut schema, unsaid) = write_schema(&part.schema, Dialect::Llguidance);
-        self.unsaid.extend(unsaid.into_iter().map(|it| part.name(it)));
+        let (mut schema, unenforced) = write_schema(&part.schema, Dialect::Llguidance);
+        self.unenforced.extend(unenforced.into_iter().map(|it| part.name(it)));
         if self.tokens.spelled(part.region()).next().is_some() {
-            self.unsaid.push(Unsaid::new(&part.name, What::Controls));
+            self.unenforced.push(Unenforced::new(&part.name, Requirement::Controls));
         }
         if let Data::Map(entries) = &mut schema.data
             && self.unicode_escapes

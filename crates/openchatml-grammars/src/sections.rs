@@ -9,7 +9,7 @@ use crate::error::GrammarError;
 use crate::options::{Calls, Choice, Presence};
 use crate::shape::Shape;
 use crate::tokens::Region;
-use crate::unsaid::{Unsaid, What};
+use crate::unenforced::{Requirement, Unenforced};
 
 impl Builder<'_> {
     /// The turn of the assistant, up to the token that closes it.
@@ -40,7 +40,7 @@ impl Builder<'_> {
         for callee in self.callees(namespaces)? {
             match callee.arguments {
                 Some(part) => typed.push((callee, part)),
-                None => self.unsaid.push(Unsaid::new(&callee.recipient, What::Text)),
+                None => self.unenforced.push(Unenforced::new(&callee.recipient, Requirement::Text)),
             }
         }
         match &self.options.choice {
@@ -110,7 +110,7 @@ impl Builder<'_> {
         let is_told_apart = self.options.answer.is_none() || self.options.choice != Choice::Auto;
         match self.options.preambles {
             Presence::Allowed if !is_told_apart => {
-                self.unsaid.push(Unsaid::new("final", What::Preamble));
+                self.unenforced.push(Unenforced::new("final", Requirement::Preamble));
                 vec![without]
             }
             Presence::Required => vec![with_text],

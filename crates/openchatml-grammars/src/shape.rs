@@ -4,7 +4,7 @@ use openchatml::Control;
 
 use crate::schema::Schema;
 use crate::tokens::Region;
-use crate::unsaid::Unsaid;
+use crate::unenforced::Unenforced;
 
 /// A form of text.
 #[derive(Clone, Debug)]
@@ -42,8 +42,8 @@ impl Part {
     }
 
     /// The same, said of this part.
-    pub(crate) fn name(&self, unsaid: Unsaid) -> Unsaid {
-        Unsaid { part: self.name.clone(), ..unsaid }
+    pub(crate) fn name(&self, unenforced: Unenforced) -> Unenforced {
+        Unenforced { part: self.name.clone(), ..unenforced }
     }
 }
 

@@ -8,16 +8,16 @@ use crate::gbnf;
 use crate::schema::{Dialect, write as write_schema};
 use crate::shape::{Part, Shape};
 use crate::tokens::{Region, Tokens};
-use crate::unsaid::{Unsaid, What};
+use crate::unenforced::{Requirement, Unenforced};
 
 /// Writes a structural tag.
 pub(crate) fn write(
     shape: &Shape,
     parts: &[Part],
     tokens: Tokens<'_>,
-    unsaid: &mut Vec<Unsaid>,
+    unenforced: &mut Vec<Unenforced>,
 ) -> String {
-    let mut writer = Writer { parts, tokens, unsaid, told: vec![false; parts.len()] };
+    let mut writer = Writer { parts, tokens, unenforced, told: vec![false; parts.len()] };
     let format = writer.shape(shape);
     object([("type", "structural_tag".into()), ("format", format)]).to_json() + "\n"
 }
@@ -25,7 +25,7 @@ pub(crate) fn write(
 struct Writer<'w> {
     parts: &'w [Part],
     tokens: Tokens<'w>,
-    unsaid: &'w mut Vec<Unsaid>,
+    unenforced: &'w mut Vec<Unenforced>,
     /// Whether what is not said of a part was told.
     told: Vec<bool>,
 }
@@ -140,10 +140,10 @@ impl Writer<'_> {
 
     fn json(&mut self, index: usize) -> Value<'static> {
         let part = &self.parts[index];
-        let (schema, unsaid) = write_schema(&part.schema, Dialect::Xgrammar);
+        let (schema, unenforced) = write_schema(&part.schema, Dialect::Xgrammar);
         if !std::mem::replace(&mut self.told[index], true) {
-            self.unsaid.extend(unsaid.into_iter().map(|it| part.name(it)));
-            self.unsaid.push(Unsaid::new(&part.name, What::Controls));
+            self.unenforced.extend(unenforced.into_iter().map(|it| part.name(it)));
+            self.unenforced.push(Unenforced::new(&part.name, Requirement::Controls));
         }
         // A grammar of ours would keep control tokens out of strings, too, but xgrammar takes twenty times
         // as long to compile it (0.2.8, a vocabulary of 200,000).

@@ -44,8 +44,8 @@ fn shown(info: &str, tools: &[Tool<'static>]) -> Option<String> {
     match info.split(' ').collect::<Vec<_>>().as_slice() {
         ["lark", format] => Some(written(format, Language::Lark).text),
         ["text", "unsaid", format, language] => {
-            let unsaid = written(format, Language::from_word(language)?).unsaid;
-            Some(unsaid.iter().map(|unsaid| format!("{unsaid}\n")).collect())
+            let unenforced = written(format, Language::from_word(language)?).unenforced;
+            Some(unenforced.iter().map(|unenforced| format!("{unenforced}\n")).collect())
         }
         _ => None,
     }

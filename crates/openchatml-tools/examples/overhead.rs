@@ -7,7 +7,7 @@
 use std::time::Instant;
 
 use openchatml::{Channel, End, Limits, Message, Role, Value};
-use openchatml_tools::{Entry, Happening, Output, Router, RouterOptions, Toolbox, function};
+use openchatml_tools::{Entry, Output, Router, RouterOptions, Toolbox, TurnEvent, function};
 
 fn router() -> Router {
     let schema = r#"{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}"#;
@@ -39,8 +39,8 @@ async fn run(router: &Router, calls: &[Message<'static>]) -> usize {
         for call in calls {
             assert!(turn.dispatch(call).await);
         }
-        while let Some(happening) = turn.next().await {
-            replies += usize::from(matches!(happening, Happening::Done { code: None, .. }));
+        while let Some(event) = turn.next().await {
+            replies += usize::from(matches!(event, TurnEvent::Done { code: None, .. }));
         }
     }
     replies

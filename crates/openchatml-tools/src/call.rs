@@ -26,7 +26,7 @@ pub struct Call {
     deadline: Option<Instant>,
     listener: Option<Listener>,
     /// Whether it is known that nothing was done for it yet.
-    is_unmade: Arc<AtomicBool>,
+    is_unstarted: Arc<AtomicBool>,
 }
 
 /// The progress of a call.
@@ -56,7 +56,14 @@ impl Call {
         arguments: impl Into<String>,
     ) -> Self {
         let (name, call_id, arguments) = (name.into(), call_id.into(), arguments.into());
-        Self { name, call_id, arguments, deadline: None, listener: None, is_unmade: Arc::default() }
+        Self {
+            name,
+            call_id,
+            arguments,
+            deadline: None,
+            listener: None,
+            is_unstarted: Arc::default(),
+        }
     }
 
     /// Sets a deadline.
@@ -103,14 +110,14 @@ impl Call {
     }
 
     /// Whether nothing was done for the call yet, as far as its tool says.
-    pub(crate) fn is_unmade(&self) -> bool {
-        self.is_unmade.load(Ordering::SeqCst)
+    pub(crate) fn is_unstarted(&self) -> bool {
+        self.is_unstarted.load(Ordering::SeqCst)
     }
 
     /// Says whether nothing was done for the call yet.
     #[cfg(feature = "mcp")]
-    pub(crate) fn set_unmade(&self, is_unmade: bool) {
-        self.is_unmade.store(is_unmade, Ordering::SeqCst);
+    pub(crate) fn set_unstarted(&self, is_unstarted: bool) {
+        self.is_unstarted.store(is_unstarted, Ordering::SeqCst);
     }
 
     /// Reports the progress of the call.

@@ -3,14 +3,14 @@
 mod server;
 
 use openchatml::Code;
-use openchatml_tools::kinds::browser::{Browser, Options, Search};
+use openchatml_tools::kinds::browser::{Browser, BrowserOptions, Search};
 use openchatml_tools::{Call, Failure, Output};
 
 use crate::server::{Answer, Server, answer};
 
 /// What may be opened: servers on this machine, if they are named.
-fn options(servers: &[&Server]) -> Options {
-    let mut options = Options::default();
+fn options(servers: &[&Server]) -> BrowserOptions {
+    let mut options = BrowserOptions::default();
     options.hosts = servers.iter().map(|server| server.address.to_string()).collect();
     options.private = vec!["127.0.0.1".into()];
     options.page_bytes = 100_000;
@@ -112,7 +112,7 @@ async fn a_page_has_numbered_lines_and_links() {
 
 #[tokio::test]
 async fn nothing_is_open_in_the_beginning() {
-    let browser = Browser::new(&Options::default()).unwrap();
+    let browser = Browser::new(&BrowserOptions::default()).unwrap();
     assert_eq!(run(&browser, "open", "{}").await.unwrap_err().message, "no page is open");
     assert_eq!(
         run(&browser, "find", r#"{"pattern":"a"}"#).await.unwrap_err().message,
@@ -327,7 +327,7 @@ async fn an_endpoint_is_searched() {
 
     for url in ["ftp://a/{query}", "no url {query}", "http://a.example/"] {
         let search = Search::Endpoint { url: url.into(), headers: Vec::new() };
-        let mut options = Options::default();
+        let mut options = BrowserOptions::default();
         options.search = search;
         assert!(Browser::new(&options).is_err(), "{url}");
     }
@@ -349,7 +349,7 @@ async fn a_folder_is_searched_and_opened() {
     #[cfg(unix)]
     std::os::unix::fs::symlink("/etc/passwd", folder.path().join("passwd.txt")).unwrap();
     let search = Search::Folder(folder.path().into());
-    let mut options = Options::default();
+    let mut options = BrowserOptions::default();
     options.search = search;
     let browser = Browser::new(&options).unwrap();
 
@@ -372,7 +372,7 @@ async fn a_folder_is_searched_and_opened() {
         assert_eq!(failure.message, "this page does not exist", "{url}");
     }
     let search = Search::Folder("/nowhere".into());
-    let mut options = Options::default();
+    let mut options = BrowserOptions::default();
     options.search = search;
     assert!(Browser::new(&options).is_err());
 }

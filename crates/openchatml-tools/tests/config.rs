@@ -212,15 +212,15 @@ parameters = "wrong.json"
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("server"), server()).unwrap();
         let text = "[mcp.a]\ncommand = 'sh'\nargs = ['server']\ntools = ['list']\n[tools.echo]\ncommand = 'cat'\n";
-        let offers = Config::parse(text).unwrap().offers(folder.path()).await.unwrap();
-        let sections: Vec<_> = offers.iter().map(|it| it.section.as_str()).collect();
+        let listings = Config::parse(text).unwrap().listings(folder.path()).await.unwrap();
+        let sections: Vec<_> = listings.iter().map(|it| it.section.as_str()).collect();
         assert_eq!(sections, ["tools.echo", "mcp.a"]);
-        assert_eq!(offers[1].tools[0].0, "functions.list");
-        assert_eq!(offers[1].resources[0].uri, "file:///a");
-        assert_eq!(offers[1].prompts[0].name, "review");
-        assert!(offers[0].resources.is_empty());
+        assert_eq!(listings[1].tools[0].0, "functions.list");
+        assert_eq!(listings[1].resources[0].uri, "file:///a");
+        assert_eq!(listings[1].prompts[0].name, "review");
+        assert!(listings[0].resources.is_empty());
         // The server does not know of templates, and need not.
-        assert!(offers[1].resource_templates.is_empty() && offers[1].unlisted.is_empty());
+        assert!(listings[1].resource_templates.is_empty() && listings[1].unlisted.is_empty());
     }
 
     #[cfg(feature = "mcp")]

@@ -3,15 +3,15 @@
 mod server;
 
 use openchatml::{Code, Value};
-use openchatml_tools::kinds::http::{Access, Api};
+use openchatml_tools::kinds::http::{Api, ServiceOptions};
 use openchatml_tools::{Call, Entry, Failure, Output};
 
 use crate::server::{Answer, Server, answer};
 
 const PETS: &str = include_str!("fixtures/pets.yaml");
 
-fn access(server: &Server) -> Access {
-    let mut access = Access::default();
+fn access(server: &Server) -> ServiceOptions {
+    let mut access = ServiceOptions::default();
     access.base_url = Some(server.url("/v1/?secret=1"));
     access.headers = vec![("X-API-Key".into(), "secret".into())];
     access.output_bytes = 1000;
@@ -46,7 +46,7 @@ fn every_operation_is_a_tool_or_says_why_not() {
         "matrix: parameter `id` has an unsupported style",
     ];
     assert_eq!(skipped, expected);
-    let entries = api.entries(&Access::default()).unwrap();
+    let entries = api.entries(&ServiceOptions::default()).unwrap();
     let idempotent: Vec<_> =
         entries.iter().filter(|it| it.1.is_idempotent).map(|it| it.0.as_str()).collect();
     assert_eq!(idempotent, ["pets_list", "pet", "replace", "remove", "owner"]);
@@ -314,7 +314,7 @@ fn what_is_no_document_says_where() {
     }
     let bare = Api::parse("openapi: 3.1.0\npaths: {/a: {get: {}}}").unwrap();
     let error = |base: Option<&str>| {
-        let mut access = Access::default();
+        let mut access = ServiceOptions::default();
         access.base_url = base.map(str::to_owned);
         bare.entries(&access).unwrap_err().to_string()
     };
@@ -333,7 +333,7 @@ fn documents_that_refer_without_end_are_small() {
         let next = format!("{{$ref: '#/components/schemas/S{}'}}", (at + 1) % 40);
         text += &format!("    S{at}: {{type: object, properties: {{a: {next}, b: {next}}}}}\n");
     }
-    let mut access = Access::default();
+    let mut access = ServiceOptions::default();
     access.base_url = Some("http://a.example".into());
     let entries = Api::parse(&text).unwrap().entries(&access).unwrap();
     assert!(entries[0].1.parameters.as_ref().unwrap().to_json().len() < 1 << 20);

@@ -223,7 +223,7 @@ async fn a_call_that_is_dropped_is_told_first() {
 fn what_a_process_holds_can_be_concealed() {
     use rustix::process::{DumpableBehavior, dumpable_behavior};
 
-    openchatml_tools::kinds::process::conceal().unwrap();
+    openchatml_tools::kinds::process::make_non_dumpable().unwrap();
     assert_eq!(dumpable_behavior().unwrap(), DumpableBehavior::NotDumpable);
 }
 

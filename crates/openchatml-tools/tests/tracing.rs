@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex};
 use openchatml::{Conversation, Format, Message, Role};
 use openchatml_testkit::upstream::{Answer, Scripted, chunk, done};
 use openchatml_tools::{
-    CancellationToken, Completions, CompletionsOptions, Ended, Entry, Failure, Model, Output,
-    Router, RouterOptions, Session, SessionError, Toolbox, function,
+    CancellationToken, Completions, CompletionsOptions, Entry, Failure, Model, Output, Router,
+    RouterOptions, Session, SessionError, StopReason, Toolbox, function,
 };
 use serde_json::json;
 use tracing::field::{Field, Visit};
@@ -98,7 +98,7 @@ const SECRET: &str = "SECRET";
 async fn run(
     fails: bool,
     answers: impl Fn(usize) -> Answer + Send + Sync + 'static,
-) -> (Vec<Told>, Result<Ended, SessionError>) {
+) -> (Vec<Told>, Result<StopReason, SessionError>) {
     let spans = Spans::default();
     let guard = tracing::subscriber::set_default(spans.clone());
     let server = Scripted::start(move |_, number| answers(number));
@@ -138,7 +138,7 @@ fn answer(number: usize) -> Answer {
 #[tokio::test]
 async fn a_run_a_completion_and_a_call_have_spans() {
     let (told, ended) = run(false, answer).await;
-    assert_eq!(ended.unwrap(), Ended::Answered);
+    assert_eq!(ended.unwrap(), StopReason::Answered);
     let names: Vec<_> = told.iter().map(|span| (span.name, span.parent)).collect();
     let call = ("execute_tool", Some(1));
     let completion = ("text_completion", Some(0));
@@ -157,7 +157,7 @@ async fn a_run_a_completion_and_a_call_have_spans() {
 #[tokio::test]
 async fn what_fails_says_so() {
     let (told, ended) = run(true, answer).await;
-    assert_eq!(ended.unwrap(), Ended::Answered);
+    assert_eq!(ended.unwrap(), StopReason::Answered);
     let call = told.iter().find(|span| span.name == "execute_tool").unwrap();
     assert_eq!(call.fields["error.type"], "E-TOOL-FAILED");
     assert_eq!(call.fields["otel.status_code"], "ERROR");

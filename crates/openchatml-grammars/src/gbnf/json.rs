@@ -8,7 +8,7 @@ use super::text::{Kind, first_characters, named, text};
 use super::{integer, keys};
 use crate::schema::{Array, Count, Id, Node, Number, Object, Schema, Text};
 use crate::tokens::{Region, Tokens};
-use crate::unsaid::Unsaid;
+use crate::unenforced::Unenforced;
 
 /// Nothing is repeated more often: engines refuse it.
 const REPEATS: usize = 256;
@@ -21,7 +21,7 @@ pub(super) fn json(
     prefix: &str,
     region: Region,
     tokens: Tokens<'_>,
-) -> (String, Vec<Unsaid>) {
+) -> (String, Vec<Unenforced>) {
     let region = tokens.region(region);
     let mut writer = Writer {
         rules,
@@ -31,7 +31,7 @@ pub(super) fn json(
         tokens,
         open: Vec::new(),
         named: HashSet::new(),
-        unsaid: Vec::new(),
+        unenforced: Vec::new(),
     };
     let root = writer.name(Schema::ROOT);
     while let Some(id) = writer.open.pop() {
@@ -39,7 +39,7 @@ pub(super) fn json(
         let name = writer.numbered(id);
         writer.rules.add(&name, &body);
     }
-    (root, writer.unsaid)
+    (root, writer.unenforced)
 }
 
 struct Writer<'w> {
@@ -52,7 +52,7 @@ struct Writer<'w> {
     open: Vec<Id>,
     /// What has a name.
     named: HashSet<Id>,
-    unsaid: Vec<Unsaid>,
+    unenforced: Vec<Unenforced>,
 }
 
 impl Writer<'_> {
@@ -100,7 +100,7 @@ impl Writer<'_> {
                 let range = number.range();
                 for (keyword, _) in &number.bounds {
                     if range.is_none() || *keyword == "multipleOf" {
-                        self.unsaid.push(self.schema.keyword(id, keyword));
+                        self.unenforced.push(self.schema.keyword(id, keyword));
                     }
                 }
                 match range {
@@ -197,7 +197,7 @@ impl Writer<'_> {
 
     fn counts(&mut self, id: Id, count: Count) {
         for (keyword, _) in count.said() {
-            self.unsaid.push(self.schema.keyword(id, keyword));
+            self.unenforced.push(self.schema.keyword(id, keyword));
         }
     }
 
@@ -230,11 +230,11 @@ impl Writer<'_> {
     /// The count, as far as an engine takes it.
     fn bounded(&mut self, id: Id, mut count: Count) -> Count {
         if count.most.is_some_and(|most| most > REPEATS) {
-            self.unsaid.push(self.schema.keyword(id, count.keywords[1]));
+            self.unenforced.push(self.schema.keyword(id, count.keywords[1]));
             count.most = None;
         }
         if count.least > REPEATS {
-            self.unsaid.push(self.schema.keyword(id, count.keywords[0]));
+            self.unenforced.push(self.schema.keyword(id, count.keywords[0]));
             count.least = REPEATS;
         }
         count
@@ -242,14 +242,14 @@ impl Writer<'_> {
 
     fn text(&mut self, id: Id, it: &Text) -> String {
         if it.pattern.is_some() {
-            self.unsaid.push(self.schema.keyword(id, "pattern"));
+            self.unenforced.push(self.schema.keyword(id, "pattern"));
         }
         if let Some(format) = &it.format {
             if let Some(known) = FORMATS.iter().find(|known| **known == *format) {
                 self.counts(id, it.count);
                 return self.rules.shared(known).to_owned();
             }
-            self.unsaid.push(self.schema.keyword(id, "format"));
+            self.unenforced.push(self.schema.keyword(id, "format"));
         }
         let count = self.bounded(id, it.count);
         if count.is_any() {

@@ -49,7 +49,7 @@ pub(super) fn get<'m, 'a>(map: &'m Map<'a>, key: &str) -> Option<&'m Value<'a>> 
 /// Adds what `other` demands to `map`. Gives the keywords for which that cannot be said.
 pub(super) fn merge<'a>(map: &mut Map<'a>, mut other: Map<'a>) -> Vec<String> {
     close(map, &mut other);
-    let mut unsaid = Vec::new();
+    let mut unenforced = Vec::new();
     for (key, value) in other {
         match map.iter_mut().find(|entry| entry.0 == key) {
             None => map.push((key, value)),
@@ -58,12 +58,12 @@ pub(super) fn merge<'a>(map: &mut Map<'a>, mut other: Map<'a>) -> Vec<String> {
                 if let Some(value) = both(key, own, value) {
                     *own = value;
                 } else {
-                    unsaid.push(key.to_string());
+                    unenforced.push(key.to_string());
                 }
             }
         }
     }
-    unsaid
+    unenforced
 }
 
 /// What both values of a keyword demand, if that can be said.

@@ -15,7 +15,7 @@ use openchatml::{Data, Value};
 pub(crate) use self::read::read;
 pub(crate) use self::write::{Dialect, write};
 
-use crate::unsaid::{Unsaid, What};
+use crate::unenforced::{Requirement, Unenforced};
 
 /// The place of a node in its schema.
 pub(crate) type Id = usize;
@@ -25,7 +25,7 @@ pub(crate) type Id = usize;
 pub(crate) struct Schema {
     entries: Vec<Entry>,
     /// What was noted while it was read.
-    pub(crate) unsaid: Vec<Unsaid>,
+    pub(crate) unenforced: Vec<Unenforced>,
 }
 
 #[derive(Clone, Debug)]
@@ -192,7 +192,7 @@ impl Schema {
     }
 
     /// Notes that a keyword of a node is not said.
-    pub(crate) fn keyword(&self, id: Id, keyword: &str) -> Unsaid {
-        Unsaid::at(self.pointer(id), What::Keyword(keyword.to_owned()))
+    pub(crate) fn keyword(&self, id: Id, keyword: &str) -> Unenforced {
+        Unenforced::at(self.pointer(id), Requirement::Keyword(keyword.to_owned()))
     }
 }

@@ -9,7 +9,7 @@ use super::keywords::{are_apart, count, escaped, has_type, listed, resolve, weig
 use super::merge::{Map, get, is_note, merge, nothing, words};
 use super::{Array, Entry, Id, Node, Number, Object, Property, Range, Schema, Text};
 use super::{endless, unions};
-use crate::unsaid::{Unsaid, What};
+use crate::unenforced::{Requirement, Unenforced};
 
 /// Reads a schema, no deeper than `depth` and into no more than `nodes` nodes.
 pub(crate) fn read(root: &Value<'_>, depth: usize, nodes: usize) -> Schema {
@@ -95,16 +95,16 @@ impl<'a> Reader<'_, 'a> {
         self.schema.entries.len() - 1
     }
 
-    fn note(&mut self, id: Id, what: What) {
-        let unsaid = Unsaid::at(self.schema.pointer(id), what);
-        let unsaid_so_far = &mut self.schema.unsaid;
-        if unsaid_so_far.len() < NOTES && !unsaid_so_far.contains(&unsaid) {
-            unsaid_so_far.push(unsaid);
+    fn note(&mut self, id: Id, requirement: Requirement) {
+        let unenforced = Unenforced::at(self.schema.pointer(id), requirement);
+        let unenforced_so_far = &mut self.schema.unenforced;
+        if unenforced_so_far.len() < NOTES && !unenforced_so_far.contains(&unenforced) {
+            unenforced_so_far.push(unenforced);
         }
     }
 
     fn keyword(&mut self, id: Id, keyword: &str) {
-        self.note(id, What::Keyword(keyword.to_owned()));
+        self.note(id, Requirement::Keyword(keyword.to_owned()));
     }
 
     /// A part of a node.
@@ -141,16 +141,16 @@ impl<'a> Reader<'_, 'a> {
         let node = if let Data::Bool(allows) = value.data {
             if allows { Node::Any } else { Node::Never }
         } else if depth > self.depth {
-            self.note(id, What::Depth);
+            self.note(id, Requirement::Depth);
             Node::Any
         } else if self.schema.entries.len() > self.nodes {
-            self.note(id, What::Size);
+            self.note(id, Requirement::Size);
             Node::Any
         } else {
             match &value.data {
                 Data::Map(map) => self.node(id, map, depth),
                 _ => {
-                    self.note(id, What::Keyword(value.kind().to_owned()));
+                    self.note(id, Requirement::Keyword(value.kind().to_owned()));
                     Node::Any
                 }
             }
@@ -346,7 +346,7 @@ impl<'a> Reader<'_, 'a> {
         let left = self.work.checked_sub(entries);
         self.work = left.unwrap_or(0);
         if left.is_none() {
-            self.note(id, What::Size);
+            self.note(id, Requirement::Size);
         }
         left.is_some()
     }
@@ -355,12 +355,12 @@ impl<'a> Reader<'_, 'a> {
     fn flat(&mut self, id: Id, map: &Map<'a>, hops: usize) -> Map<'a> {
         let own = |entry: &&(Cow<'a, str>, Value<'a>)| entry.0 != "$ref" && entry.0 != "allOf";
         if self.work == 0 {
-            self.note(id, What::Size);
+            self.note(id, Requirement::Size);
             return Map::new();
         }
         let weight = map.iter().map(|entry| weight(&entry.1)).sum::<usize>() + 1;
         if hops > self.depth {
-            self.note(id, What::Depth);
+            self.note(id, Requirement::Depth);
             return Map::new();
         }
         if !self.afford(id, weight) {

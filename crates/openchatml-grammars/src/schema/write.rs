@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use openchatml::{Data, Value};
 
 use super::{Array, Id, Node, Number, Object, Schema, Text};
-use crate::unsaid::Unsaid;
+use crate::unenforced::Unenforced;
 
 /// Which keywords a library knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,8 +35,8 @@ const XGRAMMAR: &[&str] = &[
 ];
 
 /// The schema as JSON, and what of it the library does not know.
-pub(crate) fn write(schema: &Schema, dialect: Dialect) -> (Value<'static>, Vec<Unsaid>) {
-    let mut writer = Writer { schema, dialect, unsaid: Vec::new() };
+pub(crate) fn write(schema: &Schema, dialect: Dialect) -> (Value<'static>, Vec<Unenforced>) {
+    let mut writer = Writer { schema, dialect, unenforced: Vec::new() };
     let mut root = match schema.is_named(Schema::ROOT) {
         true => vec![reference(Schema::ROOT)],
         false => writer.node(Schema::ROOT),
@@ -47,7 +47,7 @@ pub(crate) fn write(schema: &Schema, dialect: Dialect) -> (Value<'static>, Vec<U
     if !named.is_empty() {
         root.push(("$defs".into(), Data::Map(named).into()));
     }
-    (Data::Map(root).into(), writer.unsaid)
+    (Data::Map(root).into(), writer.unenforced)
 }
 
 type Entries = Vec<(Cow<'static, str>, Value<'static>)>;
@@ -71,7 +71,7 @@ fn number(value: usize) -> Value<'static> {
 struct Writer<'s> {
     schema: &'s Schema,
     dialect: Dialect,
-    unsaid: Vec<Unsaid>,
+    unenforced: Vec<Unenforced>,
 }
 
 impl Writer<'_> {
@@ -111,7 +111,7 @@ impl Writer<'_> {
             if is_never && self.dialect == Dialect::Xgrammar {
                 // It refuses a schema that allows nothing.
                 if object.additional.is_some() {
-                    self.unsaid.push(self.schema.keyword(property.value, "false"));
+                    self.unenforced.push(self.schema.keyword(property.value, "false"));
                 }
                 continue;
             }
@@ -132,7 +132,7 @@ impl Writer<'_> {
             && object.additional.is_some()
             && object.properties.iter().any(|it| is_escaped(&it.name))
         {
-            self.unsaid.push(self.schema.keyword(id, "properties"));
+            self.unenforced.push(self.schema.keyword(id, "properties"));
         }
         let additional = match object.additional {
             None => false.into(),
@@ -147,7 +147,7 @@ impl Writer<'_> {
             if all_required {
                 out.push((keyword.into(), number(count)));
             } else {
-                self.unsaid.push(self.schema.keyword(id, keyword));
+                self.unenforced.push(self.schema.keyword(id, keyword));
             }
         }
         out
@@ -176,7 +176,7 @@ impl Writer<'_> {
             if formats.contains(&format.as_str()) {
                 said.push(("format", format.clone().into()));
             } else {
-                self.unsaid.push(self.schema.keyword(id, "format"));
+                self.unenforced.push(self.schema.keyword(id, "format"));
             }
         }
         said.extend(text.count.said().map(|(key, count)| (key, number(count))));
@@ -186,7 +186,7 @@ impl Writer<'_> {
             && said.first().is_some_and(|first| is_alone(first.0));
         for (index, (keyword, value)) in said.into_iter().enumerate() {
             if single && index > 0 {
-                self.unsaid.push(self.schema.keyword(id, keyword));
+                self.unenforced.push(self.schema.keyword(id, keyword));
             } else {
                 out.push((keyword.into(), value));
             }
@@ -198,7 +198,7 @@ impl Writer<'_> {
         let mut out = vec![kind(if number.is_integer { "integer" } else { "number" })];
         for (keyword, value) in &number.bounds {
             if *keyword == "multipleOf" && self.dialect == Dialect::Xgrammar {
-                self.unsaid.push(self.schema.keyword(id, keyword));
+                self.unenforced.push(self.schema.keyword(id, keyword));
             } else {
                 out.push(((*keyword).into(), value.clone()));
             }

@@ -12,14 +12,14 @@ pub(super) struct Chunk {
     /// Ids, if the server tells them.
     pub(super) ids: Option<Vec<u32>>,
     /// Why the completion ended, if it did.
-    pub(super) finish: Option<Finish>,
+    pub(super) finish: Option<FinishReason>,
     /// What it took, if the server tells.
     pub(super) usage: Option<Usage>,
 }
 
 /// Why a completion ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Finish {
+pub(super) enum FinishReason {
     /// By itself. What it ended by, as far as the server tells.
     Stop(Option<Stop>),
     /// It is as long as it may be, or something else cut it: the server's word for that.
@@ -43,7 +43,7 @@ const QUOTED: usize = 500;
 /// The server reports an error, or the data is no part of a completion.
 pub(super) fn read(data: &str) -> Result<Chunk, UpstreamError> {
     let value: Value = serde_json::from_str(data)
-        .map_err(|error| UpstreamError::Garbage(format!("{error} in {}", quoted(data))))?;
+        .map_err(|error| UpstreamError::InvalidResponse(format!("{error} in {}", quoted(data))))?;
     if let Some(error) = said(&value) {
         return Err(UpstreamError::Failed(error));
     }
@@ -51,7 +51,7 @@ pub(super) fn read(data: &str) -> Result<Chunk, UpstreamError> {
         return Ok(of_ollama(&value, text));
     }
     let Some(choices) = value.get("choices").and_then(Value::as_array) else {
-        return Err(UpstreamError::Garbage(format!("no `choices` in {}", quoted(data))));
+        return Err(UpstreamError::InvalidResponse(format!("no `choices` in {}", quoted(data))));
     };
     let usage = value.get("usage").and_then(usage);
     // Where several completions were asked for, this is the first. The last event may tell the
@@ -64,20 +64,19 @@ pub(super) fn read(data: &str) -> Result<Chunk, UpstreamError> {
     // llama.cpp tells them beside all else that is told to those who want to know more.
     let told = choice.get("token_ids").filter(|ids| ids.is_array());
     let told = told.or_else(|| value.get("__verbose").and_then(|more| more.get("tokens")));
-    let ids =
-        match told.and_then(Value::as_array) {
-            Some(ids) => Some(ids.iter().map(id).collect::<Option<Vec<_>>>().ok_or_else(|| {
-                UpstreamError::Garbage(format!("no token ids in {}", quoted(data)))
-            })?),
-            None => None,
-        };
+    let ids = match told.and_then(Value::as_array) {
+        Some(ids) => Some(ids.iter().map(id).collect::<Option<Vec<_>>>().ok_or_else(|| {
+            UpstreamError::InvalidResponse(format!("no token ids in {}", quoted(data)))
+        })?),
+        None => None,
+    };
     let finish = choice.get("finish_reason").and_then(Value::as_str).map(|reason| match reason {
-        "stop" => Finish::Stop(match choice.get("stop_reason") {
+        "stop" => FinishReason::Stop(match choice.get("stop_reason") {
             Some(Value::String(text)) => Some(Stop::Text(text.clone())),
             Some(value) => id(value).map(Stop::Id),
             None => None,
         }),
-        reason => Finish::CutOff(printable(reason)),
+        reason => FinishReason::CutOff(printable(reason)),
     });
     Ok(Chunk { text, ids, finish, usage })
 }
@@ -87,8 +86,8 @@ fn of_ollama(value: &Value, text: &str) -> Chunk {
     let reason = value.get("done_reason").and_then(Value::as_str);
     let is_done = value.get("done").and_then(Value::as_bool).unwrap_or_default();
     let finish = is_done.then(|| match reason {
-        None | Some("stop") => Finish::Stop(None),
-        Some(reason) => Finish::CutOff(printable(reason)),
+        None | Some("stop") => FinishReason::Stop(None),
+        Some(reason) => FinishReason::CutOff(printable(reason)),
     });
     let number = |key: &str| value.get(key).and_then(Value::as_u64).unwrap_or_default();
     let usage = is_done.then(|| Usage {
@@ -191,7 +190,7 @@ impl Tail {
 
 #[cfg(test)]
 mod tests {
-    use super::{Chunk, Finish, Piece, Stop, Tail, Usage, ending, read};
+    use super::{Chunk, FinishReason, Piece, Stop, Tail, Usage, ending, read};
     use crate::UpstreamError;
 
     #[test]
@@ -199,13 +198,13 @@ mod tests {
         let vllm = r#"{"id":"cmpl-1","object":"text_completion","created":1,"model":"m",
             "choices":[{"index":0,"text":"Hi","logprobs":null,"finish_reason":"stop",
             "stop_reason":200012,"token_ids":[13,200012]}]}"#;
-        let finish = Some(Finish::Stop(Some(Stop::Id(200_012))));
+        let finish = Some(FinishReason::Stop(Some(Stop::Id(200_012))));
         let chunk =
             Chunk { text: "Hi".into(), ids: Some(vec![13, 200_012]), finish, ..Chunk::default() };
         assert_eq!(read(vllm), Ok(chunk));
         let llama = r#"{"choices":[{"text":"","index":0,"logprobs":null,"finish_reason":"length"}],
             "created":1,"model":"m","object":"text_completion","usage":{}}"#;
-        let finish = Some(Finish::CutOff("length".into()));
+        let finish = Some(FinishReason::CutOff("length".into()));
         let chunk = Chunk { finish, ..Chunk::default() };
         assert_eq!(read(llama), Ok(chunk));
         assert_eq!(read(r#"{"choices":[],"usage":{"total_tokens":9}}"#), Ok(Chunk::default()));
@@ -230,7 +229,7 @@ mod tests {
         let line = r#"{"model":"m","response":"","done":true,"done_reason":"length",
             "prompt_eval_count":7,"eval_count":2}"#;
         let chunk = Chunk {
-            finish: Some(Finish::CutOff("length".into())),
+            finish: Some(FinishReason::CutOff("length".into())),
             usage: Some(Usage { prompt: 7, completion: 2, cached: None }),
             ..Chunk::default()
         };
@@ -255,7 +254,7 @@ mod tests {
         assert_eq!(read(r#"{"error":"no"}"#), failed("no"));
         assert_eq!(read(r#"{"code":500,"message":"no","type":"server_error"}"#), failed("no"));
         for garbage in ["", "<html>", "7", "{}", r#"{"choices":[{"token_ids":["a"]}]}"#] {
-            assert!(matches!(read(garbage), Err(UpstreamError::Garbage(_))), "{garbage}");
+            assert!(matches!(read(garbage), Err(UpstreamError::InvalidResponse(_))), "{garbage}");
         }
         let long = "\u{1b}".repeat(100_000);
         let Err(error) = read(&long) else { panic!("it was read") };

@@ -11,13 +11,14 @@ use serde_json::{Map, Value};
 use tokio::sync::OnceCell;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::address::Address;
-use super::answer::Answer;
 use super::chunk;
-use super::engine::{Engine, Server};
+use super::engine::{Engine, ServerInfo};
 use super::request;
+use super::server_url::ServerUrl;
+use super::stream::CompletionStream;
 use super::{
-    AskedForGrammars, Completion, Opening, Prompt, Request, TakesGrammars, Upstream, UpstreamError,
+    Completion, CompletionFuture, GrammarSupport, GrammarSupportFuture, Prompt, Request, Upstream,
+    UpstreamError,
 };
 
 /// So much of an answer that is an error is read.
@@ -56,9 +57,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 #[derive(Clone)]
 pub struct Completions {
     client: Client,
-    address: Address,
+    address: ServerUrl,
     options: Arc<CompletionsOptions>,
-    server: Arc<OnceCell<Server>>,
+    server: Arc<OnceCell<ServerInfo>>,
 }
 
 /// Options for requests to a completion server.
@@ -136,7 +137,7 @@ impl Completions {
     ///
     /// The address is not an HTTP address, or the key is not allowed in a header.
     pub fn new(url: &str, options: CompletionsOptions) -> Result<Self, UpstreamError> {
-        let address = Address::of(url)?;
+        let address = ServerUrl::of(url)?;
         if let Some(key) = &options.api_key
             && HeaderValue::from_str(key).is_err()
         {
@@ -166,16 +167,16 @@ impl Completions {
         Ok(self.server().await?.engine)
     }
 
-    async fn server(&self) -> Result<Server, UpstreamError> {
+    async fn server(&self) -> Result<ServerInfo, UpstreamError> {
         let found = self.server.get_or_try_init(|| async {
             let said = match self.models().await {
-                Ok(models) => Server::of_models(&models, self.options.model.as_deref()),
+                Ok(models) => ServerInfo::of_models(&models, self.options.model.as_deref()),
                 // A server that lists no models may complete all the same.
-                Err(UpstreamError::Refused { .. } | UpstreamError::Garbage(_)) => None,
+                Err(UpstreamError::Refused { .. } | UpstreamError::InvalidResponse(_)) => None,
                 Err(error) => return Err(error),
             };
-            let said = said.unwrap_or(Server { engine: Engine::OpenAi, context: None });
-            Ok(Server { engine: self.options.engine.unwrap_or(said.engine), ..said })
+            let said = said.unwrap_or(ServerInfo { engine: Engine::OpenAi, context: None });
+            Ok(ServerInfo { engine: self.options.engine.unwrap_or(said.engine), ..said })
         });
         found.await.copied()
     }
@@ -185,7 +186,8 @@ impl Completions {
         let request = || self.client.get(self.address.models());
         let response = self.ask(request).await?;
         let body = some(response, MOST_OF_MODELS, self.options.idle_timeout).await;
-        serde_json::from_slice(&body).map_err(|error| UpstreamError::Garbage(error.to_string()))
+        serde_json::from_slice(&body)
+            .map_err(|error| UpstreamError::InvalidResponse(error.to_string()))
     }
 
     async fn open(&self, request: Request<'_>) -> Result<Box<dyn Completion>, UpstreamError> {
@@ -200,7 +202,7 @@ impl Completions {
         let response = self.ask(post).await?;
         let wants_ids = matches!(request.prompt, Prompt::Ids(_)).then_some(server.engine);
         let until = self.options.total_timeout.map(|total| begun + total);
-        Ok(Box::new(Answer::new(response, wants_ids, self.options.idle_timeout, until)))
+        Ok(Box::new(CompletionStream::new(response, wants_ids, self.options.idle_timeout, until)))
     }
 
     /// Sends a request, and again while the server is busy.
@@ -232,14 +234,14 @@ impl Completions {
 }
 
 impl Upstream for Completions {
-    fn sample<'u>(&'u self, request: Request<'u>) -> Opening<'u> {
+    fn sample<'u>(&'u self, request: Request<'u>) -> CompletionFuture<'u> {
         Box::pin(self.open(request))
     }
 
-    fn takes_grammars(&self, wanted: Option<Language>) -> AskedForGrammars<'_> {
+    fn grammar_support(&self, wanted: Option<Language>) -> GrammarSupportFuture<'_> {
         Box::pin(async move {
-            let way = self.server().await?.engine.takes_grammars(wanted)?;
-            let mut takes = TakesGrammars::new(way.language);
+            let way = self.server().await?.engine.grammar_support(wanted)?;
+            let mut takes = GrammarSupport::new(way.language);
             takes.stops = way.stops.map(<[_]>::to_vec);
             Ok(takes)
         })

@@ -39,7 +39,7 @@ pub enum Engine {
 }
 
 /// What is known of a kind of server.
-pub(super) struct Facts {
+pub(super) struct EngineProfile {
     word: &'static str,
     /// Whom its list of models names as their owner.
     owner: &'static str,
@@ -57,13 +57,13 @@ pub(super) struct Facts {
     /// Whether it refuses to say more than there is room for.
     pub(super) refuses_excess: bool,
     /// How it takes grammars: the first is what it is given if nothing else is wanted.
-    pub(super) grammars: &'static [TakesGrammar],
+    pub(super) grammars: &'static [GrammarField],
     /// How it is told of ids that may not be sampled.
-    pub(super) bans: Bans,
+    pub(super) bans: BanFormat,
 }
 
 /// How a server takes grammars of one language.
-pub(super) struct TakesGrammar {
+pub(super) struct GrammarField {
     pub(super) language: Language,
     /// The field: a key, in an object of that key if there is a dot.
     pub(super) field: &'static str,
@@ -79,14 +79,14 @@ const ENDS: &[Control] = &[Control::Return, Control::Call, Control::End];
 
 /// How a server is told of ids that may not be sampled, in the field `logit_bias`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Bans {
+pub(super) enum BanFormat {
     /// `[[id, false], …]`
     Pairs,
     /// `{"id": -100, …}`
     Biases,
 }
 
-const LLAMA_CPP: Facts = Facts {
+const LLAMA_CPP: EngineProfile = EngineProfile {
     word: "llama-cpp",
     owner: "llamacpp",
     path: "v1/completions",
@@ -96,16 +96,16 @@ const LLAMA_CPP: Facts = Facts {
     stop_ids: None,
     controls: Some("preserved_tokens"),
     refuses_excess: false,
-    grammars: &[TakesGrammar {
+    grammars: &[GrammarField {
         language: Language::Gbnf,
         field: "grammar",
         is_json: false,
         stops: None,
     }],
-    bans: Bans::Pairs,
+    bans: BanFormat::Pairs,
 };
 
-const VLLM: Facts = Facts {
+const VLLM: EngineProfile = EngineProfile {
     word: "vllm",
     owner: "vllm",
     path: "v1/completions",
@@ -120,23 +120,23 @@ const VLLM: Facts = Facts {
     controls: None,
     refuses_excess: true,
     grammars: &[
-        TakesGrammar {
+        GrammarField {
             language: Language::StructuralTag,
             field: "structured_outputs.structural_tag",
             is_json: false,
             stops: Some(ENDS),
         },
-        TakesGrammar {
+        GrammarField {
             language: Language::Lark,
             field: "structured_outputs.grammar",
             is_json: false,
             stops: None,
         },
     ],
-    bans: Bans::Biases,
+    bans: BanFormat::Biases,
 };
 
-const SGLANG: Facts = Facts {
+const SGLANG: EngineProfile = EngineProfile {
     word: "sglang",
     owner: "sglang",
     path: "v1/completions",
@@ -149,16 +149,16 @@ const SGLANG: Facts = Facts {
     stop_ids: Some("stop_token_ids"),
     controls: None,
     refuses_excess: true,
-    grammars: &[TakesGrammar {
+    grammars: &[GrammarField {
         language: Language::StructuralTag,
         field: "response_format",
         is_json: true,
         stops: Some(ENDS),
     }],
-    bans: Bans::Biases,
+    bans: BanFormat::Biases,
 };
 
-const OLLAMA: Facts = Facts {
+const OLLAMA: EngineProfile = EngineProfile {
     word: "ollama",
     owner: "library",
     path: "api/generate",
@@ -168,10 +168,10 @@ const OLLAMA: Facts = Facts {
     controls: None,
     refuses_excess: false,
     grammars: &[],
-    bans: Bans::Biases,
+    bans: BanFormat::Biases,
 };
 
-const OPEN_AI: Facts = Facts {
+const OPEN_AI: EngineProfile = EngineProfile {
     word: "openai",
     owner: "",
     path: "v1/completions",
@@ -181,7 +181,7 @@ const OPEN_AI: Facts = Facts {
     controls: None,
     refuses_excess: true,
     grammars: &[],
-    bans: Bans::Biases,
+    bans: BanFormat::Biases,
 };
 
 impl Engine {
@@ -189,7 +189,7 @@ impl Engine {
     pub const ALL: &'static [Self] =
         &[Self::LlamaCpp, Self::Vllm, Self::Sglang, Self::Ollama, Self::OpenAi];
 
-    pub(super) fn facts(self) -> &'static Facts {
+    pub(super) fn facts(self) -> &'static EngineProfile {
         match self {
             Self::LlamaCpp => &LLAMA_CPP,
             Self::Vllm => &VLLM,
@@ -209,10 +209,10 @@ impl Engine {
     /// # Errors
     ///
     /// It takes no grammars, or none in this language.
-    pub(super) fn takes_grammars(
+    pub(super) fn grammar_support(
         self,
         wanted: Option<Language>,
-    ) -> Result<&'static TakesGrammar, UpstreamError> {
+    ) -> Result<&'static GrammarField, UpstreamError> {
         let mut ways = self.facts().grammars.iter();
         ways.find(|way| wanted.is_none_or(|wanted| way.language == wanted)).ok_or_else(|| {
             UpstreamError::NoGrammars { upstream: Some(self.to_string()), language: wanted }
@@ -254,13 +254,13 @@ impl FromStr for Engine {
 
 /// What a server says of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Server {
+pub(super) struct ServerInfo {
     pub(super) engine: Engine,
     /// How many ids a prompt and its completion may be, where the server tells.
     pub(super) context: Option<u64>,
 }
 
-impl Server {
+impl ServerInfo {
     /// What an answer to `GET /v1/models` says of the server and of this model of its.
     pub(super) fn of_models(models: &Value, wanted: Option<&str>) -> Option<Self> {
         let models = models.get("data")?.as_array()?;
@@ -280,23 +280,23 @@ impl Server {
 mod tests {
     use serde_json::json;
 
-    use super::{Engine, Server};
+    use super::{Engine, ServerInfo};
 
     #[test]
     fn servers_are_known_by_their_models() {
         let llama = json!({"data": [{"id": "m", "owned_by": "llamacpp",
             "meta": {"n_ctx": 8192, "n_ctx_train": 131_072}}]});
-        let server = Server { engine: Engine::LlamaCpp, context: Some(8192) };
-        assert_eq!(Server::of_models(&llama, None), Some(server));
+        let server = ServerInfo { engine: Engine::LlamaCpp, context: Some(8192) };
+        assert_eq!(ServerInfo::of_models(&llama, None), Some(server));
         let vllm = json!({"data": [{"id": "a", "owned_by": "vllm", "max_model_len": 4096},
             {"id": "b", "owned_by": "vllm", "max_model_len": 2048}]});
-        let server = Server { engine: Engine::Vllm, context: Some(2048) };
-        assert_eq!(Server::of_models(&vllm, Some("b")), Some(server));
+        let server = ServerInfo { engine: Engine::Vllm, context: Some(2048) };
+        assert_eq!(ServerInfo::of_models(&vllm, Some("b")), Some(server));
         let other = json!({"data": [{"id": "gpt-x", "owned_by": "system"}]});
-        let server = Server { engine: Engine::OpenAi, context: None };
-        assert_eq!(Server::of_models(&other, Some("gpt-x")), Some(server));
-        assert_eq!(Server::of_models(&json!({"data": []}), None), None);
-        assert_eq!(Server::of_models(&json!([1]), None), None);
+        let server = ServerInfo { engine: Engine::OpenAi, context: None };
+        assert_eq!(ServerInfo::of_models(&other, Some("gpt-x")), Some(server));
+        assert_eq!(ServerInfo::of_models(&json!({"data": []}), None), None);
+        assert_eq!(ServerInfo::of_models(&json!([1]), None), None);
     }
 
     #[test]

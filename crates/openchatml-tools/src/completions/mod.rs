@@ -6,10 +6,6 @@
 //! interpreted them.
 
 #[cfg(feature = "completions")]
-mod address;
-#[cfg(feature = "completions")]
-mod answer;
-#[cfg(feature = "completions")]
 mod chunk;
 #[cfg(feature = "completions")]
 mod client;
@@ -18,7 +14,11 @@ mod engine;
 #[cfg(feature = "completions")]
 mod request;
 #[cfg(feature = "completions")]
+mod server_url;
+#[cfg(feature = "completions")]
 mod sse;
+#[cfg(feature = "completions")]
+mod stream;
 
 use std::fmt;
 use std::future::Future;
@@ -35,7 +35,7 @@ pub use self::engine::{Engine, UnknownEngine};
 /// A model that continues a prompt.
 ///
 /// ```
-/// use openchatml_tools::{Completion, NextPiece, Opening, Piece, Prompt, Request, Upstream};
+/// use openchatml_tools::{Completion, PieceFuture, CompletionFuture, Piece, Prompt, Request, Upstream};
 ///
 /// /// Says the same whatever it is asked.
 /// struct Parrot;
@@ -43,14 +43,14 @@ pub use self::engine::{Engine, UnknownEngine};
 /// struct Once(Option<String>);
 ///
 /// impl Upstream for Parrot {
-///     fn sample<'u>(&'u self, _: Request<'u>) -> Opening<'u> {
+///     fn sample<'u>(&'u self, _: Request<'u>) -> CompletionFuture<'u> {
 ///         let said = "<|channel|>final<|message|>Hello!<|return|>".to_owned();
 ///         Box::pin(async move { Ok(Box::new(Once(Some(said))) as Box<dyn Completion>) })
 ///     }
 /// }
 ///
 /// impl Completion for Once {
-///     fn next(&mut self) -> NextPiece<'_> {
+///     fn next(&mut self) -> PieceFuture<'_> {
 ///         Box::pin(async move { Ok(self.0.take().map(Piece::Text)) })
 ///     }
 /// }
@@ -61,27 +61,27 @@ pub trait Upstream: Send + Sync {
     /// # Errors
     ///
     /// The model cannot be asked, or refuses the request.
-    fn sample<'u>(&'u self, request: Request<'u>) -> Opening<'u>;
+    fn sample<'u>(&'u self, request: Request<'u>) -> CompletionFuture<'u>;
 
     /// How grammars are given to it, in this language if one is wanted. By default it takes none.
     ///
     /// # Errors
     ///
     /// It takes no grammars, or none in this language.
-    fn takes_grammars(&self, wanted: Option<Language>) -> AskedForGrammars<'_> {
+    fn grammar_support(&self, wanted: Option<Language>) -> GrammarSupportFuture<'_> {
         let none = UpstreamError::NoGrammars { upstream: None, language: wanted };
         Box::pin(async { Err(none) })
     }
 }
 
-/// The future of [`TakesGrammars`]: an upstream may have to ask its server.
-pub type AskedForGrammars<'u> =
-    Pin<Box<dyn Future<Output = Result<TakesGrammars, UpstreamError>> + Send + 'u>>;
+/// The future of [`GrammarSupport`]: an upstream may have to ask its server.
+pub type GrammarSupportFuture<'u> =
+    Pin<Box<dyn Future<Output = Result<GrammarSupport, UpstreamError>> + Send + 'u>>;
 
 /// How an upstream accepts grammars.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct TakesGrammars {
+pub struct GrammarSupport {
     /// The language of the grammars.
     pub language: Language,
     /// The control tokens at which the upstream stops by itself, so that a grammar omits them.
@@ -89,7 +89,7 @@ pub struct TakesGrammars {
     pub stops: Option<Vec<Control>>,
 }
 
-impl TakesGrammars {
+impl GrammarSupport {
     /// Creates a description with this language and the stop tokens of its usual engine.
     pub fn new(language: Language) -> Self {
         Self { language, stops: None }
@@ -120,7 +120,7 @@ impl Constraint {
 }
 
 /// The future of a completion that begins.
-pub type Opening<'u> =
+pub type CompletionFuture<'u> =
     Pin<Box<dyn Future<Output = Result<Box<dyn Completion>, UpstreamError>> + Send + 'u>>;
 
 /// A completion that arrives in pieces.
@@ -130,11 +130,11 @@ pub trait Completion: Send {
     /// # Errors
     ///
     /// The connection breaks, or what arrives is no completion.
-    fn next(&mut self) -> NextPiece<'_>;
+    fn next(&mut self) -> PieceFuture<'_>;
 }
 
 /// The future of the next piece.
-pub type NextPiece<'c> =
+pub type PieceFuture<'c> =
     Pin<Box<dyn Future<Output = Result<Option<Piece>, UpstreamError>> + Send + 'c>>;
 
 /// A request for a completion.
@@ -236,7 +236,7 @@ pub enum UpstreamError {
     /// The server reports an error while the completion arrives.
     Failed(String),
     /// What arrives is no completion.
-    Garbage(String),
+    InvalidResponse(String),
     /// The prompt is ids, and the server of this name tells none: what it says in text cannot be told
     /// from control tokens.
     NoIds(String),
@@ -266,13 +266,13 @@ impl UpstreamError {
     /// use openchatml_tools::UpstreamError;
     ///
     /// let refused = |status| UpstreamError::Refused { status, message: String::new() };
-    /// assert!(refused(502).may_pass() && !refused(404).may_pass());
+    /// assert!(refused(502).is_retryable() && !refused(404).is_retryable());
     /// ```
-    pub fn may_pass(&self) -> bool {
+    pub fn is_retryable(&self) -> bool {
         match self {
             Self::Connection(_) | Self::Failed(_) => true,
             Self::Refused { status, .. } => matches!(status, 408 | 429 | 500 | 502..=504),
-            Self::Garbage(_)
+            Self::InvalidResponse(_)
             | Self::NoIds(_)
             | Self::NoGrammars { .. }
             | Self::TwoGrammars(_)
@@ -292,7 +292,9 @@ impl fmt::Display for UpstreamError {
                 write!(f, "the upstream answers {status}: {message}")
             }
             Self::Failed(message) => write!(f, "the upstream failed: {message}"),
-            Self::Garbage(what) => write!(f, "the upstream does not support completions: {what}"),
+            Self::InvalidResponse(what) => {
+                write!(f, "the upstream does not support completions: {what}")
+            }
             Self::NoIds(engine) => write!(
                 f,
                 "the upstream ({engine}) returns no token ids, and in text an ordinary token can spell a control token"

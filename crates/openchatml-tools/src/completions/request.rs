@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::engine::{Bans, Engine, Server};
+use super::engine::{BanFormat, Engine, ServerInfo};
 use super::{CompletionsOptions, Constraint, Prompt, Request, UpstreamError};
 
 /// So long is a completion at most, in tokens, unless the caller says otherwise. vLLM would stop
@@ -17,7 +17,7 @@ const MOST_TOKENS: u64 = 16_384;
 pub(super) fn body(
     options: &CompletionsOptions,
     request: &Request<'_>,
-    server: Server,
+    server: ServerInfo,
 ) -> Result<Value, UpstreamError> {
     let wants_ids = matches!(request.prompt, Prompt::Ids(_));
     if wants_ids && !server.engine.tells_ids() {
@@ -70,10 +70,10 @@ fn constrain(
     mut sampling: Map<String, Value>,
 ) -> Result<Map<String, Value>, UpstreamError> {
     const BIAS: &str = "logit_bias";
-    let way = engine.takes_grammars(Some(constraint.language))?;
+    let way = engine.grammar_support(Some(constraint.language))?;
     let grammar = match way.is_json {
         true => serde_json::from_str(&constraint.grammar).map_err(|error| {
-            UpstreamError::Garbage(format!("the grammar is not valid JSON: {error}"))
+            UpstreamError::InvalidResponse(format!("the grammar is not valid JSON: {error}"))
         })?,
         false => json!(constraint.grammar),
     };
@@ -88,22 +88,24 @@ fn constrain(
     let banned = constraint.banned_ids.iter();
     let own = sampling.remove(BIAS).unwrap_or(Value::Null);
     let bias = match (engine.facts().bans, own) {
-        (Bans::Pairs, Value::Array(own)) => {
+        (BanFormat::Pairs, Value::Array(own)) => {
             own.into_iter().chain(banned.map(|id| json!([id, false]))).collect()
         }
-        (Bans::Pairs, Value::Object(own)) => {
+        (BanFormat::Pairs, Value::Object(own)) => {
             let own = own.into_iter().map(|(key, bias)| match key.parse::<u32>() {
                 Ok(id) => json!([id, bias]),
                 Err(_) => json!([key, bias]),
             });
             own.chain(banned.map(|id| json!([id, false]))).collect()
         }
-        (Bans::Pairs, Value::Null) => banned.map(|id| json!([id, false])).collect(),
-        (Bans::Biases, Value::Object(mut own)) => {
+        (BanFormat::Pairs, Value::Null) => banned.map(|id| json!([id, false])).collect(),
+        (BanFormat::Biases, Value::Object(mut own)) => {
             own.extend(banned.map(|id| (id.to_string(), json!(-100))));
             Value::Object(own)
         }
-        (Bans::Biases, Value::Null) => banned.map(|id| (id.to_string(), json!(-100))).collect(),
+        (BanFormat::Biases, Value::Null) => {
+            banned.map(|id| (id.to_string(), json!(-100))).collect()
+        }
         // What is no bias is the server's to refuse.
         (_, own) => own,
     };
@@ -119,7 +121,7 @@ fn constrain(
 }
 
 /// How long the completion may be: as long as there is room. `None` if only the server knows.
-fn most_tokens(request: &Request<'_>, server: Server) -> Result<Option<u64>, UpstreamError> {
+fn most_tokens(request: &Request<'_>, server: ServerInfo) -> Result<Option<u64>, UpstreamError> {
     let Some(context) = server.context else { return Ok(Some(MOST_TOKENS)) };
     let count = |len: usize| u64::try_from(len).unwrap_or(u64::MAX);
     match &request.prompt {
@@ -154,7 +156,7 @@ mod tests {
     use openchatml_grammars::Language;
     use serde_json::{Value, json};
 
-    use super::super::engine::{Engine, Server};
+    use super::super::engine::{Engine, ServerInfo};
     use super::body;
     use crate::{CompletionsOptions, Constraint, Prompt, Request, UpstreamError};
 
@@ -162,7 +164,7 @@ mod tests {
         let mut request = Request::new(prompt);
         request.stop_ids = &[9];
         request.controls = &["<|end|>"];
-        body(options, &request, Server { engine, context: None }).expect("it can be asked")
+        body(options, &request, ServerInfo { engine, context: None }).expect("it can be asked")
     }
 
     fn text() -> Prompt {
@@ -213,7 +215,7 @@ mod tests {
             constraint.banned_ids = vec![7, 8];
             let mut request = Request::new(ids());
             request.constraint = Some(&constraint);
-            body(&options, &request, Server { engine, context: None })
+            body(&options, &request, ServerInfo { engine, context: None })
         };
         let llama = held(Engine::LlamaCpp, Language::Gbnf, "root ::= x").expect("it takes it");
         assert_eq!(llama["grammar"], json!("root ::= x"));
@@ -244,7 +246,7 @@ mod tests {
             request.constraint = Some(&constraint);
             let sampling = sampling.as_object().expect("an object").clone();
             let options = CompletionsOptions { sampling, ..CompletionsOptions::default() };
-            body(&options, &request, Server { engine, context: None })
+            body(&options, &request, ServerInfo { engine, context: None })
         };
         let (llama, vllm) = (Engine::LlamaCpp, Engine::Vllm);
         let two = |key: &str| Err(UpstreamError::TwoGrammars(key.to_owned()));
@@ -266,7 +268,7 @@ mod tests {
     fn a_server_that_tells_no_ids_is_not_asked_for_them() {
         let request = Request::new(ids());
         for engine in [Engine::Ollama, Engine::OpenAi] {
-            let server = Server { engine, context: None };
+            let server = ServerInfo { engine, context: None };
             let refused = body(&CompletionsOptions::default(), &request, server);
             assert_eq!(refused, Err(UpstreamError::NoIds(engine.to_string())));
         }
@@ -275,7 +277,7 @@ mod tests {
     #[test]
     fn completions_are_as_long_as_there_is_room() {
         let most = |prompt: Prompt, engine, context| {
-            let server = Server { engine, context: Some(context) };
+            let server = ServerInfo { engine, context: Some(context) };
             let sent = body(&CompletionsOptions::default(), &Request::new(prompt), server);
             sent.map(|sent| sent["max_tokens"].clone())
         };

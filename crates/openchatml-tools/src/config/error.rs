@@ -37,14 +37,14 @@ impl std::error::Error for ConfigError {}
 
 /// Where something stands in the file, for what is found wrong after it was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct Location {
     span: Range<usize>,
     line: usize,
     column: usize,
     key: String,
 }
 
-impl Place {
+impl Location {
     pub(super) fn new(lines: &Lines<'_>, span: Range<usize>, key: impl Into<String>) -> Self {
         let location = lines.locate(span.start);
         Self { span, line: location.line, column: location.column, key: key.into() }

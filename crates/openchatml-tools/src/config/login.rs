@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::Config;
-use super::error::{ConfigError, Place};
-use super::sections::{Grant, Mcp, OAuthSection, Reach, has_authorization};
+use super::error::{ConfigError, Location};
+use super::sections::{GrantType, Mcp, OAuthSection, Transport, has_authorization};
 use super::template::Template;
 use crate::kinds::mcp::{Login, OAuth, Secrets, TokenFolder};
 
@@ -36,15 +36,15 @@ pub(super) fn authorization(
     let (client_id, client_secret) = (filled(&oauth.client_id)?, filled(&oauth.client_secret)?);
     let (scopes, issuer) = (oauth.scopes.clone(), oauth.issuer.clone());
     match oauth.grant {
-        Grant::ClientCredentials => {
+        GrantType::ClientCredentials => {
             let (id, secret) = (client_id.unwrap_or_default(), client_secret.unwrap_or_default());
             let mut client = OAuth::new(id, secret);
             (client.scopes, client.issuer) = (scopes, issuer);
             Ok(Authorization::Client(client))
         }
-        Grant::AuthorizationCode => {
+        GrantType::AuthorizationCode => {
             let folder = folder
-                .ok_or_else(|| oauth.place.error("no folder for login tokens is configured"))?;
+                .ok_or_else(|| oauth.location.error("no folder for login tokens is configured"))?;
             let mut login = Login::new(folder);
             (login.client_id, login.client_secret) = (client_id, client_secret);
             (login.scopes, login.issuer) = (scopes, issuer);
@@ -69,9 +69,9 @@ impl Config {
         show: impl FnOnce(&str),
     ) -> Result<(), ConfigError> {
         let (section, url, login) = self.login_at(server)?;
-        let secrets = Secrets::new(section.reach.templates().flat_map(Template::values));
+        let secrets = Secrets::new(section.transport.templates().flat_map(Template::values));
         let done = login.log_in(&url, timeout, show).await;
-        done.map_err(|error| section.place.error(secrets.redact(error.to_string())))
+        done.map_err(|error| section.location.error(secrets.redact(error.to_string())))
     }
 
     /// Forgets the token for the server of this name. Returns whether there was one. The authorization server is
@@ -83,7 +83,7 @@ impl Config {
     pub async fn logout(&self, server: &str) -> Result<bool, ConfigError> {
         let (section, url, login) = self.login_at(server)?;
         let removed = login.tokens.remove(&url).await;
-        removed.map_err(|error| section.place.error(format!("cannot delete the token: {error}")))
+        removed.map_err(|error| section.location.error(format!("cannot delete the token: {error}")))
     }
 
     /// The server of this name, its URL, and how somebody logs in there.
@@ -97,17 +97,19 @@ impl Config {
                 known => format!("servers with a login: {}", known.join(", ")),
             };
             let why = format!("unknown server `{}`: {known}", server.escape_debug());
-            return Err(Place::start().error(why));
+            return Err(Location::start().error(why));
         };
-        let (Reach::Url { url, oauth, .. }, true) = (&section.reach, section.takes_logins()) else {
+        let (Transport::Http { url, oauth, .. }, true) =
+            (&section.transport, section.takes_logins())
+        else {
             let why = "this server has no login: it is a program, or uses another authorization";
-            return Err(section.place.error(why));
+            return Err(section.location.error(why));
         };
         let url = url.fill()?;
         let folder = self
             .tokens
             .as_deref()
-            .ok_or_else(|| section.place.error("no folder for login tokens is configured"))?;
+            .ok_or_else(|| section.location.error("no folder for login tokens is configured"))?;
         match authorization(&url, &[], oauth.as_deref(), Some(folder))? {
             Authorization::Login(login) => Ok((section, url, login)),
             Authorization::None | Authorization::Client(_) => {

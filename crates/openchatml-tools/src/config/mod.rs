@@ -78,16 +78,16 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 pub use self::error::ConfigError;
-use self::section::{Findings, Section};
+use self::section::{ConfigErrors, Section};
 pub use self::sections::RouterSettings;
 use self::sections::{BrowserSection, Mcp, OpenApi, Program, PythonSection};
 use crate::Entry;
-use crate::offer::{ServerPrompt, ServerResource, ServerResourceTemplate};
+use crate::server_features::{ServerPrompt, ServerResource, ServerResourceTemplate};
 
 /// The tools and other offers of one section.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Offer {
+pub struct SectionListing {
     /// The section: `mcp.files`.
     pub section: String,
     /// The tools, with the names that models use.
@@ -102,7 +102,7 @@ pub struct Offer {
     pub unlisted: Vec<ConfigError>,
 }
 
-impl Offer {
+impl SectionListing {
     fn new(section: &str, tools: Vec<(String, Entry)>) -> Self {
         Self {
             section: section.to_owned(),
@@ -152,10 +152,10 @@ impl Config {
     /// All errors of the file, in order.
     pub fn parse(text: &str) -> Result<Self, Vec<ConfigError>> {
         let (table, malformed) = DeTable::parse_recoverable(text);
-        let mut findings = Findings { lines: Lines::new(text), errors: Vec::new() };
+        let mut findings = ConfigErrors { lines: Lines::new(text), errors: Vec::new() };
         for error in malformed {
             let span = error.span().unwrap_or(0..0);
-            let error = findings.place(span, "").error(error.message());
+            let error = findings.location(span, "").error(error.message());
             findings.errors.push(error);
         }
         let span = table.span();

@@ -1,6 +1,6 @@
 //! Patterns that select the tools of a server.
 
-use super::error::{ConfigError, Place};
+use super::error::{ConfigError, Location};
 
 /// Names of tools, and patterns of names: `*` is any text, `?` any one character.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -10,14 +10,14 @@ pub(super) struct Selection {
     /// What is not offered, even if it is included.
     pub(super) excluded: Vec<Pattern>,
     /// Where the list stands that leaves nothing.
-    pub(super) place: Place,
+    pub(super) location: Location,
 }
 
 /// A name or a pattern, and where it stands in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pattern {
     pub(super) text: String,
-    pub(super) place: Place,
+    pub(super) location: Location,
 }
 
 impl Selection {
@@ -36,15 +36,15 @@ impl Selection {
         let mut errors: Vec<_> = unmatched.map(Pattern::unmatched).collect();
         let is_restricted = self.included.is_some() || !self.excluded.is_empty();
         let is_empty =
-            || names.clone().next().is_some() && !names.clone().any(|it| self.offers(it));
+            || names.clone().next().is_some() && !names.clone().any(|it| self.listings(it));
         if errors.is_empty() && is_restricted && is_empty() {
-            errors.push(self.place.error("the server has no tool left after filtering"));
+            errors.push(self.location.error("the server has no tool left after filtering"));
         }
         if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
 
     /// Whether a tool of this name is offered.
-    pub(super) fn offers(&self, name: &str) -> bool {
+    pub(super) fn listings(&self, name: &str) -> bool {
         let any = |patterns: &[Pattern]| patterns.iter().any(|it| it.matches(name));
         self.included.as_deref().is_none_or(any) && !any(&self.excluded)
     }
@@ -57,7 +57,7 @@ impl Pattern {
 
     fn unmatched(&self) -> ConfigError {
         let text = self.text.escape_debug();
-        self.place.error(if self.text.contains(['*', '?']) {
+        self.location.error(if self.text.contains(['*', '?']) {
             format!("no tool of the server matches `{text}`")
         } else {
             format!("the server has no tool `{text}`")

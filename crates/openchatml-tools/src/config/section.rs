@@ -8,24 +8,24 @@ use openchatml::{Data, Lines, Value};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::error::{ConfigError, Place};
+use super::error::{ConfigError, Location};
 use super::template::Template;
 
 /// What was found wrong so far.
-pub(super) struct Findings<'t> {
+pub(super) struct ConfigErrors<'t> {
     pub(super) lines: Lines<'t>,
     pub(super) errors: Vec<ConfigError>,
 }
 
-impl Findings<'_> {
-    pub(super) fn place(&self, span: Range<usize>, key: impl Into<String>) -> Place {
-        Place::new(&self.lines, span, key)
+impl ConfigErrors<'_> {
+    pub(super) fn location(&self, span: Range<usize>, key: impl Into<String>) -> Location {
+        Location::new(&self.lines, span, key)
     }
 }
 
 /// One table. Which keys it may have is what it was asked for.
 pub(super) struct Section<'f, 't> {
-    findings: &'f mut Findings<'t>,
+    findings: &'f mut ConfigErrors<'t>,
     table: &'f DeTable<'t>,
     pub(super) path: String,
     span: Range<usize>,
@@ -35,7 +35,7 @@ pub(super) struct Section<'f, 't> {
 impl<'f, 't> Section<'f, 't> {
     /// A value that must be a table.
     pub(super) fn new(
-        findings: &'f mut Findings<'t>,
+        findings: &'f mut ConfigErrors<'t>,
         path: String,
         value: &'f Spanned<DeValue<'t>>,
     ) -> Option<Self> {
@@ -44,15 +44,15 @@ impl<'f, 't> Section<'f, 't> {
             DeValue::Table(table) => Some(Self { findings, table, path, span, asked: Vec::new() }),
             other => {
                 let message = format!("expected a table, found {}", kind(other));
-                findings.errors.push(findings.place(span, path).error(message));
+                findings.errors.push(findings.location(span, path).error(message));
                 None
             }
         }
     }
 
     /// Where this table stands.
-    pub(super) fn place(&self) -> Place {
-        self.findings.place(self.span.clone(), self.path.clone())
+    pub(super) fn location(&self) -> Location {
+        self.findings.location(self.span.clone(), self.path.clone())
     }
 
     pub(super) fn complain(&mut self, error: ConfigError) {
@@ -71,8 +71,8 @@ impl<'f, 't> Section<'f, 't> {
                 Some((_, near)) => format!("unknown key; did you mean `{near}`?"),
                 None => format!("unknown key; the known keys are `{}`", self.asked.join("`, `")),
             };
-            let place = self.findings.place(key.span(), join(&self.path, name));
-            self.findings.errors.push(place.error(message));
+            let location = self.findings.location(key.span(), join(&self.path, name));
+            self.findings.errors.push(location.error(message));
         }
     }
 
@@ -96,8 +96,8 @@ impl<'f, 't> Section<'f, 't> {
             Ok(read) => Some(read),
             Err(expected) => {
                 let found = kind(value.get_ref());
-                let place = self.findings.place(value.span(), join(&self.path, key));
-                self.complain(place.error(format!("expected {expected}, found {found}")));
+                let location = self.findings.location(value.span(), join(&self.path, key));
+                self.complain(location.error(format!("expected {expected}, found {found}")));
                 None
             }
         }
@@ -111,7 +111,7 @@ impl<'f, 't> Section<'f, 't> {
     pub(super) fn required(&mut self, key: &'static str) -> Option<String> {
         if !self.has(key) {
             let message = format!("missing key `{key}`");
-            self.complain(self.place().error(message));
+            self.complain(self.location().error(message));
         }
         self.text(key)
     }
@@ -163,11 +163,11 @@ impl<'f, 't> Section<'f, 't> {
     }
 
     /// A list of strings, each with its place.
-    pub(super) fn placed_texts(&mut self, key: &'static str) -> Option<Vec<(String, Place)>> {
+    pub(super) fn placed_texts(&mut self, key: &'static str) -> Option<Vec<(String, Location)>> {
         let texts = self.texts(key)?;
         let items = self.table.get(key)?.get_ref().as_array()?;
         let path = join(&self.path, key);
-        let places = items.iter().map(|item| self.findings.place(item.span(), path.clone()));
+        let places = items.iter().map(|item| self.findings.location(item.span(), path.clone()));
         Some(texts.into_iter().zip(places).collect())
     }
 
@@ -179,18 +179,18 @@ impl<'f, 't> Section<'f, 't> {
             // The type alone: what stands here may be a secret.
             let found = value.get_ref().type_str();
             let message = format!("expected a table of strings, found {found}");
-            self.complain(self.findings.place(value.span(), path).error(message));
+            self.complain(self.findings.location(value.span(), path).error(message));
             return Vec::new();
         };
         let mut templates = Vec::new();
         for (name, value) in in_order(table) {
-            let place = self.findings.place(value.span(), join(&path, name.get_ref()));
-            let template = match value.get_ref().as_str() {
-                Some(text) => Template::parse(text, place),
-                None => {
-                    Err(place.error(format!("expected a string, found {}", kind(value.get_ref()))))
-                }
-            };
+            let location = self.findings.location(value.span(), join(&path, name.get_ref()));
+            let template =
+                match value.get_ref().as_str() {
+                    Some(text) => Template::parse(text, location),
+                    None => Err(location
+                        .error(format!("expected a string, found {}", kind(value.get_ref())))),
+                };
             match template {
                 Ok(template) => templates.push((name.get_ref().to_string(), template)),
                 Err(error) => self.complain(error),
@@ -202,34 +202,34 @@ impl<'f, 't> Section<'f, 't> {
     /// A text that may name variables of the environment.
     pub(super) fn template(&mut self, key: &'static str) -> Option<Template> {
         let text = self.text(key)?;
-        let place = self.key_place(key)?;
-        Template::parse(&text, place).map_err(|error| self.complain(error)).ok()
+        let location = self.key_place(key)?;
+        Template::parse(&text, location).map_err(|error| self.complain(error)).ok()
     }
 
     /// A text that may name variables of the environment, and has to be there.
     pub(super) fn required_template(&mut self, key: &'static str) -> Option<Template> {
         if !self.has(key) {
             let message = format!("missing key `{key}`");
-            self.complain(self.place().error(message));
+            self.complain(self.location().error(message));
         }
         self.template(key)
     }
 
     /// Where the value of a key stands.
-    pub(super) fn key_place(&self, key: &'static str) -> Option<Place> {
+    pub(super) fn key_place(&self, key: &'static str) -> Option<Location> {
         let value = self.table.get(key)?;
-        Some(self.findings.place(value.span(), join(&self.path, key)))
+        Some(self.findings.location(value.span(), join(&self.path, key)))
     }
 
     /// A schema, or the file that has it.
     pub(super) fn schema(&mut self, key: &'static str) -> Option<Schema> {
-        let place = self.key_place(key)?;
+        let location = self.key_place(key)?;
         self.read(key, |value| match value {
             DeValue::Table(_) => {
                 let schema = json(value).ok_or_else(|| "a value that JSON supports".to_owned());
-                schema.map(|schema| Schema::Inline(schema, place))
+                schema.map(|schema| Schema::Inline(schema, location))
             }
-            DeValue::String(path) => Ok(Schema::File(PathBuf::from(path.as_ref()), place)),
+            DeValue::String(path) => Ok(Schema::File(PathBuf::from(path.as_ref()), location)),
             _ => Err("a JSON Schema or the path of its file".into()),
         })
     }
@@ -267,8 +267,8 @@ impl<'f, 't> Section<'f, 't> {
 /// The JSON Schema of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Schema {
-    Inline(Value<'static>, Place),
-    File(PathBuf, Place),
+    Inline(Value<'static>, Location),
+    File(PathBuf, Location),
 }
 
 /// A table's entries as they stand in the file.

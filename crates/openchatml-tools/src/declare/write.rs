@@ -44,7 +44,7 @@ impl Toolbox {
     /// let mut tools = Toolbox::default();
     /// tools.insert("python", Entry::new(function(|_| async { Ok(Output::text("4")) })))?;
     /// assert_eq!(tools.builtins()[0].name, "python");
-    /// # Ok::<(), openchatml_tools::NotAName>(())
+    /// # Ok::<(), openchatml_tools::InvalidToolName>(())
     /// ```
     pub fn builtins(&self) -> Vec<Namespace<'static>> {
         let here = BUILTINS.iter().filter_map(|builtin| {
@@ -67,7 +67,7 @@ impl Toolbox {
     /// tools.insert("files.read", Entry::new(function(|_| async { Ok(Output::text("")) })))?;
     /// let namespaces = tools.namespaces();
     /// assert_eq!((namespaces[0].name.as_ref(), namespaces[0].tools.len()), ("files", 1));
-    /// # Ok::<(), openchatml_tools::NotAName>(())
+    /// # Ok::<(), openchatml_tools::InvalidToolName>(())
     /// ```
     pub fn namespaces(&self) -> Vec<Namespace<'static>> {
         let mut namespaces: Vec<Namespace<'static>> = Vec::new();
@@ -102,7 +102,7 @@ impl Toolbox {
     /// }
     /// let names: Vec<_> = tools.callable().into_iter().map(|it| it.name).collect();
     /// assert_eq!(names, ["functions", "python"]);
-    /// # Ok::<(), openchatml_tools::NotAName>(())
+    /// # Ok::<(), openchatml_tools::InvalidToolName>(())
     /// ```
     pub fn callable(&self) -> Vec<Namespace<'static>> {
         let functions = Some(self.declare()).filter(|functions| !functions.is_empty());

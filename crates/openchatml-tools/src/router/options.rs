@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::approve::Approver;
-use crate::Approve;
+use super::approval::Approver;
+use crate::ApprovalPolicy;
 
 /// Tells the time, as RFC 3339.
 type Clock = Arc<dyn Fn() -> String + Send + Sync>;
@@ -47,7 +47,7 @@ pub struct RouterOptions {
     /// The channels on which functions are called.
     pub routes: Routes,
     /// The calls that require approval, for tools [without a setting](crate::Entry) of their own.
-    pub approve: Approve,
+    pub approve: ApprovalPolicy,
     /// The approver. Without one, calls that require approval do not run.
     pub approver: Option<Arc<dyn Approver>>,
     /// Returns the time of a reply in RFC 3339. Without a clock, replies have no time.
@@ -88,7 +88,7 @@ impl Default for RouterOptions {
             backoff: Duration::from_millis(200),
             envelope: Envelope::Json,
             routes: Routes::Strict,
-            approve: Approve::Never,
+            approve: ApprovalPolicy::Never,
             approver: None,
             clock: None,
         }

@@ -10,14 +10,14 @@ use crate::{Failure, Outcome, Output, Provenance};
 
 /// Whom a reply is for.
 #[derive(Debug)]
-pub(super) struct Addressee {
+pub(super) struct ReplyTarget {
     /// The tool, as the model named it.
     pub(super) name: String,
     /// `None` for a call that has no id of its own.
     pub(super) call_id: Option<String>,
 }
 
-impl Addressee {
+impl ReplyTarget {
     pub(super) fn of(message: &Message<'_>, has_own_id: bool) -> Self {
         let call_id = message.call_id.as_deref().filter(|_| has_own_id);
         let name = message.recipient.as_deref().unwrap_or_default();
@@ -48,20 +48,20 @@ impl Replies {
     /// The reply to a call that came to this.
     pub(super) fn outcome(
         &self,
-        addressee: &Addressee,
+        target: &ReplyTarget,
         outcome: Outcome,
     ) -> (Option<Code>, Message<'static>) {
-        match outcome.and_then(|output| self.output(addressee, output)) {
+        match outcome.and_then(|output| self.output(target, output)) {
             Ok(reply) => (None, reply),
             Err(failure) => {
-                let (code, reply) = self.failure(addressee, &failure);
+                let (code, reply) = self.failure(target, &failure);
                 (Some(code), reply)
             }
         }
     }
 
     /// The reply that holds what a tool returned.
-    fn output(&self, addressee: &Addressee, output: Output) -> Result<Message<'static>, Failure> {
+    fn output(&self, target: &ReplyTarget, output: Output) -> Result<Message<'static>, Failure> {
         let Output { content, provenance } = output;
         let most = self.options.output_bytes;
         if !is_shallow(&content, DEPTH) {
@@ -77,29 +77,29 @@ impl Replies {
             return Err(Failure::with_code(Code::ToolOutput, text));
         }
         if self.options.envelope == Envelope::Raw {
-            return Ok(message(addressee, spelled));
+            return Ok(message(target, spelled));
         }
-        let provenance = self.provenance(addressee, provenance, &spelled);
+        let provenance = self.provenance(target, provenance, &spelled);
         let mut reply = Reply::success(content);
         reply.error = Some(Data::Null.into());
         reply.provenance = Some(provenance);
-        Ok(self.envelope(addressee, &reply))
+        Ok(self.envelope(target, &reply))
     }
 
     /// The reply that says what went wrong.
     pub(super) fn failure(
         &self,
-        addressee: &Addressee,
+        target: &ReplyTarget,
         failure: &Failure,
     ) -> (Code, Message<'static>) {
         let mut error = vec![
             ("code".into(), Value::from(failure.code.as_str())),
             ("message".into(), Value::from(clip(&failure.message, MESSAGE_BYTES))),
         ];
-        let fits = |details: &Value<'static>| {
+        let check_arguments = |details: &Value<'static>| {
             is_shallow(details, DEPTH) && details.to_json().len() <= self.options.output_bytes
         };
-        match failure.details.clone().filter(fits) {
+        match failure.details.clone().filter(check_arguments) {
             Some(Value { data: Data::Map(details), .. }) => {
                 error.extend(details.into_iter().filter(|(key, _)| !OWN.contains(&key.as_ref())));
             }
@@ -108,18 +108,18 @@ impl Replies {
         }
         let mut reply = Reply::failure(Data::Map(error));
         reply.content = Some(Data::Null.into());
-        (failure.code, self.envelope(addressee, &reply))
+        (failure.code, self.envelope(target, &reply))
     }
 
-    fn envelope(&self, addressee: &Addressee, reply: &Reply<'_>) -> Message<'static> {
-        let mut message = message(addressee, reply.to_json());
+    fn envelope(&self, target: &ReplyTarget, reply: &Reply<'_>) -> Message<'static> {
+        let mut message = message(target, reply.to_json());
         if self.options.envelope == Envelope::Json {
             message.content_type = Some("json".into());
         }
         message
     }
 
-    fn provenance(&self, to: &Addressee, said: Provenance, content: &str) -> Value<'static> {
+    fn provenance(&self, to: &ReplyTarget, said: Provenance, content: &str) -> Value<'static> {
         let source = said.source.unwrap_or_else(|| to.name.clone());
         let timestamp = said.timestamp.or_else(|| Some(self.options.clock.as_ref()?()));
         let checksum = said.checksum.unwrap_or_else(|| checksum(content.as_bytes()));
@@ -132,10 +132,10 @@ impl Replies {
 }
 
 /// A reply to a call (OpenChatML 2.2 §8.1).
-fn message(addressee: &Addressee, body: String) -> Message<'static> {
+fn message(target: &ReplyTarget, body: String) -> Message<'static> {
     let mut message = Message::new(Role::Tool, body);
-    message.name = Some(addressee.name.clone().into());
-    message.call_id = addressee.call_id.clone().map(Into::into);
+    message.name = Some(target.name.clone().into());
+    message.call_id = target.call_id.clone().map(Into::into);
     message.recipient = Some("assistant".into());
     message.channel = Some(Channel::Commentary);
     message

@@ -19,24 +19,24 @@ pub(super) struct Schema {
 /// The error for parameters of a tool that are not a JSON Schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct BadSchema {
+pub struct InvalidSchema {
     /// The name of the tool.
     pub name: String,
     /// The error in the schema.
     pub why: String,
 }
 
-impl fmt::Display for BadSchema {
+impl fmt::Display for InvalidSchema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the parameters of `{}` are not a valid JSON Schema: {}", self.name, self.why)
     }
 }
 
-impl std::error::Error for BadSchema {}
+impl std::error::Error for InvalidSchema {}
 
 /// What is wrong with arguments, and where.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Misfit {
+pub(super) struct Violation {
     /// The JSON pointer (RFC 6901) of the argument.
     pub(super) path: String,
     pub(super) message: String,
@@ -52,8 +52,8 @@ const MESSAGE_BYTES: usize = 512;
 const MOST_SCHEMAS: usize = 256;
 
 impl Schema {
-    pub(super) fn new(tool: &str, schema: &Value<'_>) -> Result<Self, BadSchema> {
-        let bad = |why: String| BadSchema { name: tool.to_owned(), why };
+    pub(super) fn new(tool: &str, schema: &Value<'_>) -> Result<Self, InvalidSchema> {
+        let bad = |why: String| InvalidSchema { name: tool.to_owned(), why };
         let own = to_serde(schema, &mut String::new()).map_err(|it| bad(it.message))?;
         let options = jsonschema::options().offline();
         let validator = options.build(&own).map_err(|error| bad(error.to_string()))?;
@@ -69,17 +69,17 @@ impl Schema {
     }
 
     /// What is wrong with these arguments; empty if nothing is.
-    pub(super) fn misfits(&self, arguments: &Value<'_>) -> Vec<Misfit> {
+    pub(super) fn violations(&self, arguments: &Value<'_>) -> Vec<Violation> {
         let arguments = match to_serde(arguments, &mut String::new()) {
             Ok(arguments) => arguments,
-            Err(misfit) => return vec![misfit],
+            Err(violation) => return vec![violation],
         };
         if self.validator.is_valid(&arguments) {
             return Vec::new();
         }
         let errors = self.validator.iter_errors(&arguments).take(MOST);
         errors
-            .map(|error| Misfit {
+            .map(|error| Violation {
                 path: error.instance_path().as_str().to_owned(),
                 message: clip(&error.to_string(), MESSAGE_BYTES),
             })
@@ -108,12 +108,12 @@ fn declared(root: &Value<'_>, schema: &Value<'_>, left: &mut usize, out: &mut Ha
 }
 
 /// The value as the validator takes it. A number that it has no room for is a misfit.
-fn to_serde(value: &Value<'_>, path: &mut String) -> Result<serde_json::Value, Misfit> {
+fn to_serde(value: &Value<'_>, path: &mut String) -> Result<serde_json::Value, Violation> {
     Ok(match &value.data {
         Data::Null => serde_json::Value::Null,
         Data::Bool(value) => (*value).into(),
         Data::String(text) => text.as_ref().into(),
-        Data::Number(spelling) => number(spelling).map(Into::into).ok_or_else(|| Misfit {
+        Data::Number(spelling) => number(spelling).map(Into::into).ok_or_else(|| Violation {
             path: path.clone(),
             message: format!("the number {spelling} is out of range"),
         })?,

@@ -2,17 +2,17 @@
 //! continues it.
 
 mod calls;
-mod constrain;
-mod desk;
+mod completion_reader;
+mod constraints;
 mod event;
-mod hear;
+mod layout;
 mod model;
 mod partial;
 mod plan;
+mod respell;
 mod run;
-mod sampled;
-mod shape;
-mod spell;
+mod sampled_output;
+mod store;
 mod transcript;
 
 use std::collections::{HashMap, HashSet};
@@ -26,19 +26,19 @@ use openchatml::{
     Carrier, Conversation, Document, Format, Message, ReadOptions, RenderError, RenderOptions,
     Role, Settings, Tool, parse,
 };
-use openchatml_grammars::{GrammarError, Unsaid};
+use openchatml_grammars::{GrammarError, Unenforced};
 
-use self::calls::mark;
-pub use self::constrain::Constrained;
-use self::desk::Fate;
-pub use self::desk::{Desk, DeskError};
+use self::calls::fingerprint;
+pub use self::constraints::ConstraintOptions;
 pub use self::event::SessionEvent;
+pub use self::layout::TranscriptLayout;
 pub use self::model::Model;
-use self::plan::{Names, Next};
-use self::sampled::Sampled;
-pub use self::shape::Shape;
+use self::plan::{CallIds, Next};
+use self::sampled_output::SampledOutput;
+use self::store::CallState;
+pub use self::store::{TranscriptStore, TranscriptStoreError};
 pub use self::transcript::Transcript;
-use crate::{Approve, Failure, Router, Toolbox, UpstreamError};
+use crate::{ApprovalPolicy, Failure, Router, Toolbox, UpstreamError};
 
 /// A transcript, the tools that it calls and, perhaps, a model that goes on with it.
 ///
@@ -49,7 +49,7 @@ use crate::{Approve, Failure, Router, Toolbox, UpstreamError};
 /// ```
 /// use openchatml::{Format, ReadOptions, parse};
 /// use openchatml_tools::{
-///     CancellationToken, Ended, Entry, Output, Router, Session, Toolbox, function,
+///     CancellationToken, StopReason, Entry, Output, Router, Session, Toolbox, function,
 /// };
 ///
 /// # #[tokio::main(flavor = "current_thread")]
@@ -69,7 +69,7 @@ use crate::{Approve, Failure, Router, Toolbox, UpstreamError};
 /// let conversation = parse(text, format, &ReadOptions::default()).into_conversation();
 /// let mut session = Session::new(conversation.into_owned(), format, router);
 /// let ended = session.run(&CancellationToken::new(), |_| {}).await?;
-/// assert_eq!(ended, Ended::Replied);
+/// assert_eq!(ended, StopReason::Replied);
 /// let text = session.text()?;
 /// assert!(text.contains(r#"<|start|>tool name=functions.now call_id=n1 to=assistant"#), "{text}");
 /// # Ok(())
@@ -81,32 +81,32 @@ pub struct Session {
     format: Format,
     router: Router,
     model: Option<Arc<Model>>,
-    desk: Option<Arc<Desk>>,
+    store: Option<Arc<TranscriptStore>>,
     options: SessionOptions,
     /// What the transcript's format could not carry, when it was last written.
     losses: Vec<Loss>,
     /// How many messages were told.
-    told: usize,
+    next_index: usize,
     /// How many messages are on the disk: in the transcript, or in the journal. `None` before this
     /// session wrote the transcript, which may lack the declarations of tools.
-    kept: Option<usize>,
+    saved_messages: Option<usize>,
     /// The calls of the conversation.
-    names: Names,
+    names: CallIds,
     /// What the model said, in its ids.
-    sampled: Sampled,
+    sampled: SampledOutput,
     /// How the transcript is laid out, if that was said.
-    shape: Option<Shape>,
+    layout: Option<TranscriptLayout>,
     /// What this run took so far.
-    spent: Spent,
+    spent: RunUsage,
     /// What the grammars of this run did not say.
-    unsaid: Vec<Unsaid>,
+    unenforced: Vec<Unenforced>,
     /// What the prompts had no place for: the first of each kind.
     prompt_losses: Vec<Loss>,
 }
 
 /// What a run took.
 #[derive(Clone, Copy, Debug, Default)]
-struct Spent {
+struct RunUsage {
     /// How often the model was asked.
     steps: usize,
     calls: usize,
@@ -114,13 +114,13 @@ struct Spent {
     /// Whether there were completions of which nobody counted the tokens.
     is_uncounted: bool,
     /// How often in a row the model was asked in vain.
-    vain: usize,
+    failed_attempts: usize,
 }
 
 /// A call that may have been made before a crash.
-struct Known {
-    mark: u64,
-    fate: Fate,
+struct KnownCall {
+    fingerprint: u64,
+    call_state: CallState,
 }
 
 /// Options of a session.
@@ -164,41 +164,41 @@ impl Default for SessionOptions {
     }
 }
 
-/// What happens to a call without a reply.
+/// What the next run does with a call that has no reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Outlook {
-    /// It would be made.
-    Made,
-    /// It would be made if somebody approves it, who is asked.
-    Asked,
-    /// It would be refused, for this reason.
-    Refused(Failure),
-    /// It would wait for the next run: more calls than [`most_calls`](SessionOptions::most_calls).
-    Later,
+pub enum CallDecision {
+    /// The run makes the call.
+    Run,
+    /// The run asks for approval, and makes the call if it is approved.
+    AskApproval,
+    /// The run refuses the call with this failure.
+    Refuse(Failure),
+    /// The call waits for a later run, because of [`most_calls`](SessionOptions::most_calls).
+    Defer,
 }
 
-/// How a session ended.
+/// Why a run of a session stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Ended {
+pub enum StopReason {
     /// The model answered.
     Answered,
-    /// All calls have their replies. There is no model to go on.
+    /// All calls have replies, and the session has no model that could continue.
     Replied,
-    /// The model was asked as often as it may be.
-    Steps,
-    /// As many calls were made as may be. Those that are left have no replies yet.
-    Calls,
-    /// As many tokens were used as may be, or more.
-    Tokens,
-    /// It took as long as it may. The calls that ran have replies that say so.
-    Time,
-    /// The last completion broke off. What is complete of it is in the transcript.
+    /// The maximum number of requests to the model is reached.
+    StepLimit,
+    /// The maximum number of calls is reached. The remaining calls have no replies yet.
+    CallLimit,
+    /// The maximum number of tokens is reached or exceeded.
+    TokenLimit,
+    /// The maximum time is reached. The replies of the calls that ran at that moment say so.
+    TimeLimit,
+    /// The last completion was cut off. Its complete messages are in the transcript.
     CutOff,
-    /// The last completion has no message that is certain.
-    Nothing,
-    /// The session was cancelled. The calls that ran have replies that say so.
+    /// The last completion contains no certain message.
+    NoMessage,
+    /// The session was cancelled. The replies of the calls that ran at that moment say so.
     Cancelled,
 }
 
@@ -260,22 +260,22 @@ impl From<io::Error> for SessionError {
 impl Session {
     /// Creates a session that continues this conversation. The transcript has this format.
     pub fn new(conversation: Conversation<'static>, format: Format, router: Router) -> Self {
-        let told = conversation.messages.len();
+        let next_index = conversation.messages.len();
         Self {
             conversation,
             format,
             router,
             model: None,
-            desk: None,
+            store: None,
             options: SessionOptions::default(),
             losses: Vec::new(),
-            told,
-            kept: None,
-            names: Names::default(),
-            sampled: Sampled::default(),
-            shape: None,
-            spent: Spent::default(),
-            unsaid: Vec::new(),
+            next_index,
+            saved_messages: None,
+            names: CallIds::default(),
+            sampled: SampledOutput::default(),
+            layout: None,
+            spent: RunUsage::default(),
+            unenforced: Vec::new(),
             prompt_losses: Vec::new(),
         }
     }
@@ -291,18 +291,18 @@ impl Session {
     /// [guards](Desk::guard). Output of the model before a crash that is not in the transcript yet
     /// becomes part of the conversation.
     #[must_use]
-    pub fn with_desk(mut self, desk: Desk) -> Self {
-        let said = desk.recover();
-        self.told += said.len();
+    pub fn with_store(mut self, store: TranscriptStore) -> Self {
+        let said = store.recover();
+        self.next_index += said.len();
         self.conversation.messages.extend(said);
-        self.desk = Some(Arc::new(desk));
+        self.store = Some(Arc::new(store));
         self
     }
 
     /// Sets the layout of a transcript in JSON.
     #[must_use]
-    pub fn with_shape(mut self, shape: Shape) -> Self {
-        self.shape = Some(shape);
+    pub fn with_layout(mut self, layout: TranscriptLayout) -> Self {
+        self.layout = Some(layout);
         self
     }
 
@@ -332,9 +332,9 @@ impl Session {
     }
 
     /// Returns the requirements that the grammars of the last [run](Self::run) did not express, if
-    /// the model is [constrained](Model::constrained).
-    pub fn unsaid(&self) -> &[Unsaid] {
-        &self.unsaid
+    /// the model is [constrained](Model::with_constraints).
+    pub fn unenforced(&self) -> &[Unenforced] {
+        &self.unenforced
     }
 
     /// Whether the tokens of some completion in the last [run](Self::run) were not counted. In that
@@ -354,39 +354,39 @@ impl Session {
     }
 
     /// Returns the calls that [`run`](Self::run) would handle first, each with its outlook.
-    pub fn waiting(&self) -> Vec<(Message<'static>, Outlook)> {
+    pub fn pending_calls(&self) -> Vec<(Message<'static>, CallDecision)> {
         let messages = &self.conversation.messages;
-        let Next::Answer(waiting) = plan::next(&self.conversation) else { return Vec::new() };
+        let Next::Answer(pending) = plan::next(&self.conversation) else { return Vec::new() };
         let header = self.conversation.header.as_ref();
         let settings = header.map(|header| Settings::read(header).0).unwrap_or_default();
-        let mut names = Names::default();
+        let mut names = CallIds::default();
         names.look(messages);
         let is_free =
-            |id: &str| waiting.iter().any(|call| call.repeated.is_none() && call.id == id);
+            |id: &str| pending.iter().any(|call| call.repeated.is_none() && call.id == id);
         let taken = names.calls().iter().filter(|call| !is_free(&call.id));
         let mut taken: HashSet<String> = taken.map(|call| call.id.clone()).collect();
         let mut left = self.options.most_calls.unwrap_or(usize::MAX);
-        let calls = waiting.iter().map(|call| {
+        let calls = pending.iter().map(|call| {
             let mut message = messages[call.at].clone();
             let id = call.repeated.as_ref().unwrap_or(&call.id);
             message.call_id = Some(id.clone().into());
             let checked = self.router.check(&message, &settings, &taken);
             taken.insert(call.id.clone());
-            let outlook = match checked {
-                _ if left == 0 => Outlook::Later,
-                Ok(Approve::Never) => Outlook::Made,
-                Ok(_) => Outlook::Asked,
-                Err(failure) => Outlook::Refused(failure),
+            let decision = match checked {
+                _ if left == 0 => CallDecision::Defer,
+                Ok(ApprovalPolicy::Never) => CallDecision::Run,
+                Ok(_) => CallDecision::AskApproval,
+                Err(failure) => CallDecision::Refuse(failure),
             };
             left = left.saturating_sub(1);
-            (message, outlook)
+            (message, decision)
         });
         calls.collect()
     }
 
     /// The number of calls without a reply that do not run, because the user continued without one.
-    pub fn left_behind(&self) -> usize {
-        plan::left_behind(&self.conversation.messages)
+    pub fn abandoned_calls(&self) -> usize {
+        plan::abandoned_calls(&self.conversation.messages)
     }
 
     /// Returns the losses of the last write of the transcript.
@@ -414,11 +414,11 @@ impl Session {
     }
 
     fn laid_out(&self, written: String) -> String {
-        let Some(shape) = &self.shape else {
+        let Some(layout) = &self.layout else {
             let is_json = self.format.carrier() == Carrier::Json && !written.ends_with('\n');
             return if is_json { written + "\n" } else { written };
         };
-        shape.apply(written)
+        layout.apply(written)
     }
 
     /// Writes the transcript where it is kept, if it is kept anywhere. [`run`](Self::run) does that
@@ -437,26 +437,28 @@ impl Session {
 
     /// Writes the transcript, and goes on with what it says: after a crash nothing else is known.
     /// Calls whose fate is known may be written otherwise than they were: the journal follows.
-    async fn save(&mut self, fates: &HashMap<String, Known>) -> Result<(), SessionError> {
-        let Some(desk) = self.desk.clone() else { return Ok(()) };
+    async fn save(&mut self, call_states: &HashMap<String, KnownCall>) -> Result<(), SessionError> {
+        let Some(store) = self.store.clone() else { return Ok(()) };
         let written = self.written().map_err(SessionError::Transcript)?;
         let read = parse(&written, self.format, &self.options.read);
         self.conversation = read.into_conversation().into_owned();
-        self.kept = Some(self.conversation.messages.len());
-        self.names = Names::default();
+        self.saved_messages = Some(self.conversation.messages.len());
+        self.names = CallIds::default();
         self.names.look(&self.conversation.messages);
         let text = self.laid_out(written);
         let mut again = Vec::new();
         for call in self.names.calls() {
-            let Some(known) = fates.get(&call.id) else { continue };
-            let mark = mark(&self.conversation.messages[call.at]);
-            if known.mark != mark && known.fate != Fate::Fresh {
-                again.push((call.id.clone(), mark, known.fate.clone()));
+            let Some(known) = call_states.get(&call.id) else { continue };
+            let fingerprint = fingerprint(&self.conversation.messages[call.at]);
+            if known.fingerprint != fingerprint && known.call_state != CallState::NotStarted {
+                again.push((call.id.clone(), fingerprint, known.call_state.clone()));
             }
         }
         blocking(move || {
-            again.iter().try_for_each(|(id, mark, fate)| desk.mark_again(id, *mark, fate))?;
-            desk.save(&text)
+            again.iter().try_for_each(|(id, fingerprint, call_state)| {
+                store.change_fingerprint(id, *fingerprint, call_state)
+            })?;
+            store.save(&text)
         })
         .await
     }
@@ -467,7 +469,7 @@ impl fmt::Debug for Session {
         f.debug_struct("Session")
             .field("format", &self.format)
             .field("model", &self.model)
-            .field("desk", &self.desk)
+            .field("store", &self.store)
             .field("messages", &self.conversation.messages.len())
             .finish_non_exhaustive()
     }

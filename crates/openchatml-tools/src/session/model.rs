@@ -6,11 +6,11 @@ use std::sync::Arc;
 use openchatml::convert::Loss;
 use openchatml::prompt::Prompt as NextPrompt;
 use openchatml::{Conversation, RenderError, RenderOptions, Role, TextFormat};
-use openchatml_grammars::Unsaid;
+use openchatml_grammars::Unenforced;
 use openchatml_tokens::{Encoding, Tokenizer};
 
-use super::constrain::Constrained;
-use super::sampled::Sampled;
+use super::constraints::ConstraintOptions;
+use super::sampled_output::SampledOutput;
 use crate::{Constraint, Prompt, Request, SessionError, Upstream};
 
 /// An encoding that threads share.
@@ -37,7 +37,7 @@ pub struct Model {
     controls: Vec<&'static str>,
     stop_ids: Vec<u32>,
     /// What its completions are held to.
-    constrained: Option<Constrained>,
+    constrained: Option<ConstraintOptions>,
 }
 
 impl Model {
@@ -78,7 +78,7 @@ impl Model {
     /// [encoding](Self::with_encoding), the tokens that end a completion in the wrong way cannot be
     /// excluded.
     #[must_use]
-    pub fn constrained(mut self, constrained: Constrained) -> Self {
+    pub fn with_constraints(mut self, constrained: ConstraintOptions) -> Self {
         self.constrained = Some(constrained);
         self
     }
@@ -87,9 +87,9 @@ impl Model {
     pub(super) async fn constraint(
         &self,
         is_first: bool,
-    ) -> Result<Option<(Constraint, Vec<Unsaid>)>, SessionError> {
+    ) -> Result<Option<(Constraint, Vec<Unenforced>)>, SessionError> {
         let Some(constrained) = &self.constrained else { return Ok(None) };
-        let takes = self.upstream.takes_grammars(constrained.language).await?;
+        let takes = self.upstream.grammar_support(constrained.language).await?;
         let tokenizer = self.tokenizer.as_ref();
         let found = constrained.constraint(self.format, tokenizer, takes, is_first);
         found.map(Some).map_err(SessionError::Grammar)
@@ -118,7 +118,7 @@ impl Model {
     pub(super) fn request<'m>(
         &'m self,
         conversation: &Conversation<'_>,
-        sampled: &Sampled,
+        sampled: &SampledOutput,
         constraint: Option<&'m Constraint>,
     ) -> Result<(Request<'m>, Vec<Loss>), RenderError> {
         let mut options = self.render.clone();

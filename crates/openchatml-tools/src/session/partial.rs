@@ -4,8 +4,8 @@ use openchatml::convert::convert;
 use openchatml::{Conversation, Document, Message, Role, Visibility, parse};
 
 use super::Session;
-use super::hear::is_partial;
-use super::plan::Names;
+use super::completion_reader::is_partial;
+use super::plan::CallIds;
 
 impl Session {
     /// What a message becomes that is the last one of a transcript, once that is read again.
@@ -26,7 +26,7 @@ impl Session {
 
     /// Leaves out what the model said to the user before it broke off, where the transcript would say
     /// that this is its answer: the next run would take it for one.
-    pub(super) fn leave_preambles(&mut self, from: usize) {
+    pub(super) fn drop_preambles(&mut self, from: usize) {
         let is_preamble = |it: &Message<'_>| {
             it.role == Role::Assistant
                 && !it.is_call()
@@ -41,21 +41,21 @@ impl Session {
             self.conversation.messages.pop();
         }
         if self.conversation.messages.len() < before {
-            (self.names, self.kept) = (Names::default(), None);
+            (self.names, self.saved_messages) = (CallIds::default(), None);
             self.names.look(&self.conversation.messages);
         }
     }
 
     /// The model answers anew: of an answer that was cut off, and of what it thought before that,
     /// nothing is told it, and nothing stays once it has said more.
-    pub(super) fn forget_partial(&mut self) {
+    pub(super) fn drop_partial(&mut self) {
         let messages = &mut self.conversation.messages;
         if messages.pop_if(|last| is_partial(last)).is_none() {
             return;
         }
         let is_said = |last: &mut Message<'_>| last.role == Role::Assistant && !last.is_call();
         while messages.pop_if(is_said).is_some() {}
-        (self.names, self.kept) = (Names::default(), None);
+        (self.names, self.saved_messages) = (CallIds::default(), None);
         self.names.look(&self.conversation.messages);
     }
 }

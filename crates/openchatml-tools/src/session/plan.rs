@@ -8,7 +8,7 @@ use openchatml::{Conversation, End, Message, Role, history};
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Next {
     /// These calls have no reply.
-    Answer(Vec<Waiting>),
+    Answer(Vec<PendingCall>),
     /// The assistant is to speak.
     Sample,
     /// Nothing.
@@ -17,7 +17,7 @@ pub(super) enum Next {
 
 /// A call that has no reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Waiting {
+pub(super) struct PendingCall {
     /// Which message it is.
     pub(super) at: usize,
     /// The id that it is known by.
@@ -31,9 +31,9 @@ pub(super) struct Waiting {
 /// A call that the user left behind by speaking again is not made any more: nobody waits for it.
 pub(super) fn next(conversation: &Conversation<'_>) -> Next {
     let messages = &conversation.messages;
-    let waiting = waiting(messages);
-    if !waiting.is_empty() {
-        return Next::Answer(waiting);
+    let pending = pending(messages);
+    if !pending.is_empty() {
+        return Next::Answer(pending);
     }
     // A reply may come after the answer that did not wait for it.
     let last = messages.iter().rev().find(|message| message.role != Role::Tool);
@@ -45,7 +45,7 @@ pub(super) fn next(conversation: &Conversation<'_>) -> Next {
 }
 
 /// The calls since the user spoke last that have no reply.
-fn waiting(messages: &[Message<'_>]) -> Vec<Waiting> {
+fn pending(messages: &[Message<'_>]) -> Vec<PendingCall> {
     let turn = history::last_turn(messages);
     let answered: HashSet<usize> = history::answers(messages).into_iter().flatten().collect();
     let calls = named(messages).into_iter();
@@ -53,10 +53,10 @@ fn waiting(messages: &[Message<'_>]) -> Vec<Waiting> {
 }
 
 /// How many calls the user left behind without a reply.
-pub(super) fn left_behind(messages: &[Message<'_>]) -> usize {
+pub(super) fn abandoned_calls(messages: &[Message<'_>]) -> usize {
     let answered: HashSet<usize> = history::answers(messages).into_iter().flatten().collect();
     let open = named(messages).iter().filter(|call| !answered.contains(&call.at)).count();
-    open - waiting(messages).len()
+    open - pending(messages).len()
 }
 
 /// The calls of a transcript, each with an id of its own.
@@ -64,16 +64,16 @@ pub(super) fn left_behind(messages: &[Message<'_>]) -> usize {
 /// The same messages give the same ids, and messages that come after do not change them: so a call
 /// is known again after a crash, in formats without ids too.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(super) struct CallIds {
     /// The ids that messages give their calls.
     own: HashSet<String>,
     used: HashSet<String>,
-    calls: Vec<Waiting>,
+    calls: Vec<PendingCall>,
     /// How many messages were looked at.
     seen: usize,
 }
 
-impl Names {
+impl CallIds {
     /// Looks at these messages, which begin with those that were looked at before.
     pub(super) fn look(&mut self, messages: &[Message<'_>]) {
         let is_call = |message: &&Message<'_>| message.is_call() && !message.foreign;
@@ -99,11 +99,11 @@ impl Names {
         }
         self.used.insert(name.clone());
         let repeated = id.filter(|_| is_repeated).map(str::to_owned);
-        self.calls.push(Waiting { at, id: name, repeated });
+        self.calls.push(PendingCall { at, id: name, repeated });
     }
 
     /// The calls in their order.
-    pub(super) fn calls(&self) -> &[Waiting] {
+    pub(super) fn calls(&self) -> &[PendingCall] {
         &self.calls
     }
 
@@ -114,8 +114,8 @@ impl Names {
 }
 
 /// All calls, each with an id of its own.
-fn named(messages: &[Message<'_>]) -> Vec<Waiting> {
-    let mut names = Names::default();
+fn named(messages: &[Message<'_>]) -> Vec<PendingCall> {
+    let mut names = CallIds::default();
     names.look(messages);
     names.calls
 }
@@ -124,7 +124,7 @@ fn named(messages: &[Message<'_>]) -> Vec<Waiting> {
 mod tests {
     use openchatml::{Channel, Conversation, End, Message, Role};
 
-    use super::{Next, left_behind, named, next};
+    use super::{Next, abandoned_calls, named, next};
 
     fn call(id: Option<&'static str>, tool: &'static str) -> Message<'static> {
         let mut call = Message::new(Role::Assistant, "{}");
@@ -149,7 +149,7 @@ mod tests {
     /// The ids of the calls that wait, or what else is to be done.
     fn plan(messages: impl IntoIterator<Item = Message<'static>>) -> Vec<String> {
         match next(&Conversation::from_messages(messages)) {
-            Next::Answer(waiting) => waiting.into_iter().map(|waiting| waiting.id).collect(),
+            Next::Answer(pending) => pending.into_iter().map(|pending| pending.id).collect(),
             other => vec![format!("{other:?}")],
         }
     }
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn calls_that_the_user_left_behind_are_not_made() {
         let messages = [user(), call(Some("a"), "f"), user(), call(Some("b"), "f")];
-        assert_eq!(left_behind(&messages), 1);
+        assert_eq!(abandoned_calls(&messages), 1);
         assert_eq!(plan(messages), ["b"]);
         let mut foreign = user();
         foreign.foreign = true;

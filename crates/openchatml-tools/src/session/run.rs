@@ -8,13 +8,13 @@ use openchatml::{Channel, Code, Conversation, Document, Event, Format, Message, 
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::calls::{Calls, mark};
-use super::desk::Fate;
+use super::calls::{Calls, fingerprint};
+use super::completion_reader::{CompletionOutcome, CompletionReader, Emit, is_partial};
 use super::event::SessionEvent;
-use super::hear::{Emit, Heard, Hearing, is_partial};
-use super::plan::{self, Next, Waiting};
-use super::spell::respell;
-use super::{Ended, Known, Model, Session, SessionError, Spent};
+use super::plan::{self, Next, PendingCall};
+use super::respell::respell;
+use super::store::CallState;
+use super::{KnownCall, Model, RunUsage, Session, SessionError, StopReason};
 use crate::trace::Span;
 use crate::{Completion, Constraint, Failure, Piece, Prompt, Usage};
 
@@ -41,11 +41,11 @@ const AFTER_THE_END: Duration = Duration::from_secs(1);
 const MOST_AFTER_THE_END: usize = 4;
 
 /// How a completion went.
-struct Sampled {
+struct SampleResult {
     /// Whether anything of it is kept.
     is_kept: bool,
     has_calls: bool,
-    heard: Heard,
+    outcome: CompletionOutcome,
     is_cancelled: bool,
 }
 
@@ -62,9 +62,9 @@ impl Session {
         &mut self,
         cancel: &CancellationToken,
         mut emit: impl FnMut(SessionEvent<'_>) + Send,
-    ) -> Result<Ended, SessionError> {
-        self.spent = Spent::default();
-        self.unsaid.clear();
+    ) -> Result<StopReason, SessionError> {
+        self.spent = RunUsage::default();
+        self.unenforced.clear();
         self.prompt_losses.clear();
         let limited = cancel.child_token();
         let _timer = self.options.most_time.map(|time| {
@@ -75,12 +75,12 @@ impl Session {
             }))
         });
         let span = Span::run();
-        let ended = span.around(self.go_on(&limited, &mut emit)).await;
+        let ended = span.around(self.run_loop(&limited, &mut emit)).await;
         if let Err(error) = &ended {
             span.failed(error.kind());
         }
         match ended? {
-            Ended::Cancelled if !cancel.is_cancelled() => Ok(Ended::Time),
+            StopReason::Cancelled if !cancel.is_cancelled() => Ok(StopReason::TimeLimit),
             ended => Ok(ended),
         }
     }
@@ -91,36 +91,36 @@ impl Session {
         most.map_or(usize::MAX, |most| most.saturating_sub(self.spent.calls))
     }
 
-    async fn go_on(
+    async fn run_loop(
         &mut self,
         cancel: &CancellationToken,
         emit: &mut Emit<'_>,
-    ) -> Result<Ended, SessionError> {
+    ) -> Result<StopReason, SessionError> {
         let most = self.options.most_steps;
         if !matches!(plan::next(&self.conversation), Next::Answer(_)) {
             // What was noted before a crash is in the transcript.
-            self.forget().await?;
+            self.clear_journal().await?;
         }
         loop {
             if cancel.is_cancelled() {
-                return Ok(Ended::Cancelled);
+                return Ok(StopReason::Cancelled);
             }
             match plan::next(&self.conversation) {
-                Next::Answer(_) if self.calls_left() == 0 => return Ok(Ended::Calls),
-                Next::Answer(waiting) => self.answer(&waiting, cancel, emit).await?,
-                Next::Done if self.model.is_some() => return Ok(Ended::Answered),
+                Next::Answer(_) if self.calls_left() == 0 => return Ok(StopReason::CallLimit),
+                Next::Answer(pending) => self.answer(&pending, cancel, emit).await?,
+                Next::Done if self.model.is_some() => return Ok(StopReason::Answered),
                 Next::Sample if self.model.is_some() => {
                     if self.spent.steps == most {
-                        return Ok(Ended::Steps);
+                        return Ok(StopReason::StepLimit);
                     }
                     if self.options.most_tokens.is_some_and(|most| self.spent.tokens >= most) {
-                        return Ok(Ended::Tokens);
+                        return Ok(StopReason::TokenLimit);
                     }
                     if let Some(ended) = self.step(cancel, emit).await? {
                         return Ok(ended);
                     }
                 }
-                Next::Sample | Next::Done => return Ok(Ended::Replied),
+                Next::Sample | Next::Done => return Ok(StopReason::Replied),
             }
         }
     }
@@ -130,9 +130,9 @@ impl Session {
         &mut self,
         cancel: &CancellationToken,
         emit: &mut Emit<'_>,
-    ) -> Result<Option<Ended>, SessionError> {
+    ) -> Result<Option<StopReason>, SessionError> {
         self.spent.steps += 1;
-        self.forget_partial();
+        self.drop_partial();
         let (number, most) = (self.spent.steps, self.options.most_steps);
         emit(SessionEvent::Step { number, most });
         let before = self.conversation.messages.len();
@@ -141,63 +141,62 @@ impl Session {
         let new = self.conversation.messages.get(before..).unwrap_or_default();
         // What was only thought, or broke off, is no step forward.
         if new.iter().any(is_whole) {
-            self.spent.vain = 0;
+            self.spent.failed_attempts = 0;
         }
         let sampled = match sampled {
-            Err(SessionError::Upstream(error)) if error.may_pass() => {
-                return match self.asks_again(&error.to_string(), cancel, emit).await {
+            Err(SessionError::Upstream(error)) if error.is_retryable() => {
+                return match self.retry(&error.to_string(), cancel, emit).await {
                     true => Ok(None),
                     false => Err(SessionError::Upstream(error)),
                 };
             }
             sampled => sampled?,
         };
-        let Sampled { is_kept, has_calls, heard, is_cancelled } = sampled;
+        let SampleResult { is_kept, has_calls, outcome, is_cancelled } = sampled;
         Ok(match () {
-            () if is_cancelled => Some(Ended::Cancelled),
+            () if is_cancelled => Some(StopReason::Cancelled),
             // It may have answered before that.
-            () if heard.is_cut
+            () if outcome.is_cut
                 && !has_calls
                 && !matches!(plan::next(&self.conversation), Next::Done) =>
             {
-                let again = !heard.is_limited && self.asks_again(BROKEN, cancel, emit).await;
-                (!again).then_some(Ended::CutOff)
+                let again = !outcome.is_limited && self.retry(BROKEN, cancel, emit).await;
+                (!again).then_some(StopReason::CutOff)
             }
-            () if is_kept || self.asks_again(NOTHING, cancel, emit).await => None,
-            () => Some(Ended::Nothing),
+            () if is_kept || self.retry(NOTHING, cancel, emit).await => None,
+            () => Some(StopReason::NoMessage),
         })
     }
 
     /// Waits until the model may be asked again after it was asked in vain. Whether it is.
-    async fn asks_again(
-        &mut self,
-        why: &str,
-        cancel: &CancellationToken,
-        emit: &mut Emit<'_>,
-    ) -> bool {
-        if self.spent.vain >= self.options.most_retries {
+    async fn retry(&mut self, why: &str, cancel: &CancellationToken, emit: &mut Emit<'_>) -> bool {
+        if self.spent.failed_attempts >= self.options.most_retries {
             return false;
         }
-        let times = u32::try_from(self.spent.vain).unwrap_or(u32::MAX);
+        let times = u32::try_from(self.spent.failed_attempts).unwrap_or(u32::MAX);
         let pause = self.options.backoff.saturating_mul(2_u32.saturating_pow(times));
-        self.spent.vain += 1;
-        emit(SessionEvent::Retry { number: self.spent.vain, most: self.options.most_retries, why });
+        self.spent.failed_attempts += 1;
+        emit(SessionEvent::Retry {
+            number: self.spent.failed_attempts,
+            most: self.options.most_retries,
+            why,
+        });
         // Where it is cancelled, the loop ends.
         cancel.run_until_cancelled(tokio::time::sleep(pause.min(LONGEST_PAUSE))).await;
         true
     }
 
     /// The calls of a turn that begins, in which the ids of these calls are free.
-    fn turn(&mut self, waiting: &[Waiting]) -> Calls {
+    fn turn(&mut self, pending: &[PendingCall]) -> Calls {
         self.names.look(&self.conversation.messages);
-        let free = waiting.iter().filter(|call| call.repeated.is_none());
+        let free = pending.iter().filter(|call| call.repeated.is_none());
         let free: HashSet<&str> = free.map(|call| &*call.id).collect();
         let taken = self.names.calls().iter().map(|call| &call.id);
         let taken = taken.filter(|id| !free.contains(id.as_str())).cloned();
         let turn = self.router.turn(taken);
         let header = self.conversation.header.as_ref();
         let settings = header.map(|header| Settings::read(header).0).unwrap_or_default();
-        Calls::new(turn.with_settings(settings), self.desk.clone(), self.spelled_in())
+        Calls::new(turn.with_settings(settings), self.store.clone(), self.spelled_in())
     }
 
     /// The formats in which messages are spelled out: that of the transcript, and that of prompts
@@ -246,25 +245,25 @@ impl Session {
     /// Makes calls that stand in the transcript.
     async fn answer(
         &mut self,
-        waiting: &[Waiting],
+        pending: &[PendingCall],
         cancel: &CancellationToken,
         emit: &mut Emit<'_>,
     ) -> Result<(), SessionError> {
-        let mut calls = self.turn(waiting);
-        self.name(waiting);
-        let known = self.known(waiting);
+        let mut calls = self.turn(pending);
+        self.name(pending);
+        let known = self.known(pending);
         self.save(&known).await?;
-        self.dispatch(&mut calls, waiting, &known).await;
+        self.dispatch(&mut calls, pending, &known).await;
         self.wait(&mut calls, cancel, emit).await?;
         self.reply(calls, emit).await
     }
 
     /// Gives calls their ids, where the format has any.
-    fn name(&mut self, waiting: &[Waiting]) {
+    fn name(&mut self, pending: &[PendingCall]) {
         if !self.format.carries().call_ids {
             return;
         }
-        for call in waiting {
+        for call in pending {
             if let Some(message) = self.conversation.messages.get_mut(call.at) {
                 message.call_id = Some(call.id.clone().into());
             }
@@ -272,11 +271,14 @@ impl Session {
     }
 
     /// What became of these calls before a crash.
-    fn known(&self, waiting: &[Waiting]) -> HashMap<String, Known> {
-        let Some(desk) = &self.desk else { return HashMap::new() };
-        let known = waiting.iter().map(|call| {
-            let mark = mark(&self.conversation.messages[call.at]);
-            (call.id.clone(), Known { mark, fate: desk.fate(&call.id, mark) })
+    fn known(&self, pending: &[PendingCall]) -> HashMap<String, KnownCall> {
+        let Some(store) = &self.store else { return HashMap::new() };
+        let known = pending.iter().map(|call| {
+            let fingerprint = fingerprint(&self.conversation.messages[call.at]);
+            (
+                call.id.clone(),
+                KnownCall { fingerprint, call_state: store.call_state(&call.id, fingerprint) },
+            )
         });
         known.collect()
     }
@@ -285,24 +287,25 @@ impl Session {
     async fn dispatch(
         &mut self,
         calls: &mut Calls,
-        waiting: &[Waiting],
-        known: &HashMap<String, Known>,
+        pending: &[PendingCall],
+        known: &HashMap<String, KnownCall>,
     ) {
         // To write the transcript may have moved the messages, but not the calls.
         let positions = self.names.positions();
-        for call in waiting {
+        for call in pending {
             let Some(at) = positions.get(&*call.id) else { continue };
             let message = &self.conversation.messages[*at];
-            let fate = known.get(&call.id).map_or(&Fate::Fresh, |known| &known.fate);
-            match fate {
+            let call_state =
+                known.get(&call.id).map_or(&CallState::NotStarted, |known| &known.call_state);
+            match call_state {
                 // It waits for the next run.
-                Fate::Fresh if self.calls_left() == 0 => {}
-                Fate::Fresh => {
+                CallState::NotStarted if self.calls_left() == 0 => {}
+                CallState::NotStarted => {
                     self.spent.calls += 1;
                     calls.dispatch(call, message).await;
                 }
-                Fate::Replied(reply) => calls.answer(&call.id, (**reply).clone()),
-                Fate::Begun => {
+                CallState::Replied(reply) => calls.answer(&call.id, (**reply).clone()),
+                CallState::Started => {
                     let reply = self.router.refusal(message, &Failure::new(INTERRUPTED));
                     calls.answer(&call.id, reply);
                 }
@@ -318,15 +321,15 @@ impl Session {
         emit: &mut Emit<'_>,
     ) -> Result<(), SessionError> {
         while calls.are_open() {
-            let happening = tokio::select! {
+            let event = tokio::select! {
                 biased;
                 () = cancel.cancelled(), if !calls.is_cancelled() => {
                     calls.cancel(CANCELLED);
                     continue;
                 }
-                happening = calls.next() => happening,
+                event = calls.next() => event,
             };
-            calls.take(happening, emit).await?;
+            calls.take(event, emit).await?;
         }
         Ok(())
     }
@@ -339,21 +342,21 @@ impl Session {
             reply.call_id = has_ids.then(|| id.into());
             self.conversation.messages.push(reply);
         }
-        self.settle(from);
+        self.make_replies_writable(from);
         for message in &self.conversation.messages[from..] {
-            let index = self.told;
-            self.told += 1;
+            let index = self.next_index;
+            self.next_index += 1;
             emit(SessionEvent::Replied(Event::MessageStart { index, message: message.into() }));
             emit(SessionEvent::Replied(Event::MessageDone { index, message: message.into() }));
         }
         self.save(&HashMap::new()).await?;
-        self.forget().await
+        self.clear_journal().await
     }
 
     /// Sees to it that the replies from this one on can be written: no tool ends a session by what it
     /// says. Where a reply ends is not to be seen in every format, but the end of JSON is. What
     /// cannot be written even so becomes an error.
-    fn settle(&mut self, from: usize) {
+    fn make_replies_writable(&mut self, from: usize) {
         let is_json = |reply: &Message<'_>| {
             serde_json::from_str::<&serde_json::value::RawValue>(&reply.body.text()).is_ok()
         };
@@ -386,9 +389,9 @@ impl Session {
     }
 
     /// Forgets the calls that have their replies in the transcript.
-    async fn forget(&self) -> Result<(), SessionError> {
-        match self.desk.clone() {
-            Some(desk) => super::blocking(move || desk.clear()).await,
+    async fn clear_journal(&self) -> Result<(), SessionError> {
+        match self.store.clone() {
+            Some(store) => super::blocking(move || store.clear()).await,
             None => Ok(()),
         }
     }
@@ -398,32 +401,32 @@ impl Session {
         &mut self,
         cancel: &CancellationToken,
         emit: &mut Emit<'_>,
-    ) -> Result<Sampled, SessionError> {
+    ) -> Result<SampleResult, SessionError> {
         let model = self.model.clone().expect("there is a model");
         let before = self.conversation.messages.len();
         let mut read = self.options.read.clone();
         read.continues = Some(Role::Assistant);
         let last = self.conversation.messages.last().map(|message| message.role);
         read.in_reasoning = model.prompts_in_reasoning(last);
-        let mut hearing = Hearing::new(&model, &read, self.told);
+        let mut reader = CompletionReader::new(&model, &read, self.next_index);
         let mut calls = self.turn(&[]);
         let span = Span::completion(model.format().into());
-        let heard = self.listen(&model, &mut hearing, &mut calls, cancel, emit);
-        let result = span.around(heard).await;
+        let outcome = self.read_completion(&model, &mut reader, &mut calls, cancel, emit);
+        let result = span.around(outcome).await;
         if let Err(error) = &result {
             span.failed(error.kind());
         }
-        let is_cancelled = matches!(result, Ok(Heeded::Cancelled));
-        let (rest, mut heard) = match is_cancelled {
-            true => hearing.cancel(emit),
-            false => hearing.finish(emit),
+        let is_cancelled = matches!(result, Ok(ReadEnd::Cancelled));
+        let (rest, mut outcome) = match is_cancelled {
+            true => reader.cancel(emit),
+            false => reader.finish(emit),
         };
-        heard.usage.iter().for_each(|usage| span.took(*usage));
-        self.told += heard.began;
-        self.sampled.hear(&heard.ids);
+        outcome.usage.iter().for_each(|usage| span.took(*usage));
+        self.next_index += outcome.began;
+        self.sampled.push_output(&outcome.ids);
         let said = self.sampled.end(&model, &read);
-        self.spent.is_uncounted |= heard.usage.is_none() && said == 0 && heard.began > 0;
-        self.spent.tokens += heard.usage.map_or_else(|| said, Usage::total);
+        self.spent.is_uncounted |= outcome.usage.is_none() && said == 0 && outcome.began > 0;
+        self.spent.tokens += outcome.usage.map_or_else(|| said, Usage::total);
         // A completion that broke is as good as one that was cut off: what is complete, is.
         let rest = if is_cancelled { Vec::new() } else { rest };
         self.said(rest, &mut calls).await?;
@@ -433,11 +436,11 @@ impl Session {
         let has_calls = !calls.is_empty();
         if !is_cancelled
             && !has_calls
-            && let Some(partial) = heard.partial.take()
+            && let Some(partial) = outcome.partial.take()
         {
             self.keep_partial(partial);
         }
-        self.leave_preambles(before);
+        self.drop_preambles(before);
         let is_kept = self.conversation.messages.len() > before;
         self.wait(&mut calls, cancel, emit).await?;
         // Where nothing was said, the transcript stays as it is.
@@ -446,24 +449,24 @@ impl Session {
         }
         result?;
         let is_cancelled = is_cancelled || cancel.is_cancelled();
-        Ok(Sampled { is_kept, has_calls, heard, is_cancelled })
+        Ok(SampleResult { is_kept, has_calls, outcome, is_cancelled })
     }
 
     /// Listens to a completion until it ends, or nothing that counts can come any more.
-    async fn listen(
+    async fn read_completion(
         &mut self,
         model: &super::Model,
-        hearing: &mut Hearing<'_>,
+        reader: &mut CompletionReader<'_>,
         calls: &mut Calls,
         cancel: &CancellationToken,
         emit: &mut Emit<'_>,
-    ) -> Result<Heeded, SessionError> {
+    ) -> Result<ReadEnd, SessionError> {
         let constraint = tokio::select! {
             biased;
-            () = cancel.cancelled() => return Ok(Heeded::Cancelled),
+            () = cancel.cancelled() => return Ok(ReadEnd::Cancelled),
             constraint = self.constraint(model) => constraint?,
         };
-        hearing.any_end = constraint.as_ref().is_some_and(|it| it.any_end);
+        reader.any_end = constraint.as_ref().is_some_and(|it| it.any_end);
         let request = model.request(&self.conversation, &self.sampled, constraint.as_ref());
         let (request, losses) = request.map_err(SessionError::Prompt)?;
         for loss in losses {
@@ -477,27 +480,27 @@ impl Session {
         }
         let mut completion: Box<dyn Completion> = tokio::select! {
             biased;
-            () = cancel.cancelled() => return Ok(Heeded::Cancelled),
+            () = cancel.cancelled() => return Ok(ReadEnd::Cancelled),
             opened = model.upstream().sample(request) => opened?,
         };
-        while !hearing.is_over() {
+        while !reader.is_over() {
             tokio::select! {
                 biased;
-                () = cancel.cancelled() => return Ok(Heeded::Cancelled),
-                happening = calls.next(), if calls.are_open() => calls.take(happening, emit).await?,
+                () = cancel.cancelled() => return Ok(ReadEnd::Cancelled),
+                event = calls.next(), if calls.are_open() => calls.take(event, emit).await?,
                 piece = completion.next() => match piece? {
                     None => break,
                     Some(piece) => {
-                        let said = hearing.piece(piece, emit);
+                        let said = reader.piece(piece, emit);
                         self.said(said, calls).await?;
                     }
                 },
             }
         }
-        if hearing.is_over() {
-            self.usage(&mut *completion, hearing, emit).await;
+        if reader.is_over() {
+            self.usage(&mut *completion, reader, emit).await;
         }
-        Ok(Heeded::Ended)
+        Ok(ReadEnd::Complete)
     }
 
     /// What the next completion is held to.
@@ -506,10 +509,10 @@ impl Session {
         model: &super::Model,
     ) -> Result<Option<Constraint>, SessionError> {
         let found = model.constraint(self.spent.steps <= 1).await?;
-        Ok(found.map(|(constraint, unsaid)| {
-            for unsaid in unsaid {
-                if !self.unsaid.contains(&unsaid) {
-                    self.unsaid.push(unsaid);
+        Ok(found.map(|(constraint, unenforced)| {
+            for unenforced in unenforced {
+                if !self.unenforced.contains(&unenforced) {
+                    self.unenforced.push(unenforced);
                 }
             }
             constraint
@@ -520,7 +523,7 @@ impl Session {
     async fn usage(
         &self,
         completion: &mut dyn Completion,
-        hearing: &mut Hearing<'_>,
+        reader: &mut CompletionReader<'_>,
         emit: &mut Emit<'_>,
     ) {
         let told = async {
@@ -534,7 +537,7 @@ impl Session {
             None
         };
         if let Ok(Some(usage)) = tokio::time::timeout(AFTER_THE_END, told).await {
-            drop(hearing.piece(Piece::Usage(usage), emit));
+            drop(reader.piece(Piece::Usage(usage), emit));
         }
     }
 
@@ -552,27 +555,27 @@ impl Session {
         let said: Vec<_> = said.into_iter().filter_map(|message| self.writable(message)).collect();
         self.conversation.messages.extend(said);
         self.names.look(&self.conversation.messages);
-        let waiting = self.names.calls()[before..].to_vec();
-        if waiting.is_empty() {
+        let pending = self.names.calls()[before..].to_vec();
+        if pending.is_empty() {
             return Ok(());
         }
-        self.name(&waiting);
-        match (self.desk.clone(), self.kept) {
-            (Some(desk), Some(kept)) => {
+        self.name(&pending);
+        match (self.store.clone(), self.saved_messages) {
+            (Some(store), Some(kept)) => {
                 let new = self.conversation.messages[kept..].to_vec();
-                self.kept = Some(self.conversation.messages.len());
-                super::blocking(move || desk.said(&new)).await?;
+                self.saved_messages = Some(self.conversation.messages.len());
+                super::blocking(move || store.said(&new)).await?;
             }
             (Some(_), None) => self.save(&HashMap::new()).await?,
             (None, _) => {}
         }
-        self.dispatch(calls, &waiting, &HashMap::new()).await;
+        self.dispatch(calls, &pending, &HashMap::new()).await;
         Ok(())
     }
 }
 
 /// How listening ended.
-enum Heeded {
-    Ended,
+enum ReadEnd {
+    Complete,
     Cancelled,
 }

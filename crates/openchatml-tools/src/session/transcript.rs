@@ -5,8 +5,8 @@ use openchatml::{
     Code, Conversation, Diagnostic, Document, Format, ReadOptions, RenderOptions, Severity, parse,
 };
 
-use super::hear::is_partial;
-use super::shape::Shape;
+use super::completion_reader::is_partial;
+use super::layout::TranscriptLayout;
 
 /// A transcript that was read to be gone on with.
 ///
@@ -38,7 +38,7 @@ pub struct Transcript {
     /// [`Session`](crate::Session) continue it.
     pub is_faithful: bool,
     /// The layout, if the transcript is JSON.
-    pub shape: Shape,
+    pub layout: TranscriptLayout,
 }
 
 impl Transcript {
@@ -53,7 +53,7 @@ impl Transcript {
             Document::Conversation(conversation) => Some(conversation.into_owned()),
             _ => None,
         };
-        Self { conversation, diagnostics, is_faithful, shape: Shape::of(text, format) }
+        Self { conversation, diagnostics, is_faithful, layout: TranscriptLayout::of(text, format) }
     }
 
     /// Whether the last message is a truncated answer. A session asks for it again.

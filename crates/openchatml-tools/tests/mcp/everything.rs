@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use openchatml::{Data, Value};
 use openchatml_testkit::elsewhere;
-use openchatml_tools::Happening;
+use openchatml_tools::TurnEvent;
 use openchatml_tools::kinds::mcp::{self, Server, ServerOptions};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
@@ -81,13 +81,13 @@ async fn check(server: &Server) {
         dispatch(&mut turn, id, "functions.trigger-long-running-operation", body).await;
     }
     let (mut reports, mut answered) = (Vec::new(), 0);
-    while let Some(happening) = turn.next().await {
-        match happening {
-            Happening::Progress { call_id, progress } => {
+    while let Some(event) = turn.next().await {
+        match event {
+            TurnEvent::Progress { call_id, progress } => {
                 assert_eq!(progress.total, Some(4.0));
                 reports.push(call_id);
             }
-            Happening::Done { code, .. } => {
+            TurnEvent::Done { code, .. } => {
                 assert_eq!(code, None);
                 answered += 1;
             }
@@ -100,7 +100,7 @@ async fn check(server: &Server) {
     // A call that is cancelled is over at once, and the server goes on.
     let body = r#"{"duration":3600,"steps":3600}"#;
     dispatch(&mut turn, "c", "functions.trigger-long-running-operation", body).await;
-    assert!(matches!(turn.next().await, Some(Happening::Start { .. })));
+    assert!(matches!(turn.next().await, Some(TurnEvent::Start { .. })));
     assert!(turn.cancel("c", "not needed"));
     let (_, cancelled) = done(&mut turn).await;
     assert!(cancelled.unwrap_err().starts_with("E-TOOL-CANCELLED: "));

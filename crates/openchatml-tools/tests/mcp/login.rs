@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use openchatml_tools::kinds::mcp::{self, Login, NotConnected, ServerOptions, TokenFolder};
+use openchatml_tools::kinds::mcp::{self, ConnectError, Login, ServerOptions, TokenFolder};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -140,7 +140,7 @@ impl Place {
     }
 
     /// Logs in, with a browser that comes back with these queries, one after the other. `STATE` is the state.
-    async fn log_in(&self, login: &Login, queries: &[&str]) -> Result<(), NotConnected> {
+    async fn log_in(&self, login: &Login, queries: &[&str]) -> Result<(), ConnectError> {
         let queries: Vec<String> = queries.iter().map(|&it| it.to_owned()).collect();
         let show = |page: &str| {
             let asked = form(page.split_once('?').unwrap().1);
@@ -160,7 +160,7 @@ impl Place {
         place
     }
 
-    async fn connect(&self, login: Login) -> Result<mcp::Server, NotConnected> {
+    async fn connect(&self, login: Login) -> Result<mcp::Server, ConnectError> {
         let options = ServerOptions::default();
         mcp::connect_logged_in(&self.http.url("/mcp"), [], login, &options).await
     }

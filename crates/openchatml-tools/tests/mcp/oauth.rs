@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use openchatml_tools::kinds::mcp::{self, NotConnected, OAuth, ServerOptions};
+use openchatml_tools::kinds::mcp::{self, ConnectError, OAuth, ServerOptions};
 use serde_json::{Value, json};
 
 use super::server::{self, Answer, Asked, Server};
@@ -63,7 +63,7 @@ fn oauth(issuer: Option<String>) -> OAuth {
     oauth
 }
 
-async fn connect(http: &Server, oauth: OAuth) -> Result<mcp::Server, NotConnected> {
+async fn connect(http: &Server, oauth: OAuth) -> Result<mcp::Server, ConnectError> {
     let options = ServerOptions::default();
     mcp::connect_authorized(&http.url("/mcp"), [], oauth, &options).await
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use openchatml::Value as Data;
-use openchatml_tools::kinds::mcp::{self, NotConnected, Server, ServerOptions};
-use openchatml_tools::{Happening, Toolbox};
+use openchatml_tools::kinds::mcp::{self, ConnectError, Server, ServerOptions};
+use openchatml_tools::{Toolbox, TurnEvent};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
 use tokio::sync::mpsc;
@@ -119,7 +119,7 @@ async fn serve(stream: DuplexStream, pages: Pages, heard: mpsc::UnboundedSender<
 async fn connected(
     pages: Pages,
     options: &ServerOptions,
-) -> (Result<Server, NotConnected>, mpsc::UnboundedReceiver<Value>) {
+) -> (Result<Server, ConnectError>, mpsc::UnboundedReceiver<Value>) {
     let (ours, theirs) = tokio::io::duplex(1 << 16);
     let (send, heard) = mpsc::unbounded_channel();
     tokio::spawn(serve(theirs, pages, send));
@@ -189,8 +189,8 @@ async fn progress_comes_through() {
     let mut turn = router(&[&server]).turn([]);
     dispatch(&mut turn, "c1", "functions.steps", "{}").await;
     let mut last = 0.0;
-    while let Some(happening) = turn.next().await {
-        if let Happening::Progress { call_id, progress } = happening {
+    while let Some(event) = turn.next().await {
+        if let TurnEvent::Progress { call_id, progress } = event {
             assert_eq!((call_id.as_str(), progress.total), ("c1", Some(3.0)));
             assert!(progress.done > last);
             last = progress.done;
@@ -215,7 +215,7 @@ async fn a_server_hears_that_a_call_is_cancelled() {
     let router = router(&[&server]);
     let mut turn = router.turn([]);
     dispatch(&mut turn, "c1", "functions.hang", "{}").await;
-    assert!(matches!(turn.next().await, Some(Happening::Start { .. })));
+    assert!(matches!(turn.next().await, Some(TurnEvent::Start { .. })));
     // Until the server has the call, there is nothing to cancel.
     answer(&router, "functions.echo", "{}").await.unwrap();
     assert!(turn.cancel("c1", "not needed"));
@@ -251,7 +251,7 @@ async fn a_server_that_dies_takes_its_own_calls_with_it() {
     for _ in 0..2 {
         assert_eq!(done(&mut turn).await.1, Err(format!("E-TOOL-FAILED: {broke}")));
     }
-    assert!(dying.is_gone() && !other.is_gone());
+    assert!(dying.is_disconnected() && !other.is_disconnected());
     let gone = "E-TOOL-FAILED: the server of the tool has stopped; the call did not run".to_owned();
     assert_eq!(answer(&router, "functions.echo", "{}").await, Err(gone));
     assert_eq!(answer(&router, "other.echo", "{}").await, Ok(Data::from("{}")));

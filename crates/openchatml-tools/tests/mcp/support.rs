@@ -2,7 +2,7 @@
 
 use openchatml::{Channel, Code, Data, End, Limits, Message, Reply, Role, Value};
 use openchatml_tools::kinds::mcp::Server;
-use openchatml_tools::{Happening, Router, RouterOptions, Toolbox, Turn};
+use openchatml_tools::{Router, RouterOptions, Toolbox, Turn, TurnEvent};
 #[cfg(feature = "oauth")]
 use serde_json::json;
 
@@ -36,7 +36,7 @@ pub async fn answer(router: &Router, name: &str, body: &str) -> Result<Value<'st
 /// The next call of a turn that is done: its id, and what it came to.
 pub async fn done(turn: &mut Turn) -> (String, Result<Value<'static>, String>) {
     loop {
-        if let Some(Happening::Done { call_id, code, reply }) = turn.next().await {
+        if let Some(TurnEvent::Done { call_id, code, reply }) = turn.next().await {
             let body = reply.body.text();
             let reply = Reply::parse(&body, &Limits::default()).unwrap();
             return (call_id, result(code, reply));

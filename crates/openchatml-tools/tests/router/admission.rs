@@ -1,7 +1,7 @@
 //! Which calls run, and what the others are told: `admission.toml`.
 
 use openchatml::{Limits, ReadOptions, Reply, Settings, Value, parse};
-use openchatml_tools::{Happening, Router, RouterOptions, Routes, Toolbox};
+use openchatml_tools::{Router, RouterOptions, Routes, Toolbox, TurnEvent};
 use serde::Deserialize;
 
 use super::support::{echo, json};
@@ -85,8 +85,8 @@ async fn only_a_certain_call_is_dispatched() {
             calls += usize::from(turn.dispatch(message).await);
         }
         let mut done = Vec::new();
-        while let Some(happening) = turn.next().await {
-            if let Happening::Done { call_id, code, reply } = happening {
+        while let Some(event) = turn.next().await {
+            if let TurnEvent::Done { call_id, code, reply } = event {
                 done.push((call_id, code, reply));
             }
         }

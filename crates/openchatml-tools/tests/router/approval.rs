@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use openchatml::Code;
 use openchatml_tools::{
-    Approval, Approve, Approver, Asked, Happening, Proposal, Router, RouterOptions, Toolbox,
+    Approval, ApprovalFuture, ApprovalPolicy, ApprovalRequest, Approver, Router, RouterOptions,
+    Toolbox, TurnEvent,
 };
 use tokio::time::sleep;
 
@@ -18,7 +19,7 @@ struct Scripted {
 }
 
 impl Approver for Scripted {
-    fn approve<'a>(&'a self, call: Proposal<'a>) -> Asked<'a> {
+    fn approve<'a>(&'a self, call: ApprovalRequest<'a>) -> ApprovalFuture<'a> {
         Box::pin(async move {
             let problem = call.problem.map_or(String::new(), |it| format!(" problem: {it}"));
             let asked = format!("{} {}{problem}", call.name, call.arguments);
@@ -29,7 +30,7 @@ impl Approver for Scripted {
     }
 }
 
-fn router(tools: Toolbox, approve: Approve, says: Vec<Approval>) -> (Router, Arc<Scripted>) {
+fn router(tools: Toolbox, approve: ApprovalPolicy, says: Vec<Approval>) -> (Router, Arc<Scripted>) {
     let approver = Arc::new(Scripted { says: says.into(), asked: Mutex::default() });
     let mut options = RouterOptions::default();
     options.approve = approve;
@@ -40,7 +41,7 @@ fn router(tools: Toolbox, approve: Approve, says: Vec<Approval>) -> (Router, Arc
 /// What these calls come to, one after the other, and what was asked.
 async fn made(
     tools: Toolbox,
-    approve: Approve,
+    approve: ApprovalPolicy,
     says: Vec<Approval>,
     bodies: &[&str],
 ) -> (Vec<String>, Vec<String>) {
@@ -58,7 +59,7 @@ async fn made(
 #[tokio::test(start_paused = true)]
 async fn each_call_is_approved_and_the_answer_takes_none_of_its_time() {
     let says = vec![Approval::Yes, Approval::No("too late".into()), Approval::Yes];
-    let (came, asked) = made(boxed(echo()), Approve::Always, says, &["a", "b", "c"]).await;
+    let (came, asked) = made(boxed(echo()), ApprovalPolicy::Always, says, &["a", "b", "c"]).await;
     assert_eq!(asked, ["functions.f a", "functions.f b", "functions.f c"]);
     assert!(came[0].contains(r#""ok":true"#) && came[2].contains(r#""ok":true"#), "{came:?}");
     assert!(came[1].contains("E-TOOL-CANCELLED") && came[1].contains("too late"), "{came:?}");
@@ -69,7 +70,7 @@ async fn each_call_is_approved_and_the_answer_takes_none_of_its_time() {
 struct Nodding(Mutex<Vec<String>>);
 
 impl Approver for Nodding {
-    fn approve<'a>(&'a self, call: Proposal<'a>) -> Asked<'a> {
+    fn approve<'a>(&'a self, call: ApprovalRequest<'a>) -> ApprovalFuture<'a> {
         self.0.lock().unwrap().push(call.call_id.to_owned());
         Box::pin(async { Approval::Yes })
     }
@@ -79,7 +80,7 @@ impl Approver for Nodding {
 async fn questions_come_in_the_order_of_the_calls() {
     let approver = Arc::new(Nodding::default());
     let mut options = RouterOptions::default();
-    options.approve = Approve::Always;
+    options.approve = ApprovalPolicy::Always;
     options.approver = Some(approver.clone());
     let router = Router::new(boxed(echo()), options).unwrap();
     let mut turn = router.turn([]);
@@ -94,7 +95,8 @@ async fn questions_come_in_the_order_of_the_calls() {
 #[tokio::test(start_paused = true)]
 async fn one_approval_is_enough_where_that_is_wanted() {
     let says = vec![Approval::No("no".into()), Approval::Yes];
-    let (came, asked) = made(boxed(echo()), Approve::Once, says, &["a", "b", "c", "d"]).await;
+    let (came, asked) =
+        made(boxed(echo()), ApprovalPolicy::Once, says, &["a", "b", "c", "d"]).await;
     assert_eq!(asked, ["functions.f a", "functions.f b"]);
     let is_made: Vec<_> = came.iter().map(|reply| reply.contains(r#""ok":true"#)).collect();
     assert_eq!(is_made, [false, true, true, true]);
@@ -112,20 +114,20 @@ async fn edited_arguments_reach_the_tool_if_they_fit() {
         texts.iter().map(|text| Approval::Edited((*text).to_owned())).collect::<Vec<_>>()
     };
     let (own, other) = (r#"{"n":1}"#, r#"{"n":2}"#);
-    let (came, _) = made(tool(), Approve::Always, edit(&[other]), &[own]).await;
+    let (came, _) = made(tool(), ApprovalPolicy::Always, edit(&[other]), &[own]).await;
     assert!(came[0].contains(r#""content":"{\"n\":2}""#), "{came:?}");
     // The model learns of it.
     assert!(came[0].contains(r#""arguments":"{\"n\":2}""#), "{came:?}");
-    let (came, _) = made(tool(), Approve::Always, vec![Approval::Yes], &[own]).await;
+    let (came, _) = made(tool(), ApprovalPolicy::Always, vec![Approval::Yes], &[own]).await;
     assert!(!came[0].contains("arguments"), "{came:?}");
     for wrong in [r#"{"n":"x"}"#, "{"] {
         // Whoever edits is told, and the model is not blamed.
         let says = edit(&[wrong, wrong, other]);
-        let (came, asked) = made(tool(), Approve::Always, says, &[own]).await;
+        let (came, asked) = made(tool(), ApprovalPolicy::Always, says, &[own]).await;
         assert!(came[0].contains(r#"{\"n\":2}"#), "{came:?}");
         let problems: Vec<_> = asked.iter().map(|it| it.contains("problem")).collect();
         assert_eq!(problems, [false, true, true], "{asked:?}");
-        let (came, _) = made(tool(), Approve::Always, edit(&[wrong; 3]), &[own]).await;
+        let (came, _) = made(tool(), ApprovalPolicy::Always, edit(&[wrong; 3]), &[own]).await;
         assert!(came[0].contains("E-TOOL-CANCELLED"), "{came:?}");
     }
 }
@@ -133,26 +135,27 @@ async fn edited_arguments_reach_the_tool_if_they_fit() {
 #[tokio::test(start_paused = true)]
 async fn a_tool_says_itself_whether_it_is_approved() {
     let mut free = echo();
-    free.approve = Some(Approve::Never);
+    free.approve = Some(ApprovalPolicy::Never);
     let free = boxed(free);
-    let (came, asked) = made(free, Approve::Always, vec![], &["a"]).await;
+    let (came, asked) = made(free, ApprovalPolicy::Always, vec![], &["a"]).await;
     assert!(came[0].contains(r#""ok":true"#) && asked.is_empty(), "{came:?}");
     let mut guarded = echo();
-    guarded.approve = Some(Approve::Always);
+    guarded.approve = Some(ApprovalPolicy::Always);
     let guarded = boxed(guarded);
-    let (_, asked) = made(guarded.clone(), Approve::Never, vec![Approval::Yes], &["a"]).await;
+    let (_, asked) =
+        made(guarded.clone(), ApprovalPolicy::Never, vec![Approval::Yes], &["a"]).await;
     assert_eq!(asked.len(), 1);
     // Where nobody can be asked, the call is not made.
     let router = Router::new(guarded, RouterOptions::default()).unwrap();
     let mut turn = router.turn([]);
     turn.dispatch(&call("functions.f", "c", "a")).await;
-    let Some(Happening::Done { code, .. }) = turn.next().await else { panic!("it began") };
+    let Some(TurnEvent::Done { code, .. }) = turn.next().await else { panic!("it began") };
     assert_eq!(code, Some(Code::ToolCancelled));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_question_is_taken_back_when_the_call_is_cancelled() {
-    let (router, approver) = router(boxed(echo()), Approve::Always, vec![Approval::Yes]);
+    let (router, approver) = router(boxed(echo()), ApprovalPolicy::Always, vec![Approval::Yes]);
     let mut turn = router.turn([]);
     turn.dispatch(&call("functions.f", "a", "a")).await;
     turn.dispatch(&call("functions.f", "b", "b")).await;

@@ -7,7 +7,7 @@ use openchatml::{
     Channel, Code, Conversation, Data, End, Format, Limits, Message, ReadOptions, RenderOptions,
     Reply, Role, Value, parse, render,
 };
-use openchatml_tools::{Envelope, Failure, Happening, Outcome, Output, Router, RouterOptions};
+use openchatml_tools::{Envelope, Failure, Outcome, Output, Router, RouterOptions, TurnEvent};
 
 use super::support::{call, json, one, replies};
 
@@ -17,7 +17,7 @@ async fn answer(options: RouterOptions, outcome: Outcome) -> (Option<Code>, Mess
     let mut turn = Router::new(tools, options).unwrap().turn([]);
     turn.dispatch(&call("functions.f", "c1", "")).await;
     loop {
-        if let Happening::Done { code, reply, .. } = turn.next().await.unwrap() {
+        if let TurnEvent::Done { code, reply, .. } = turn.next().await.unwrap() {
             return (code, reply);
         }
     }

@@ -1,7 +1,7 @@
 //! What the tests share.
 
 use openchatml::{Channel, End, Limits, Message, Role, Value};
-use openchatml_tools::{Entry, Happening, Outcome, Output, Toolbox, Turn, function};
+use openchatml_tools::{Entry, Outcome, Output, Toolbox, Turn, TurnEvent, function};
 
 /// A value of this JSON.
 pub fn json(text: &str) -> Value<'static> {
@@ -41,8 +41,8 @@ pub fn echo() -> Entry {
 /// The replies to all calls of a turn, in the order in which they come.
 pub async fn replies(turn: &mut Turn) -> Vec<Message<'static>> {
     let mut replies = Vec::new();
-    while let Some(happening) = turn.next().await {
-        if let Happening::Done { reply, .. } = happening {
+    while let Some(event) = turn.next().await {
+        if let TurnEvent::Done { reply, .. } = event {
             replies.push(reply);
         }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use openchatml::{Code, Limits, Reply};
 use openchatml_tools::{
-    Entry, Failure, Happening, Output, Progress, Router, RouterOptions, function,
+    Entry, Failure, Output, Progress, Router, RouterOptions, TurnEvent, function,
 };
 use tokio::time::{Instant, sleep};
 
@@ -30,7 +30,7 @@ async fn time(entry: Entry, options: RouterOptions, body: &str) -> (Option<Code>
     message.content_type = Some("json".into());
     assert!(turn.dispatch(&message).await);
     loop {
-        if let Happening::Done { code, .. } = turn.next().await.unwrap() {
+        if let TurnEvent::Done { code, .. } = turn.next().await.unwrap() {
             return (code, begun.elapsed().as_millis());
         }
     }
@@ -177,12 +177,12 @@ async fn dispatch_waits_no_longer_than_the_call_may_take() {
 /// What happens in a turn, in short.
 async fn events(turn: &mut openchatml_tools::Turn) -> Vec<String> {
     let mut events = Vec::new();
-    while let Some(happening) = turn.next().await {
-        events.push(match happening {
-            Happening::Start { call_id, name } => format!("start {call_id} {name}"),
-            Happening::Progress { call_id, progress } => format!("{call_id} {}", progress.done),
-            Happening::Cancel { call_id, reason } => format!("cancel {call_id} {reason}"),
-            Happening::Done { call_id, code, .. } => {
+    while let Some(event) = turn.next().await {
+        events.push(match event {
+            TurnEvent::Start { call_id, name } => format!("start {call_id} {name}"),
+            TurnEvent::Progress { call_id, progress } => format!("{call_id} {}", progress.done),
+            TurnEvent::Cancel { call_id, reason } => format!("cancel {call_id} {reason}"),
+            TurnEvent::Done { call_id, code, .. } => {
                 format!("done {call_id} {}", code.map_or("ok", |code| code.as_str()))
             }
             other => panic!("{other:?}"),

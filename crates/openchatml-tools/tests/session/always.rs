@@ -8,8 +8,8 @@ use openchatml::{
 use openchatml_testkit::upstream::{Answer, Scripted};
 use openchatml_testkit::{Source, cases, completion, one_in, pick};
 use openchatml_tools::{
-    CancellationToken, Completions, CompletionsOptions, Desk, Entry, Envelope, Model, Output,
-    Router, RouterOptions, Session, SessionOptions, Toolbox, Transcript, function,
+    CancellationToken, Completions, CompletionsOptions, Entry, Envelope, Model, Output, Router,
+    RouterOptions, Session, SessionOptions, Toolbox, Transcript, TranscriptStore, function,
 };
 
 /// What a model may say of its own accord, in any order, beside control tokens.
@@ -97,19 +97,19 @@ async fn go_on(
     mess: &str,
     url: &str,
 ) -> String {
-    let desk = Desk::open(path).unwrap();
+    let store = TranscriptStore::open(path).unwrap();
     let text = std::fs::read_to_string(path).unwrap();
     let transcript = Transcript::read(&text, format, &ReadOptions::default());
     assert!(transcript.is_faithful, "{format}: {:?}\n{text}", transcript.diagnostics);
     let conversation = transcript.conversation.unwrap();
     let mut options = RouterOptions::default();
     options.envelope = envelope;
-    let router = Router::new(desk.guard(&tools(mess.to_owned())), options).unwrap();
+    let router = Router::new(store.record_calls(&tools(mess.to_owned())), options).unwrap();
     let upstream = Completions::new(url, CompletionsOptions::default()).unwrap();
     // Apertus wants to know the date.
     let mut render = RenderOptions::default();
     render.date = Some("2026-11-23".into());
-    let mut session = Session::new(conversation, format, router).with_desk(desk).with_model(
+    let mut session = Session::new(conversation, format, router).with_store(store).with_model(
         Model::new(upstream, prompts.text().expect("a text format")).with_options(render),
     );
     let mut options = SessionOptions::default();

@@ -5,8 +5,8 @@ use openchatml_grammars::{Choice, Language};
 use openchatml_testkit::upstream::{Answer, Scripted, chunk, done, models};
 use openchatml_tokens::{ByteEncoding, Encoding as _};
 use openchatml_tools::{
-    CancellationToken, Completions, CompletionsOptions, Constrained, Ended, Model, Router,
-    RouterOptions, Session, SessionError, UpstreamError,
+    CancellationToken, Completions, CompletionsOptions, ConstraintOptions, Model, Router,
+    RouterOptions, Session, SessionError, StopReason, UpstreamError,
 };
 use serde_json::{Value, json};
 
@@ -46,15 +46,19 @@ fn turns(ends: [&str; 2]) -> [Vec<u32>; 2] {
 }
 
 struct Came {
-    ended: Result<Ended, SessionError>,
+    ended: Result<StopReason, SessionError>,
     log: Vec<String>,
     asked: Vec<Value>,
     messages: Vec<Message<'static>>,
-    unsaid: Vec<String>,
+    unenforced: Vec<String>,
 }
 
 /// A session with a server of this owner that says these turns.
-async fn run(owner: &str, turns: [Vec<u32>; 2], change: impl FnOnce(&mut Constrained)) -> Came {
+async fn run(
+    owner: &str,
+    turns: [Vec<u32>; 2],
+    change: impl FnOnce(&mut ConstraintOptions),
+) -> Came {
     let server = Scripted::with_models(Some(models(owner)), move |_, number| {
         let told = json!({"text": "?", "token_ids": turns[number], "finish_reason": "stop"});
         Answer::stream(vec![chunk(told), done()])
@@ -62,10 +66,10 @@ async fn run(owner: &str, turns: [Vec<u32>; 2], change: impl FnOnce(&mut Constra
     let upstream = Completions::new(server.url(), CompletionsOptions::default()).unwrap();
     let log = Log::default();
     let tools = tools(&log);
-    let mut constrained = Constrained::new(tools.callable());
+    let mut constrained = ConstraintOptions::new(tools.callable());
     change(&mut constrained);
     let model = Model::new(upstream, TextFormat::HARMONY);
-    let model = model.with_encoding(encoding()).constrained(constrained);
+    let model = model.with_encoding(encoding()).with_constraints(constrained);
     let conversation = Conversation::from_messages([Message::new(Role::User, "Go.")]);
     let router = Router::new(tools, RouterOptions::default()).unwrap();
     let mut session = Session::new(conversation, Format::JSON, router).with_model(model);
@@ -75,7 +79,7 @@ async fn run(owner: &str, turns: [Vec<u32>; 2], change: impl FnOnce(&mut Constra
         log: log.lines(),
         asked: server.asked(),
         messages: session.conversation().messages.clone(),
-        unsaid: session.unsaid().iter().map(ToString::to_string).collect(),
+        unenforced: session.unenforced().iter().map(ToString::to_string).collect(),
     }
 }
 
@@ -109,7 +113,7 @@ fn has_token(tag: &Value, id: u32) -> bool {
 async fn a_call_that_is_required_is_made_first() {
     let turns = turns(["<|call|>", "<|return|>"]);
     let came = run("vllm", turns, |it| it.options.choice = Choice::Required).await;
-    assert_eq!(came.ended.ok(), Some(Ended::Answered));
+    assert_eq!(came.ended.ok(), Some(StopReason::Answered));
     assert_eq!(came.log, [r#"echo {"n": 1}"#]);
     let [first, second] = came.asked.as_slice() else { panic!("{:?}", came.asked) };
     let (first_tag, second_tag) = (tag(first).to_string(), tag(second).to_string());
@@ -127,15 +131,16 @@ async fn a_call_that_is_required_is_made_first() {
     assert_eq!(banned(first), wrong);
     assert_eq!(banned(second), [id(FOREIGN)]);
     // That the server may end it in any stop token is no concern: the others are banned.
-    let unsaid = |name: &str| format!("functions.{name}: JSON strings can contain control tokens");
-    assert_eq!(came.unsaid, ["echo", "fail", "evil"].map(unsaid));
+    let unenforced =
+        |name: &str| format!("functions.{name}: JSON strings can contain control tokens");
+    assert_eq!(came.unenforced, ["echo", "fail", "evil"].map(unenforced));
 }
 
 #[tokio::test]
 async fn messages_tell_what_ends_them_where_a_server_takes_any_end() {
     // As a server may end a completion wherever its grammar can end.
     let came = run("vllm", turns(["<|return|>", "<|call|>"]), |_| {}).await;
-    assert_eq!(came.ended.ok(), Some(Ended::Answered));
+    assert_eq!(came.ended.ok(), Some(StopReason::Answered));
     assert_eq!(came.log, [r#"echo {"n": 1}"#]);
     let ends: Vec<_> = came.messages.iter().map(|message| message.end).collect();
     assert_eq!(ends, [End::End, End::Call, End::End, End::Return]);

@@ -7,8 +7,8 @@ use openchatml_testkit::completion;
 use openchatml_testkit::upstream::{Answer, Scripted, chunk, done, models};
 use openchatml_tokens::{ByteEncoding, Encoding as _, Tokenizer};
 use openchatml_tools::{
-    CancellationToken, Completions, CompletionsOptions, Desk, Ended, Model, Router, RouterOptions,
-    Session,
+    CancellationToken, Completions, CompletionsOptions, Model, Router, RouterOptions, Session,
+    StopReason, TranscriptStore,
 };
 use serde_json::json;
 
@@ -26,7 +26,7 @@ async fn calls_without_ids_find_their_replies() {
     let came = run("harmony", &text, tools(&log), |_| Answer::saying(ANSWER))
         .await
         .checked("harmony")
-        .ends(Ended::Answered);
+        .ends(StopReason::Answered);
     assert_eq!(log.lines().len(), 2);
     let first = came.text.find(r#""content":{"n":1}"#).unwrap();
     assert!(first < came.text.find(r#""content":{"n":2}"#).unwrap());
@@ -46,7 +46,7 @@ async fn a_transcript_of_a_service_is_gone_on_with() {
         })
     })
     .await
-    .ends(Ended::Answered);
+    .ends(StopReason::Answered);
     assert_eq!(log.lines(), [r#"echo {"n":1}"#, r#"echo {"n":2}"#]);
     let json: serde_json::Value = serde_json::from_str(&came.text).unwrap();
     let messages = json["messages"].as_array().or(json.as_array()).unwrap();
@@ -70,7 +70,7 @@ async fn a_session_without_a_model_answers_what_is_open() {
     let mut session = Session::new(conversation.into_owned(), format, router);
     for _ in 0..2 {
         let ended = session.run(&CancellationToken::new(), |_| {}).await.unwrap();
-        assert_eq!((ended, log.lines().len()), (Ended::Replied, 2));
+        assert_eq!((ended, log.lines().len()), (StopReason::Replied, 2));
     }
     let written = session.text().unwrap();
     // What was there stays as it was.
@@ -108,7 +108,7 @@ async fn among_ids_nothing_that_text_spells_is_a_control_token() {
     let router = Router::new(tools(&Log::default()), RouterOptions::default()).unwrap();
     let mut session = Session::new(conversation, Format::JSON, router).with_model(model);
     let ended = session.run(&CancellationToken::new(), |_| {}).await.unwrap();
-    assert_eq!(ended, Ended::Answered);
+    assert_eq!(ended, StopReason::Answered);
     let answer = session.conversation().messages.last().unwrap();
     assert_eq!(answer.body.text(), "4 <|return|>!");
     let asked = server.asked();
@@ -306,11 +306,11 @@ async fn sampled_again(transcript: Format) {
     let path = folder.path().join("chat");
     let text = convert(&conversation.clone().into(), transcript, &Default::default());
     std::fs::write(&path, text.unwrap().output).unwrap();
-    let desk = Desk::open(&path).unwrap();
-    let tools = desk.guard(&tools(&Log::default()));
+    let store = TranscriptStore::open(&path).unwrap();
+    let tools = store.record_calls(&tools(&Log::default()));
     let router = Router::new(tools, RouterOptions::default()).unwrap();
     let mut session =
-        Session::new(conversation, transcript, router).with_model(model).with_desk(desk);
+        Session::new(conversation, transcript, router).with_model(model).with_store(store);
     let mut shared = Vec::new();
     let cancel = CancellationToken::new();
     let ended = session.run(&cancel, |event| {
@@ -318,7 +318,7 @@ async fn sampled_again(transcript: Format) {
             shared.push(ids);
         }
     });
-    assert_eq!(ended.await.unwrap(), Ended::Answered);
+    assert_eq!(ended.await.unwrap(), StopReason::Answered);
     let prompts: Vec<Vec<u32>> = server
         .asked()
         .iter()

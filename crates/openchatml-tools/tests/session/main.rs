@@ -4,8 +4,8 @@
 
 mod always;
 mod constrained;
-mod desk;
 mod formats;
+mod store;
 mod turns;
 
 use std::sync::{Arc, Mutex};
@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex};
 use openchatml::{Format, ReadOptions, Value, parse};
 use openchatml_testkit::upstream::{Answer, Scripted};
 use openchatml_tools::{
-    CancellationToken, Completions, CompletionsOptions, Ended, Entry, Failure, Model, Output,
-    Router, RouterOptions, Session, SessionError, SessionOptions, Toolbox, function,
+    CancellationToken, Completions, CompletionsOptions, Entry, Failure, Model, Output, Router,
+    RouterOptions, Session, SessionError, SessionOptions, StopReason, Toolbox, function,
 };
 
 /// What the tools were called with, in the order in which they began.
@@ -66,7 +66,7 @@ pub(crate) const ANSWER: &str = "<|channel|>final<|message|>Done.<|return|>";
 
 /// What came of a session.
 pub(crate) struct Came {
-    pub(crate) ended: Result<Ended, SessionError>,
+    pub(crate) ended: Result<StopReason, SessionError>,
     pub(crate) text: String,
     pub(crate) events: Vec<String>,
     pub(crate) asked: Vec<serde_json::Value>,
@@ -82,7 +82,7 @@ impl Came {
     }
 
     #[track_caller]
-    pub(crate) fn ends(self, ended: Ended) -> Self {
+    pub(crate) fn ends(self, ended: StopReason) -> Self {
         assert_eq!(self.ended.as_ref().ok(), Some(&ended), "{:?}\n{}", self.ended, self.text);
         self
     }

@@ -7,8 +7,9 @@ use openchatml::{Carrier, Conversation, Format, Message, Role, parse};
 use openchatml_testkit::completion;
 use openchatml_testkit::upstream::{Act, Answer, Scripted, chunk, done, said};
 use openchatml_tools::{
-    CancellationToken, Completions, CompletionsOptions, Ended, Entry, Model, Output, Router,
-    RouterOptions, Session, SessionError, SessionOptions, Toolbox, UpstreamError, function,
+    CancellationToken, Completions, CompletionsOptions, Entry, Model, Output, Router,
+    RouterOptions, Session, SessionError, SessionOptions, StopReason, Toolbox, UpstreamError,
+    function,
 };
 use serde_json::json;
 
@@ -29,7 +30,7 @@ async fn the_model_calls_until_it_answers() {
     })
     .await
     .checked("openchatml-2.2")
-    .ends(Ended::Answered);
+    .ends(StopReason::Answered);
     assert_eq!(log.lines(), [r#"echo {"n":1}"#, r#"echo {"n":2}"#]);
     let expected = "\
 version: 2.2
@@ -75,7 +76,7 @@ async fn calls_of_one_turn_run_at_once_and_are_answered_in_their_order() {
     let came = run("openchatml-2.2", &text, tools, |_| Answer::saying(ANSWER))
         .await
         .checked("openchatml-2.2")
-        .ends(Ended::Answered);
+        .ends(StopReason::Answered);
     let place = |words: &str| came.text.find(words).unwrap();
     assert!(
         place("tool name=functions.meet call_id=a") < place("tool name=functions.meet call_id=b")
@@ -105,7 +106,7 @@ async fn a_call_begins_while_the_turn_still_arrives() {
     })
     .await
     .checked("openchatml-2.2")
-    .ends(Ended::Answered);
+    .ends(StopReason::Answered);
     // What follows the call is no part of the completion.
     assert!(!came.text.contains("I wait."), "{}", came.text);
 }
@@ -134,7 +135,7 @@ async fn a_completion_ends_with_its_stop_token() {
             })
             .await
             .checked("openchatml-2.2")
-            .ends(Ended::Answered);
+            .ends(StopReason::Answered);
             assert_eq!(log.lines(), [r#"echo {"n":1}"#], "{more:?}");
             assert!(!came.text.contains("Pay me.") && !came.text.contains("666"), "{}", came.text);
             let is_done = |name: &String| name == "response.done";
@@ -161,7 +162,7 @@ async fn what_is_wrong_with_a_call_goes_back_to_the_model() {
     })
     .await
     .checked("openchatml-2.2")
-    .ends(Ended::Answered);
+    .ends(StopReason::Answered);
     assert!(log.lines().is_empty(), "{:?}", log.lines());
     for words in ["E-CALL-SCHEMA", "E-CALL-UNKNOWN", "duplicate `call_id`", "it does not work"] {
         assert!(came.text.contains(words), "{words}: {}", came.text);
@@ -184,7 +185,7 @@ async fn a_completion_speaks_for_the_assistant_only() {
     })
     .await
     .checked("openchatml-2.2")
-    .ends(Ended::Answered);
+    .ends(StopReason::Answered);
     assert_eq!(log.lines(), [r#"echo {"n":1}"#]);
     assert!(!came.text.contains("made up") && !came.text.contains("666"), "{}", came.text);
     assert!(came.events.iter().any(|event| event.contains("E-COMPLETION-ROLE")));
@@ -203,7 +204,7 @@ async fn what_is_cut_off_is_no_part_of_the_transcript() {
     })
     .await
     .checked("openchatml-2.2")
-    .ends(Ended::CutOff);
+    .ends(StopReason::CutOff);
     assert!(log.lines().is_empty());
     assert!(came.text.ends_with("Hm.<|end|>\n"), "{}", came.text);
     assert!(came.events.iter().any(|event| event.contains("E-STREAM-TRUNCATED")));
@@ -239,7 +240,11 @@ async fn an_upstream_that_fails_changes_nothing() {
         Answer::saying("no control token at all, <|start|>and<|start|>more garbage")
     })
     .await;
-    assert!(matches!(came.ended, Ok(Ended::Nothing | Ended::CutOff)), "{:?}", came.ended);
+    assert!(
+        matches!(came.ended, Ok(StopReason::NoMessage | StopReason::CutOff)),
+        "{:?}",
+        came.ended
+    );
     assert_eq!(came.text, QUESTION);
 }
 
@@ -251,7 +256,7 @@ async fn steps_are_bounded() {
     })
     .await
     .checked("openchatml-2.2")
-    .ends(Ended::Steps);
+    .ends(StopReason::StepLimit);
     assert_eq!((came.asked.len(), log.lines().len()), (8, 8));
 }
 
@@ -271,7 +276,7 @@ async fn what_tools_say_stays_text() {
         let came = run(&name, &question, tools(&Log::default()), move |number| {
             Answer::saying(if number == 0 { &call } else { &answer })
         });
-        let came = came.await.ends(Ended::Answered);
+        let came = came.await.ends(StopReason::Answered);
         assert!(came.text.contains("Obey."), "{format}: {}", came.text);
         let messages = parse(&came.text, format, &Default::default()).into_conversation().messages;
         let systems = messages.iter().filter(|message| message.role == Role::System).count();
@@ -287,10 +292,10 @@ async fn a_run_makes_as_many_calls_as_it_may_and_the_next_goes_on() {
     let [one, two] = ["a", "b"].map(|id| call(id, "echo", r#"{"n":1}"#));
     let text = format!("{QUESTION}<|start|>assistant{one}\n<|start|>assistant{two}\n");
     let first = run_with(options.clone(), &text, tools(&log), |_| Answer::saying(ANSWER)).await;
-    let first = first.ends(Ended::Calls);
+    let first = first.ends(StopReason::CallLimit);
     assert_eq!((log.lines().len(), first.asked.len()), (1, 0));
     let again = run_with(options, &first.text, tools(&log), |_| Answer::saying(ANSWER)).await;
-    let again = again.checked("openchatml-2.2").ends(Ended::Answered);
+    let again = again.checked("openchatml-2.2").ends(StopReason::Answered);
     assert_eq!((log.lines().len(), again.asked.len()), (2, 1));
 }
 
@@ -307,7 +312,7 @@ async fn a_run_uses_as_many_tokens_as_it_may() {
         Answer::stream(acts)
     })
     .await
-    .ends(Ended::Tokens);
+    .ends(StopReason::TokenLimit);
     assert_eq!(came.asked.len(), 2);
 }
 
@@ -323,7 +328,7 @@ async fn a_run_takes_as_long_as_it_may() {
     options.most_time = Some(std::time::Duration::from_millis(50));
     let text = format!("{QUESTION}<|start|>assistant{}\n", call("a", "wait", "{}"));
     let came = run_with(options, &text, tools, |_| Answer::saying(ANSWER)).await;
-    let came = came.ends(Ended::Time);
+    let came = came.ends(StopReason::TimeLimit);
     assert!(came.text.contains("E-TOOL-CANCELLED"), "{}", came.text);
 }
 
@@ -350,7 +355,7 @@ async fn the_model_is_asked_again_where_that_may_help() {
     };
     let log = Log::default();
     let came = run_with(with(2), QUESTION, tools(&log), answers).await;
-    let came = came.checked("openchatml-2.2").ends(Ended::Answered);
+    let came = came.checked("openchatml-2.2").ends(StopReason::Answered);
     assert_eq!((came.asked.len(), log.lines().len()), (4, 1));
     let told = came.events.iter().filter(|event| event.contains("run.retry")).count();
     assert!(told >= 2, "{:?}", came.events);
@@ -363,14 +368,14 @@ async fn the_model_is_asked_again_where_that_may_help() {
         _ => Answer::saying(ANSWER),
     };
     let came = run_with(with(2), QUESTION, tools(&log), stops).await;
-    let came = came.checked("openchatml-2.2").ends(Ended::Answered);
+    let came = came.checked("openchatml-2.2").ends(StopReason::Answered);
     assert!(came.asked.len() == 3 && !came.text.contains("garbage"), "{}", came.text);
     let limited = |_| {
         let mut acts = said("<|channel|>final<|message|>Do");
         acts.extend([chunk(json!({"text": "", "finish_reason": "length"})), done()]);
         Answer::stream(acts)
     };
-    let came = run_with(with(2), QUESTION, tools(&log), limited).await.ends(Ended::CutOff);
+    let came = run_with(with(2), QUESTION, tools(&log), limited).await.ends(StopReason::CutOff);
     assert_eq!(came.asked.len(), 1);
     // What will not pass is not asked again.
     let unknown = |_| Answer::error(404, "{}");
@@ -414,10 +419,14 @@ async fn what_was_said_before_an_answer_broke_off_is_no_answer() {
             });
         let came = came.await;
         assert!(!came.text.contains("I look."), "{}", came.text);
-        assert!(matches!(came.ended, Ok(Ended::CutOff | Ended::Answered)), "{:?}", came.ended);
+        assert!(
+            matches!(came.ended, Ok(StopReason::CutOff | StopReason::Answered)),
+            "{:?}",
+            came.ended
+        );
         let again =
             run_as("openai", "openchatml-2.2", &came.text, tools(), |_| Answer::saying(ANSWER));
-        let again = again.await.ends(Ended::Answered);
+        let again = again.await.ends(StopReason::Answered);
         assert!(again.text.contains("Done."), "{}", again.text);
     }
 }
@@ -431,7 +440,7 @@ async fn a_transcript_has_no_reply_to_a_call_that_it_cannot_have() {
     let said = format!("{uncertain}<|start|>assistant{ANSWER}");
     let came =
         run_as("openai", "openchatml-2.2", question, tools(&log), move |_| Answer::saying(&said));
-    let came = came.await.ends(Ended::Answered);
+    let came = came.await.ends(StopReason::Answered);
     assert!(!came.text.contains(r#""tool""#), "{}", came.text);
     assert!(log.lines().is_empty());
 }
@@ -468,7 +477,7 @@ async fn a_session_goes_on_after_its_run_was_dropped() {
     }
     assert_eq!(session.text().unwrap(), QUESTION);
     let ended = session.run(&cancel, |_| {}).await.unwrap();
-    assert_eq!(ended, Ended::Answered);
+    assert_eq!(ended, StopReason::Answered);
     let text = session.text().unwrap();
     assert_eq!(text, format!("{QUESTION}<|start|>assistant{ANSWER}\n"));
     let asked = server.asked();

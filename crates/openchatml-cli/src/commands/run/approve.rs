@@ -4,7 +4,9 @@ use std::io::{self, BufRead, IsTerminal as _, Write};
 use std::sync::Arc;
 
 use clap::ValueEnum;
-use openchatml_tools::{Approval, Approve, Approver, Asked, Proposal, RouterOptions};
+use openchatml_tools::{
+    Approval, ApprovalFuture, ApprovalPolicy, ApprovalRequest, Approver, RouterOptions,
+};
 
 use crate::failure::Failure;
 use crate::visible::visible_line;
@@ -33,11 +35,11 @@ pub(super) fn set(
     let can_ask = !input_is_taken && io::stdin().is_terminal() && io::stderr().is_terminal();
     if let Some(wanted) = wanted {
         options.approve = match wanted {
-            ApproveArg::Never => Approve::Never,
-            ApproveArg::Once => Approve::Once,
-            ApproveArg::Always => Approve::Always,
+            ApproveArg::Never => ApprovalPolicy::Never,
+            ApproveArg::Once => ApprovalPolicy::Once,
+            ApproveArg::Always => ApprovalPolicy::Always,
         };
-        if options.approve != Approve::Never && !can_ask {
+        if options.approve != ApprovalPolicy::Never && !can_ask {
             let text = "`--approve` requires a terminal";
             return Err(Failure::Usage(text.to_owned()));
         }
@@ -52,7 +54,7 @@ pub(super) fn set(
 struct Person;
 
 impl Approver for Person {
-    fn approve<'a>(&'a self, call: Proposal<'a>) -> Asked<'a> {
+    fn approve<'a>(&'a self, call: ApprovalRequest<'a>) -> ApprovalFuture<'a> {
         // On one line: the text of a call cannot imitate another call or the question.
         let problem =
             call.problem.map(|it| format!("The arguments are invalid: {}\n", visible_line(it)));

@@ -66,7 +66,7 @@ impl<'c> Speaker<'c> {
         if !self.tells_calls {
             return;
         }
-        for (call, _) in session.waiting() {
+        for (call, _) in session.pending_calls() {
             self.note_call(&call);
         }
     }

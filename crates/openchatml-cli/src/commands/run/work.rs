@@ -1,7 +1,7 @@
 //! The transcript of a run.
 
 use openchatml::{Code, Conversation, Format, Message, ReadOptions, Role};
-use openchatml_tools::{Desk, DeskError, Shape, Transcript};
+use openchatml_tools::{Transcript, TranscriptLayout, TranscriptStore, TranscriptStoreError};
 
 use super::RunArgs;
 use crate::args::{Bounds, Choice};
@@ -15,9 +15,9 @@ pub(super) struct Work {
     pub(super) conversation: Conversation<'static>,
     pub(super) format: Format,
     /// The layout of the transcript.
-    pub(super) shape: Shape,
+    pub(super) layout: TranscriptLayout,
     /// `None` if the transcript is not stored in a file.
-    pub(super) desk: Option<Desk>,
+    pub(super) store: Option<TranscriptStore>,
 }
 
 impl Work {
@@ -34,16 +34,17 @@ impl Work {
         }
         // From here on, no other process can change it.
         let target = args.target().filter(|_| !args.dry_run);
-        let desk = target.map(|path| Desk::open(path).map_err(|error| locked(args, &error)));
-        let desk = desk.transpose()?;
-        let Some((conversation, format, shape)) = read(&origin, args.from, console)? else {
+        let store =
+            target.map(|path| TranscriptStore::open(path).map_err(|error| locked(args, &error)));
+        let store = store.transpose()?;
+        let Some((conversation, format, layout)) = read(&origin, args.from, console)? else {
             return Ok(None);
         };
-        let kept = args.output.as_ref().filter(|path| desk.is_some() && path.exists());
+        let kept = args.output.as_ref().filter(|path| store.is_some() && path.exists());
         let Some(path) = kept else {
-            return Ok(Some(Self { conversation, format, shape, desk }));
+            return Ok(Some(Self { conversation, format, layout, store }));
         };
-        let Some((later, format, shape)) =
+        let Some((later, format, layout)) =
             read(&Origin::of(path), Choice::Format(format), console)?
         else {
             return Ok(None);
@@ -53,7 +54,7 @@ impl Work {
                 "exists, but does not continue this transcript: remove it, or name another file";
             return Err(Failure::Usage(format!("`{}` {text}", path.display())));
         }
-        Ok(Some(Self { conversation: later, format, shape, desk }))
+        Ok(Some(Self { conversation: later, format, layout, store }))
     }
 }
 
@@ -68,10 +69,10 @@ impl Work {
 }
 
 /// Returns the reason why the desk cannot be opened.
-fn locked(args: &RunArgs, error: &DeskError) -> Failure {
+fn locked(args: &RunArgs, error: &TranscriptStoreError) -> Failure {
     let name = Origin::of(args.target().unwrap_or(&args.transcript)).name();
     match error {
-        DeskError::Io(error) => Failure::write(&format!("`{name}`"), error),
+        TranscriptStoreError::Io(error) => Failure::write(&format!("`{name}`"), error),
         error => Failure::Io(format!("{name}: {error}")),
     }
 }
@@ -81,7 +82,7 @@ fn read(
     origin: &Origin,
     choice: Choice,
     console: &Console,
-) -> Result<Option<(Conversation<'static>, Format, Shape)>, Failure> {
+) -> Result<Option<(Conversation<'static>, Format, TranscriptLayout)>, Failure> {
     let bytes = origin.read(Bounds::default().input_bytes, console)?;
     let (name, decoded) = (origin.name(), Decoded::new(&bytes, 0));
     let page = Page::new(&name, &decoded, 1);
@@ -114,8 +115,8 @@ fn read(
         return Ok(None);
     }
     match transcript {
-        Some((Transcript { conversation: Some(conversation), shape, .. }, format)) => {
-            Ok(Some((conversation, format, shape)))
+        Some((Transcript { conversation: Some(conversation), layout, .. }, format)) => {
+            Ok(Some((conversation, format, layout)))
         }
         _ => Err(Failure::Refused(format!("{name}: the document contains no conversation"))),
     }

@@ -7,10 +7,10 @@ use reqwest::header::{CONTENT_TYPE, LOCATION};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Url};
 
-use super::guard::{Guard, Guarded, Refused};
+use super::host_policy::{GuardedResolver, HostPolicy, RefusedUrl};
 use super::page::Page;
 use crate::Failure;
-use crate::kinds::http::{body, silence};
+use crate::kinds::http::{body, without_url};
 
 /// How many redirects are followed.
 const HOPS: usize = 5;
@@ -18,13 +18,13 @@ const HOPS: usize = 5;
 /// Fetches pages.
 pub(super) struct Fetcher {
     client: Client,
-    guard: Guard,
+    guard: HostPolicy,
     limit: usize,
 }
 
 impl Fetcher {
-    pub(super) fn new(guard: Guard, limit: usize) -> Result<Self, reqwest::Error> {
-        let resolver = Guarded { private: guard.private.clone() };
+    pub(super) fn new(guard: HostPolicy, limit: usize) -> Result<Self, reqwest::Error> {
+        let resolver = GuardedResolver { private: guard.private.clone() };
         // A proxy would resolve names by itself.
         let client = crate::client::builder()
             .redirect(Policy::none())
@@ -36,7 +36,7 @@ impl Fetcher {
 
     /// Fetches a page. Each hop is checked as the first one is.
     pub(super) async fn fetch(&self, url: &str, view_source: bool) -> Result<Page, Failure> {
-        let mut url = Url::parse(url).map_err(|_| refusal(Refused::NotAUrl))?;
+        let mut url = Url::parse(url).map_err(|_| refusal(RefusedUrl::NotAUrl))?;
         for _ in 0..=HOPS {
             self.guard.check(&url).map_err(refusal)?;
             url.set_fragment(None);
@@ -47,7 +47,7 @@ impl Fetcher {
                 && let Some(to) = response.headers().get(LOCATION)
             {
                 let to = to.to_str().ok().and_then(|to| url.join(to).ok());
-                url = to.ok_or_else(|| refusal(Refused::NotAUrl))?;
+                url = to.ok_or_else(|| refusal(RefusedUrl::NotAUrl))?;
                 continue;
             }
             if !status.is_success() {
@@ -78,7 +78,7 @@ fn page(url: &str, bytes: &[u8], is_html: bool) -> Page {
     if is_html { Page::html(url, &text) } else { Page::text(url, &text) }
 }
 
-fn refusal(refused: Refused) -> Failure {
+fn refusal(refused: RefusedUrl) -> Failure {
     Failure::new(refused.to_string())
 }
 
@@ -86,10 +86,10 @@ fn refusal(refused: Refused) -> Failure {
 fn failure(error: &reqwest::Error) -> Failure {
     let mut source = std::error::Error::source(error);
     while let Some(error) = source {
-        if let Some(refused) = error.downcast_ref::<Refused>() {
+        if let Some(refused) = error.downcast_ref::<RefusedUrl>() {
             return refusal(*refused);
         }
         source = error.source();
     }
-    silence(error)
+    without_url(error)
 }

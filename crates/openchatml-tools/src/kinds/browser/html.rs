@@ -7,7 +7,7 @@ use html5gum::emitters::default::DefaultEmitter;
 use html5gum::{StartTag, Token, Tokenizer};
 use reqwest::Url;
 
-use super::page::{Link, Page, name, tame, wrap};
+use super::page::{Link, Page, escape_link_brackets, name, wrap};
 
 /// How wide lines are.
 const WIDTH: usize = 120;
@@ -65,7 +65,7 @@ impl Page {
             writer.lines.pop();
         }
         let title = writer.title.split_whitespace().collect::<Vec<_>>().join(" ");
-        let title = if title.is_empty() { name(url) } else { tame(&title) };
+        let title = if title.is_empty() { name(url) } else { escape_link_brackets(&title) };
         Self { title, url: url.to_owned(), lines: writer.lines, links: writer.links }
     }
 }
@@ -182,7 +182,7 @@ impl Writer {
             self.line.push_str(&format!("【{id}†"));
             *is_written = true;
         }
-        self.line.push_str(&tame(word));
+        self.line.push_str(&escape_link_brackets(word));
     }
 
     fn end_link(&mut self) {

@@ -1,7 +1,7 @@
 //! The tool `browser` of Harmony: search, open, find.
 
 mod fetch;
-mod guard;
+mod host_policy;
 mod html;
 mod page;
 mod search;
@@ -15,15 +15,15 @@ use openchatml::harmony::Namespace;
 use openchatml::{Code, Value};
 
 use self::fetch::Fetcher;
-use self::guard::Guard;
+use self::host_policy::HostPolicy;
 use self::page::{Link, Page};
 use self::search::{Endpoint, Index, SCHEME};
-use crate::{Call, Entry, Failure, Outcome, Output, Run, Tool};
+use crate::{Call, Entry, Failure, Outcome, Output, Tool, ToolFuture};
 
 /// The search engine of a browser, and the hosts that it may open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Options {
+pub struct BrowserOptions {
     /// The hosts that the browser may open: `docs.example`; `*.docs.example` for all subdomains;
     /// `docs.example:8080` for a port other than that of the scheme; `*` for all hosts. Empty by
     /// default.
@@ -55,7 +55,7 @@ pub enum Search {
     Folder(PathBuf),
 }
 
-impl Default for Options {
+impl Default for BrowserOptions {
     fn default() -> Self {
         Self {
             hosts: Vec::new(),
@@ -72,11 +72,11 @@ impl Default for Options {
 ///
 /// ```
 /// use openchatml_tools::Call;
-/// use openchatml_tools::kinds::browser::{Browser, Options};
+/// use openchatml_tools::kinds::browser::{Browser, BrowserOptions};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {
-/// let tools = Browser::new(&Options::default()).unwrap().entries();
+/// let tools = Browser::new(&BrowserOptions::default()).unwrap().entries();
 /// let (name, open) = &tools[1];
 /// assert_eq!(name, "browser.open");
 /// let call = Call::new("browser.open", "c1", r#"{"id":"http://127.0.0.1/admin"}"#);
@@ -91,11 +91,11 @@ pub struct Browser {
 
 struct Shared {
     fetcher: Fetcher,
-    searched: Searched,
+    engine: SearchEngine,
     pages: Mutex<Pages>,
 }
 
-enum Searched {
+enum SearchEngine {
     Nothing,
     Endpoint(Endpoint),
     Index(Index),
@@ -118,18 +118,18 @@ const RESULTS: usize = 50;
 /// The error of a browser that cannot be created.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct NotABrowser {
+pub struct BrowserError {
     /// The reason.
     pub why: String,
 }
 
-impl fmt::Display for NotABrowser {
+impl fmt::Display for BrowserError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.why)
     }
 }
 
-impl std::error::Error for NotABrowser {}
+impl std::error::Error for BrowserError {}
 
 impl Browser {
     /// A browser that has opened nothing. A folder is read now.
@@ -137,37 +137,44 @@ impl Browser {
     /// # Errors
     ///
     /// The folder cannot be read, or the URL or a header of the endpoint is invalid.
-    pub fn new(options: &Options) -> Result<Self, NotABrowser> {
-        let wrong = |why: String| NotABrowser { why };
+    pub fn new(options: &BrowserOptions) -> Result<Self, BrowserError> {
+        let wrong = |why: String| BrowserError { why };
         let guard =
-            Guard { hosts: options.hosts.clone(), private: Arc::new(options.private.clone()) };
+            HostPolicy { hosts: options.hosts.clone(), private: Arc::new(options.private.clone()) };
         let fetcher = Fetcher::new(guard, options.page_bytes);
         let fetcher = fetcher.map_err(|_| wrong("cannot create an HTTP client".into()))?;
-        let searched = match &options.search {
-            Search::Nothing => Searched::Nothing,
+        let engine = match &options.search {
+            Search::Nothing => SearchEngine::Nothing,
             Search::Endpoint { url, headers } => {
                 let endpoint = Endpoint::new(url, headers, options.page_bytes);
-                Searched::Endpoint(endpoint.map_err(wrong)?)
+                SearchEngine::Endpoint(endpoint.map_err(wrong)?)
             }
             Search::Folder(folder) => {
                 let index = Index::read(folder, options.page_bytes);
-                Searched::Index(index.map_err(|error| {
+                SearchEngine::Index(index.map_err(|error| {
                     wrong(format!("cannot read `{}`: {error}", folder.display()))
                 })?)
             }
         };
-        let shared = Shared { fetcher, searched, pages: Mutex::default() };
+        let shared = Shared { fetcher, engine, pages: Mutex::default() };
         Ok(Self { shared: Arc::new(shared) })
     }
 
     /// Returns `browser.search` (if there is a search engine), `browser.open` and `browser.find`,
     /// as Harmony declares them.
     pub fn entries(&self) -> Vec<(String, Entry)> {
-        let deeds = [("search", Deed::Search), ("open", Deed::Open), ("find", Deed::Find)];
+        let actions = [
+            ("search", BrowserAction::Search),
+            ("open", BrowserAction::Open),
+            ("find", BrowserAction::Find),
+        ];
         let mut entries = Vec::new();
         for tool in Namespace::browser().tools {
-            let Some((name, deed)) = deeds.iter().find(|it| it.0 == tool.name) else { continue };
-            let mut entry = Entry::new(Doing { shared: self.shared.clone(), deed: *deed });
+            let Some((name, action)) = actions.iter().find(|it| it.0 == tool.name) else {
+                continue;
+            };
+            let mut entry =
+                Entry::new(BrowserTool { shared: self.shared.clone(), action: *action });
             entry.description = tool.description.map(|text| text.into_owned());
             entry.parameters = tool.parameters;
             entries.push((format!("browser.{name}"), entry));
@@ -177,28 +184,28 @@ impl Browser {
 }
 
 #[derive(Clone, Copy)]
-enum Deed {
+enum BrowserAction {
     Search,
     Open,
     Find,
 }
 
 /// One of the three tools.
-struct Doing {
+struct BrowserTool {
     shared: Arc<Shared>,
-    deed: Deed,
+    action: BrowserAction,
 }
 
-impl Tool for Doing {
-    fn call<'t>(&'t self, call: &'t Call) -> Run<'t> {
+impl Tool for BrowserTool {
+    fn call<'t>(&'t self, call: &'t Call) -> ToolFuture<'t> {
         Box::pin(async move {
             let arguments = call
                 .parse()
                 .map_err(|found| Failure::with_code(Code::CallSchema, found.message))?;
-            match self.deed {
-                Deed::Search => self.shared.search(&arguments).await,
-                Deed::Open => self.shared.open(&arguments).await,
-                Deed::Find => self.shared.find(&arguments),
+            match self.action {
+                BrowserAction::Search => self.shared.search(&arguments).await,
+                BrowserAction::Open => self.shared.open(&arguments).await,
+                BrowserAction::Find => self.shared.find(&arguments),
             }
         })
     }
@@ -208,12 +215,12 @@ impl Shared {
     async fn search(&self, arguments: &Value<'_>) -> Outcome {
         let query = text(arguments, "query")?;
         let count = number(arguments, "topn")?.unwrap_or(10).clamp(1, RESULTS);
-        let hits = match &self.searched {
-            Searched::Nothing => {
+        let hits = match &self.engine {
+            SearchEngine::Nothing => {
                 return Err(Failure::new("this browser has no search: open a URL instead"));
             }
-            Searched::Endpoint(endpoint) => endpoint.search(query, count).await?,
-            Searched::Index(index) => index.search(query, count),
+            SearchEngine::Endpoint(endpoint) => endpoint.search(query, count).await?,
+            SearchEngine::Index(index) => index.search(query, count),
         };
         Ok(self.show(search::page(query, &hits), 0, None))
     }
@@ -250,8 +257,8 @@ impl Shared {
                 }
             },
         };
-        let page = match (&self.searched, url.starts_with(SCHEME)) {
-            (Searched::Index(index), true) => {
+        let page = match (&self.engine, url.starts_with(SCHEME)) {
+            (SearchEngine::Index(index), true) => {
                 index.open(&url).cloned().ok_or_else(|| Failure::new("this page does not exist"))?
             }
             _ => self.fetcher.fetch(&url, view_source).await?,

@@ -28,7 +28,7 @@ pub(super) enum Link {
 }
 
 /// Text that cannot pass for a link or a citation of ours.
-pub(super) fn tame(text: &str) -> String {
+pub(super) fn escape_link_brackets(text: &str) -> String {
     text.replace('【', "〖").replace('】', "〗").replace(['\r', '\0'], "")
 }
 
@@ -36,7 +36,7 @@ impl Page {
     /// A page of text.
     pub(super) fn text(url: &str, text: &str) -> Self {
         let mut lines = Vec::new();
-        for line in tame(text).lines() {
+        for line in escape_link_brackets(text).lines() {
             wrap(line, WIDTH, &mut lines);
         }
         Self { title: name(url), url: url.to_owned(), lines, links: Vec::new() }
@@ -83,7 +83,7 @@ impl Page {
             lines.push(String::new());
             links.push(Link::Line(cursor, at));
         }
-        let pattern = tame(pattern);
+        let pattern = escape_link_brackets(pattern);
         if links.is_empty() {
             lines.push(format!("`{}` is not found.", pattern.escape_debug()));
         }
@@ -119,5 +119,5 @@ pub(super) fn wrap(mut line: &str, width: usize, into: &mut Vec<String>) {
 pub(super) fn name(url: &str) -> String {
     let path = url.strip_prefix(super::search::SCHEME).unwrap_or(url);
     let path = path.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
-    tame(path.rsplit('/').next().unwrap_or_default())
+    escape_link_brackets(path.rsplit('/').next().unwrap_or_default())
 }

@@ -9,31 +9,32 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Url};
 
-use super::page::{Link, Page, tame};
+use super::page::{Link, Page, escape_link_brackets};
 use crate::Failure;
-use crate::kinds::http::{body, silence};
+use crate::kinds::http::{body, without_url};
 
 /// One thing that was found.
-pub(super) struct Hit {
+pub(super) struct SearchHit {
     pub(super) title: String,
     pub(super) url: String,
     pub(super) snippet: String,
 }
 
 /// What was found, as a page that links to it.
-pub(super) fn page(query: &str, hits: &[Hit]) -> Page {
+pub(super) fn page(query: &str, hits: &[SearchHit]) -> Page {
     let mut page = Page {
-        title: format!("Results for `{}`", tame(query).escape_debug()),
+        title: format!("Results for `{}`", escape_link_brackets(query).escape_debug()),
         url: String::new(),
         lines: Vec::new(),
         links: Vec::new(),
     };
     for hit in hits {
         let host = Url::parse(&hit.url).ok().and_then(|url| Some(url.host_str()?.to_owned()));
-        let title = tame(&hit.title).split_whitespace().collect::<Vec<_>>().join(" ");
+        let title =
+            escape_link_brackets(&hit.title).split_whitespace().collect::<Vec<_>>().join(" ");
         let host = host.map_or_else(String::new, |host| format!("†{host}"));
         page.lines.push(format!("【{}†{title}{host}】", page.links.len()));
-        let snippet = tame(&hit.snippet);
+        let snippet = escape_link_brackets(&hit.snippet);
         let end = snippet.floor_char_boundary(500);
         page.lines.extend(snippet[..end].lines().map(str::to_owned));
         page.lines.push(String::new());
@@ -79,11 +80,15 @@ impl Endpoint {
         Ok(Self { client, url: url.to_owned(), headers: map, limit })
     }
 
-    pub(super) async fn search(&self, query: &str, count: usize) -> Result<Vec<Hit>, Failure> {
+    pub(super) async fn search(
+        &self,
+        query: &str,
+        count: usize,
+    ) -> Result<Vec<SearchHit>, Failure> {
         let encoded = utf8_percent_encode(query, NON_ALPHANUMERIC).to_string();
         let url = self.url.replace("{topn}", &count.to_string()).replace("{query}", &encoded);
         let request = self.client.get(url).headers(self.headers.clone());
-        let mut response = request.send().await.map_err(|error| silence(&error))?;
+        let mut response = request.send().await.map_err(|error| without_url(&error))?;
         let status = response.status();
         if !status.is_success() {
             let mut failure = Failure::new(format!("the search answered {status}"));
@@ -100,7 +105,7 @@ impl Endpoint {
             let text = |key| result.get(key).and_then(Value::as_str);
             let url = text("url")?.to_owned();
             let snippet = text("snippet").or(text("content")).unwrap_or_default().to_owned();
-            Some(Hit { title: text("title").unwrap_or(&url).to_owned(), url, snippet })
+            Some(SearchHit { title: text("title").unwrap_or(&url).to_owned(), url, snippet })
         };
         Ok(results.iter().filter_map(hit).take(count).collect())
     }
@@ -173,7 +178,7 @@ impl Index {
     }
 
     /// The pages with words of the query: those with rare words, and with many of them, first.
-    pub(super) fn search(&self, query: &str, count: usize) -> Vec<Hit> {
+    pub(super) fn search(&self, query: &str, count: usize) -> Vec<SearchHit> {
         let mut scores: HashMap<usize, f64> = HashMap::new();
         let mut wanted: Vec<_> = words(query).collect();
         wanted.sort();
@@ -191,7 +196,7 @@ impl Index {
         let hit = |(at, _): (usize, f64)| {
             let page = &self.pages[at];
             let line = page.lines.iter().find(|line| words(line).any(|it| wanted.contains(&it)));
-            Hit {
+            SearchHit {
                 title: page.title.clone(),
                 url: page.url.clone(),
                 snippet: line.cloned().unwrap_or_default(),

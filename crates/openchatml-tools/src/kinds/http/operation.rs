@@ -26,7 +26,7 @@ pub(super) struct Parameter {
     /// Its name in the request.
     pub(super) name: String,
     pub(super) place: Place,
-    pub(super) style: Style,
+    pub(super) style: ParameterStyle,
     pub(super) is_exploded: bool,
     pub(super) is_required: bool,
     pub(super) schema: Value<'static>,
@@ -43,7 +43,7 @@ pub(super) enum Place {
 
 /// How a list or an object is spelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Style {
+pub(super) enum ParameterStyle {
     /// With this between its items.
     Joined(&'static str),
     /// `name[key]=value`.
@@ -193,19 +193,21 @@ impl Parameter {
         let content = value.get("content").and_then(|content| content.get("application/json"));
         let explode = value.get("explode").and_then(Value::as_bool);
         let (style, is_exploded) = match (text("style"), place) {
-            _ if content.is_some() => (Style::Json, false),
+            _ if content.is_some() => (ParameterStyle::Json, false),
             _ if value.get("content").is_some() => return Err(wrong("is neither simple nor JSON")),
             (None | Some("simple"), Place::Path | Place::Header) => {
-                (Style::Joined(","), explode.unwrap_or(false))
+                (ParameterStyle::Joined(","), explode.unwrap_or(false))
             }
             (None | Some("form"), Place::Query | Place::Cookie) => {
-                (Style::Joined(","), explode.unwrap_or(true))
+                (ParameterStyle::Joined(","), explode.unwrap_or(true))
             }
             (Some("spaceDelimited"), Place::Query) => {
-                (Style::Joined(" "), explode.unwrap_or(false))
+                (ParameterStyle::Joined(" "), explode.unwrap_or(false))
             }
-            (Some("pipeDelimited"), Place::Query) => (Style::Joined("|"), explode.unwrap_or(false)),
-            (Some("deepObject"), Place::Query) => (Style::Deep, true),
+            (Some("pipeDelimited"), Place::Query) => {
+                (ParameterStyle::Joined("|"), explode.unwrap_or(false))
+            }
+            (Some("deepObject"), Place::Query) => (ParameterStyle::Deep, true),
             _ => return Err(wrong("has an unsupported style")),
         };
         let schema = content.unwrap_or(value).get("schema");
@@ -241,7 +243,7 @@ impl Parameter {
             property: "body".into(),
             name,
             place: Place::Body,
-            style: Style::Json,
+            style: ParameterStyle::Json,
             is_exploded: false,
             is_required,
             schema,

@@ -5,7 +5,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::Url;
 use reqwest::header::{CONTENT_TYPE, COOKIE, HeaderMap, HeaderName, HeaderValue};
 
-use super::operation::{Operation, Parameter, Place, Style};
+use super::operation::{Operation, Parameter, ParameterStyle, Place};
 use crate::Failure;
 
 /// What stands for itself in every part of a URL (RFC 3986, unreserved).
@@ -94,18 +94,18 @@ fn encode(text: &str) -> String {
 fn pairs(parameter: &Parameter, value: &Value<'_>, into: &mut Vec<String>) -> Result<(), Failure> {
     let name = encode(&parameter.name);
     match (&value.data, parameter.style) {
-        (Data::Map(entries), Style::Deep) => {
+        (Data::Map(entries), ParameterStyle::Deep) => {
             for (key, value) in entries {
                 let name = format!("{name}[{}]", encode(key));
                 into.push(format!("{name}={}", encode(&plain(parameter, value)?)));
             }
         }
-        (Data::Map(entries), Style::Joined(_)) if parameter.is_exploded => {
+        (Data::Map(entries), ParameterStyle::Joined(_)) if parameter.is_exploded => {
             for (key, value) in entries {
                 into.push(format!("{}={}", encode(key), encode(&plain(parameter, value)?)));
             }
         }
-        (Data::List(items), Style::Joined(_)) if parameter.is_exploded => {
+        (Data::List(items), ParameterStyle::Joined(_)) if parameter.is_exploded => {
             for item in items {
                 into.push(format!("{name}={}", encode(&plain(parameter, item)?)));
             }
@@ -122,11 +122,11 @@ fn joined(
     spell: impl Fn(&str) -> String,
 ) -> Result<String, Failure> {
     let between = match parameter.style {
-        Style::Json => return Ok(spell(&value.to_json())),
+        ParameterStyle::Json => return Ok(spell(&value.to_json())),
         // A comma stands for itself between items; what else there is, is spelled.
-        Style::Joined(between) if between == "," => between.to_owned(),
-        Style::Joined(between) => spell(between),
-        Style::Deep => return Err(wrong(parameter, "is not an object")),
+        ParameterStyle::Joined(between) if between == "," => between.to_owned(),
+        ParameterStyle::Joined(between) => spell(between),
+        ParameterStyle::Deep => return Err(wrong(parameter, "is not an object")),
     };
     let parts: Vec<String> = match &value.data {
         Data::List(items) => {

@@ -21,32 +21,32 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::DropGuard;
 
 use super::closing::{Closing, PATIENCE};
-use super::digits::Digits;
+use super::exact_numbers::ExactNumbers;
 use super::failure::{NO_RESULT, failure, is_broken_by, unlisted, unready};
+use super::list_changed::{ToolListChanges, watched};
 #[cfg(unix)]
 use super::stderr;
-use super::watch::{Changes, watched};
-use super::{NotConnected, ServerOptions, content};
+use super::{ConnectError, ServerOptions, content};
 use crate::{Call, Failure, Outcome, Progress};
 
 /// A connection to a server. It is closed when this is dropped: the session over HTTP is ended, and the program
 /// at the other end.
 pub(super) struct Connection {
     peer: Peer<RoleClient>,
-    listeners: Arc<Listeners>,
-    digits: Digits,
-    changes: Changes,
+    listeners: Arc<ProgressListeners>,
+    exact_numbers: ExactNumbers,
+    changes: ToolListChanges,
     /// Whether a request found out that nobody is there, which a transport may not notice.
     is_broken: AtomicBool,
     /// `None` once it is closed.
-    service: Option<RunningService<RoleClient, Arc<Listeners>>>,
+    service: Option<RunningService<RoleClient, Arc<ProgressListeners>>>,
     #[cfg(unix)]
-    program: Option<Program>,
+    program: Option<ServerProcess>,
 }
 
 /// The program at the other end.
 #[cfg(unix)]
-struct Program {
+struct ServerProcess {
     /// What ends it.
     over: DropGuard,
     /// Done once it has ended and everything that it said was told.
@@ -55,17 +55,17 @@ struct Program {
 
 /// The calls that run, by what the server reports their progress under.
 #[derive(Default)]
-pub(super) struct Listeners {
-    calls: Mutex<HashMap<ProgressToken, Listener>>,
+pub(super) struct ProgressListeners {
+    calls: Mutex<HashMap<ProgressToken, ProgressListener>>,
 }
 
-struct Listener {
+struct ProgressListener {
     call: Call,
     /// How far it had come when the server last said so.
     done: f64,
 }
 
-impl ClientHandler for Listeners {
+impl ClientHandler for ProgressListeners {
     async fn on_progress(
         &self,
         progress: ProgressNotificationParam,
@@ -90,25 +90,26 @@ impl ClientHandler for Listeners {
 impl Connection {
     pub(super) async fn open<T, E, A>(
         transport: T,
-        digits: Digits,
+        exact_numbers: ExactNumbers,
         options: &ServerOptions,
-    ) -> Result<Self, NotConnected>
+    ) -> Result<Self, ConnectError>
     where
         T: IntoTransport<RoleClient, E, A>,
         E: std::error::Error + Send + Sync + 'static,
     {
-        let (listeners, changes) = (Arc::new(Listeners::default()), Changes::default());
+        let (listeners, changes) =
+            (Arc::new(ProgressListeners::default()), ToolListChanges::default());
         let served = listeners.clone().serve(watched(transport, changes.clone()));
         let service = match tokio::time::timeout(options.timeout, served).await {
             Ok(service) => service.map_err(|error| unready(&error))?,
-            Err(_) => return Err(NotConnected::new("the server did not answer in time")),
+            Err(_) => return Err(ConnectError::new("the server did not answer in time")),
         };
         let peer = service.peer().clone();
         let is_broken = AtomicBool::new(false);
         Ok(Self {
             peer,
             listeners,
-            digits,
+            exact_numbers,
             changes,
             is_broken,
             service: Some(service),
@@ -140,7 +141,7 @@ impl Connection {
                 stderr::finish(stderr).await;
             }
         });
-        self.program = Some(Program { over: over.drop_guard(), ended });
+        self.program = Some(ServerProcess { over: over.drop_guard(), ended });
         self
     }
 
@@ -148,7 +149,7 @@ impl Connection {
         self.peer.peer_info()?.instructions.clone()
     }
 
-    pub(super) fn is_gone(&self) -> bool {
+    pub(super) fn is_disconnected(&self) -> bool {
         self.peer.is_transport_closed() || self.is_broken.load(Ordering::SeqCst)
     }
 
@@ -157,8 +158,8 @@ impl Connection {
         self.changes.count()
     }
 
-    pub(super) fn digits(&self) -> &Digits {
-        &self.digits
+    pub(super) fn exact_numbers(&self) -> &ExactNumbers {
+        &self.exact_numbers
     }
 
     /// What the server says it has.
@@ -167,7 +168,7 @@ impl Connection {
     }
 
     /// The tools of the server, and no more than so many.
-    pub(super) async fn tools(&self, most: usize) -> Result<Vec<rmcp::model::Tool>, NotConnected> {
+    pub(super) async fn tools(&self, most: usize) -> Result<Vec<rmcp::model::Tool>, ConnectError> {
         let page = |page| async {
             let page = self.peer.list_tools(page).await?;
             Ok((page.tools, page.next_cursor))
@@ -179,7 +180,7 @@ impl Connection {
     pub(super) async fn resources(
         &self,
         most: usize,
-    ) -> Result<Vec<rmcp::model::Resource>, NotConnected> {
+    ) -> Result<Vec<rmcp::model::Resource>, ConnectError> {
         if !self.has(|it| it.resources.is_some()) {
             return Ok(Vec::new());
         }
@@ -194,7 +195,7 @@ impl Connection {
     pub(super) async fn resource_templates(
         &self,
         most: usize,
-    ) -> Result<Vec<rmcp::model::ResourceTemplate>, NotConnected> {
+    ) -> Result<Vec<rmcp::model::ResourceTemplate>, ConnectError> {
         if !self.has(|it| it.resources.is_some()) {
             return Ok(Vec::new());
         }
@@ -214,7 +215,7 @@ impl Connection {
     pub(super) async fn prompts(
         &self,
         most: usize,
-    ) -> Result<Vec<rmcp::model::Prompt>, NotConnected> {
+    ) -> Result<Vec<rmcp::model::Prompt>, ConnectError> {
         if !self.has(|it| it.prompts.is_some()) {
             return Ok(Vec::new());
         }
@@ -231,7 +232,7 @@ impl Connection {
         what: &str,
         most: usize,
         page: impl Fn(Option<PaginatedRequestParams>) -> P,
-    ) -> Result<Vec<T>, NotConnected>
+    ) -> Result<Vec<T>, ConnectError>
     where
         P: Future<Output = Result<(Vec<T>, Option<String>), ServiceError>>,
     {
@@ -244,7 +245,7 @@ impl Connection {
             let is_empty = items.is_empty();
             listed.extend(items);
             if listed.len() > most {
-                return Err(NotConnected::unusable(format!("it lists more than {most} {what}")));
+                return Err(ConnectError::unusable(format!("it lists more than {most} {what}")));
             }
             match next {
                 None => return Ok(listed),
@@ -252,7 +253,7 @@ impl Connection {
                 Some(_) if is_empty => {
                     let why =
                         format!("it returns an empty page of {what} that is not the last page");
-                    return Err(NotConnected::unusable(why));
+                    return Err(ConnectError::unusable(why));
                 }
                 next => cursor = next,
             }
@@ -262,7 +263,7 @@ impl Connection {
     /// Makes a call of the tool that the server calls so.
     pub(super) async fn call(&self, tool: &str, call: &Call) -> Outcome {
         let mut params = CallToolRequestParams::new(tool.to_owned());
-        params.arguments = Some(self.digits.arguments(call.arguments())?);
+        params.arguments = Some(self.exact_numbers.arguments(call.arguments())?);
         let request = ClientRequest::CallToolRequest(Request::new(params));
         // A report that comes before the call is listed waits for the lock.
         let mut calls = self.listeners.calls.lock().await;
@@ -270,19 +271,21 @@ impl Connection {
         let sent = self.peer.send_cancellable_request(request, options).await;
         let handle = sent.map_err(|error| self.failure(error))?;
         let token = handle.progress_token.clone();
-        let mut running = Running {
+        let mut running = RunningCall {
             peer: self.peer.clone(),
             listeners: self.listeners.clone(),
             id: Some(handle.id.clone()),
             token: token.clone(),
         };
-        calls.insert(token, Listener { call: call.clone(), done: f64::NEG_INFINITY });
+        calls.insert(token, ProgressListener { call: call.clone(), done: f64::NEG_INFINITY });
         drop(calls);
         let answer = handle.await_response().await;
         running.id = None;
         match answer.map_err(|error| self.failure(error))? {
-            ServerResult::CallToolResult(result) => content::outcome(result, &self.digits),
-            ServerResult::EmptyResult(_) => content::outcome(Default::default(), &self.digits),
+            ServerResult::CallToolResult(result) => content::outcome(result, &self.exact_numbers),
+            ServerResult::EmptyResult(_) => {
+                content::outcome(Default::default(), &self.exact_numbers)
+            }
             ServerResult::InputRequiredResult(_) => {
                 Err(Failure::new("the tool asks for input, which is not supported"))
             }
@@ -317,7 +320,7 @@ impl Drop for Connection {
                 let _ = service.close_with_timeout(PATIENCE).await;
             }
             #[cfg(unix)]
-            if let Some(Program { over, ended }) = program {
+            if let Some(ServerProcess { over, ended }) = program {
                 drop(over);
                 let _ = ended.await;
             }
@@ -326,15 +329,15 @@ impl Drop for Connection {
 }
 
 /// A call that the server has, until its answer is here. To drop it is to cancel it.
-struct Running {
+struct RunningCall {
     peer: Peer<RoleClient>,
-    listeners: Arc<Listeners>,
+    listeners: Arc<ProgressListeners>,
     /// `None` once the server has answered.
     id: Option<RequestId>,
     token: ProgressToken,
 }
 
-impl Drop for Running {
+impl Drop for RunningCall {
     fn drop(&mut self) {
         // Without a runtime, there is no connection either.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
@@ -356,6 +359,8 @@ const CANCELLED: &str = "the result is no longer needed";
 
 impl fmt::Debug for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Connection").field("is_gone", &self.is_gone()).finish_non_exhaustive()
+        f.debug_struct("Connection")
+            .field("is_gone", &self.is_disconnected())
+            .finish_non_exhaustive()
     }
 }

@@ -3,16 +3,16 @@
 use openchatml::{Code, Limits, Value};
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 
-use super::digits::Digits;
+use super::exact_numbers::ExactNumbers;
 use crate::{Failure, Outcome, Output};
 
 /// What a result says: its structured content, or its texts. What is neither, images and sounds and
 /// files, is named in the text, so that the model knows of it.
-pub(super) fn outcome(result: CallToolResult, digits: &Digits) -> Outcome {
+pub(super) fn outcome(result: CallToolResult, exact_numbers: &ExactNumbers) -> Outcome {
     let is_text = |block: &ContentBlock| matches!(block, ContentBlock::Text(_));
     let is_all_text = result.content.iter().all(is_text);
     let structured =
-        result.structured_content.map(|it| digits.restore(&it.to_string()).into_owned());
+        result.structured_content.map(|it| exact_numbers.restore(&it.to_string()).into_owned());
     let mut texts: Vec<String> = result.content.into_iter().map(text).collect();
     if result.is_error == Some(true) {
         texts.extend(structured.filter(|_| texts.is_empty()));

@@ -6,9 +6,9 @@ use rmcp::model::ErrorData;
 use rmcp::service::ClientInitializeError;
 use rmcp::transport::DynamicTransportError;
 
-use super::NotConnected;
-use super::bound::{MOST, TOO_LONG, UNREADABLE};
+use super::ConnectError;
 use super::http::HttpError;
+use super::line_limit::{MOST, TOO_LONG, UNREADABLE};
 use crate::Failure;
 
 const BROKE: &str = "the connection to the server broke; the call may have run";
@@ -76,8 +76,8 @@ fn unsent(error: &DynamicTransportError) -> Failure {
         Some(HttpError::HttpStatus(error)) => {
             let text = format!("the server answers with the status {}", error.status);
             let failure = Failure::new(text);
-            let may_pass = matches!(error.status, 429 | 502 | 503 | 504);
-            if may_pass { failure.retryable() } else { failure }
+            let is_retryable = matches!(error.status, 429 | 502 | 503 | 504);
+            if is_retryable { failure.retryable() } else { failure }
         }
         Some(HttpError::AuthRequired(_) | HttpError::InsufficientScope(_)) => {
             Failure::new("the server requires an authorization")
@@ -92,41 +92,41 @@ fn unsent(error: &DynamicTransportError) -> Failure {
 }
 
 /// Why there is no connection, in plain words.
-pub(super) fn unready(error: &ClientInitializeError) -> NotConnected {
+pub(super) fn unready(error: &ClientInitializeError) -> ConnectError {
     use ClientInitializeError as Error;
     match error {
         Error::TransportError { error, .. } => {
             let needs_login = is_unauthorized(error);
-            NotConnected { needs_login, ..NotConnected::new(unanswered(error)) }
+            ConnectError { needs_login, ..ConnectError::new(unanswered(error)) }
         }
-        Error::ConnectionClosed(_) => NotConnected::new("it ended before it answered"),
+        Error::ConnectionClosed(_) => ConnectError::new("it ended before it answered"),
         Error::JsonRpcError(error) => refused("initialize", error),
         Error::ExpectedInitResponse(_) | Error::ExpectedInitResult(_) => {
-            NotConnected::unusable("it returned an invalid result of `initialize`")
+            ConnectError::unusable("it returned an invalid result of `initialize`")
         }
         Error::ConflictInitResponseId(..) | Error::UncorrelatedErrorResponse { .. } => {
-            NotConnected::unusable("it answered a request that was never sent")
+            ConnectError::unusable("it answered a request that was never sent")
         }
-        error => NotConnected::new(error),
+        error => ConnectError::new(error),
     }
 }
 
 /// Why there is no list of these, in plain words.
-pub(super) fn unlisted(what: &str, error: &ServiceError) -> NotConnected {
+pub(super) fn unlisted(what: &str, error: &ServiceError) -> ConnectError {
     match error {
         ServiceError::McpError(error) => refused(&format!("{what}/list"), error),
-        ServiceError::TransportClosed => NotConnected::new("the connection broke"),
-        ServiceError::TransportSend(error) => NotConnected::new(unanswered(error)),
+        ServiceError::TransportClosed => ConnectError::new("the connection broke"),
+        ServiceError::TransportSend(error) => ConnectError::new(unanswered(error)),
         ServiceError::UnexpectedResponse => {
-            NotConnected::unusable(format!("it returned an invalid result of `{what}/list`"))
+            ConnectError::unusable(format!("it returned an invalid result of `{what}/list`"))
         }
-        error => NotConnected::new(error),
+        error => ConnectError::new(error),
     }
 }
 
 /// What is told of an error that a server answers a request of ours with.
-fn refused(method: &str, error: &ErrorData) -> NotConnected {
-    NotConnected::unusable(match &*error.message {
+fn refused(method: &str, error: &ErrorData) -> ConnectError {
+    ConnectError::unusable(match &*error.message {
         TOO_LONG => format!("its answer to `{method}` is longer than {MOST} bytes"),
         UNREADABLE => format!("its answer to `{method}` cannot be read"),
         message => format!("it answers `{method}` with the error {}: {message}", error.code.0),

@@ -19,9 +19,9 @@ use rmcp::transport::streamable_http_client::{
 };
 use sse_stream::{Sse, SseStream};
 
-use super::NotConnected;
-use super::bound::{MOST, TOO_LONG, readable};
-use super::digits::Digits;
+use super::ConnectError;
+use super::exact_numbers::ExactNumbers;
+use super::line_limit::{MOST, TOO_LONG, readable};
 
 pub(super) type HttpError = StreamableHttpError<reqwest::Error>;
 type Headers = HashMap<HeaderName, HeaderValue>;
@@ -35,7 +35,7 @@ const JSON: &str = "application/json";
 
 /// Has a token for each request, however it comes by it.
 pub(super) trait Authorize: Send + Sync {
-    fn token(&self) -> BoxFuture<'_, Result<String, NotConnected>>;
+    fn token(&self) -> BoxFuture<'_, Result<String, ConnectError>>;
 
     /// The server refused the token: the next one is another.
     fn refuse(&self, token: &str);
@@ -46,17 +46,17 @@ pub(super) trait Authorize: Send + Sync {
 #[derive(Clone)]
 pub(super) struct HttpClient {
     inner: reqwest::Client,
-    digits: Digits,
+    exact_numbers: ExactNumbers,
     authorization: Option<Arc<dyn Authorize>>,
 }
 
 impl HttpClient {
     pub(super) fn new(
         inner: reqwest::Client,
-        digits: Digits,
+        exact_numbers: ExactNumbers,
         authorization: Option<Arc<dyn Authorize>>,
     ) -> Self {
-        Self { inner, digits, authorization }
+        Self { inner, exact_numbers, authorization }
     }
 
     async fn send(&self, mut request: RequestBuilder) -> Result<Response, HttpError> {
@@ -89,7 +89,7 @@ impl HttpClient {
                 return Err(HttpError::ReservedHeaderConflict(name.to_string()));
             }
             // An argument can be a header as well.
-            let restored = value.to_str().ok().map(|text| self.digits.without_mark(text));
+            let restored = value.to_str().ok().map(|text| self.exact_numbers.without_mark(text));
             let restored = restored.and_then(|text| HeaderValue::from_str(&text).ok());
             let is_sensitive = value.is_sensitive();
             let mut value = restored.unwrap_or(value);
@@ -113,7 +113,7 @@ impl HttpClient {
             request = request.header(SESSION, &*session);
         }
         let text = serde_json::to_string(message)?;
-        let body = self.digits.restore(&text).into_owned();
+        let body = self.exact_numbers.restore(&text).into_owned();
         let response = self.send(request.header(CONTENT_TYPE, JSON).body(body)).await?;
         let status = response.status();
         if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
@@ -150,7 +150,7 @@ impl HttpClient {
             }
             Some(kind) if kind == JSON => match body(response, MOST).await? {
                 Some(body) => {
-                    let message = serde_json::from_slice(&self.digits.hide(&body))?;
+                    let message = serde_json::from_slice(&self.exact_numbers.hide(&body))?;
                     Ok(StreamableHttpPostResponse::Json(message, session))
                 }
                 None => Ok(StreamableHttpPostResponse::Json(too_long(id), session)),
@@ -175,7 +175,7 @@ impl HttpClient {
         if is_json && !is_refused && status != StatusCode::TOO_MANY_REQUESTS {
             let body = body(response, LONGEST).await?.unwrap_or_default();
             if let Ok(message @ ServerJsonRpcMessage::Error(_)) =
-                serde_json::from_slice(&self.digits.hide(&body))
+                serde_json::from_slice(&self.exact_numbers.hide(&body))
             {
                 return Ok(StreamableHttpPostResponse::Json(message, None));
             }
@@ -197,14 +197,14 @@ impl HttpClient {
                     Err(error) => Some((Err(Broken::Connection(error.without_url())), None)),
                 }
             });
-        let digits = self.digits.clone();
+        let exact_numbers = self.exact_numbers.clone();
         let events = SseStream::from_bytes_stream(bytes.boxed()).map(move |event| match event {
             Err(SseError::Body(error)) if is_too_long(&*error) => match &id {
                 Some(id) => Ok(Sse::default().data(json(&too_long(id.clone()))?)),
                 None => Err(SseError::Body(error)),
             },
             event => event.map(|mut event| {
-                event.data = event.data.map(|data| hidden(&digits, data));
+                event.data = event.data.map(|data| hidden(&exact_numbers, data));
                 event
             }),
         });
@@ -217,8 +217,8 @@ fn unreached(error: reqwest::Error) -> HttpError {
     HttpError::Client(error.without_url())
 }
 
-fn hidden(digits: &Digits, data: String) -> String {
-    String::from_utf8(readable(digits.hide(data.as_bytes()))).unwrap_or(data)
+fn hidden(exact_numbers: &ExactNumbers, data: String) -> String {
+    String::from_utf8(readable(exact_numbers.hide(data.as_bytes()))).unwrap_or(data)
 }
 
 fn json(message: &ServerJsonRpcMessage) -> Result<String, SseError> {

@@ -8,23 +8,23 @@
 //! call of a removed tool is rejected. New tools appear after [`Server::refresh`] or with the next
 //! connection.
 
-mod bound;
 mod closing;
 mod connection;
+mod connector;
 mod content;
-mod dial;
-mod digits;
+mod exact_numbers;
 mod failure;
 mod http;
+mod line_limit;
+mod list_changed;
 mod listing;
 #[cfg(feature = "oauth")]
 mod oauth;
-mod plain;
+mod redact;
 mod remote;
 #[cfg(unix)]
 mod stderr;
 mod tool;
-mod watch;
 
 use std::fmt;
 use std::sync::Arc;
@@ -33,15 +33,15 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 pub use self::closing::closed;
-use self::dial::{Dial, Http};
+use self::connector::{Connector, Http};
 #[cfg(feature = "oauth")]
 pub use self::oauth::{Login, OAuth, TokenFolder};
-pub(crate) use self::plain::Secrets;
-use self::remote::Remote;
+pub(crate) use self::redact::Secrets;
+use self::remote::RemoteServer;
 #[cfg(unix)]
 pub use self::stderr::ServerStderr;
-use crate::offer::{ServerPrompt, ServerResource, ServerResourceTemplate};
-use crate::{Entry, NotAName, Toolbox};
+use crate::server_features::{ServerPrompt, ServerResource, ServerResourceTemplate};
+use crate::{Entry, InvalidToolName, Toolbox};
 
 /// A server, and the tools that it listed when it was connected to.
 ///
@@ -67,7 +67,7 @@ use crate::{Entry, NotAName, Toolbox};
 pub struct Server {
     entries: Vec<(String, Entry)>,
     instructions: Option<String>,
-    remote: Arc<Remote>,
+    remote: Arc<RemoteServer>,
 }
 
 /// How to connect to a server, and how far to trust it.
@@ -125,7 +125,7 @@ impl Default for ServerOptions {
 /// The error of a connection that failed, or of a server that is not used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct NotConnected {
+pub struct ConnectError {
     /// The reason, on one line and without the secrets of the connection. It may quote the server.
     /// It is for the operator, not for the model.
     pub why: String,
@@ -136,9 +136,9 @@ pub struct NotConnected {
     pub needs_login: bool,
 }
 
-impl NotConnected {
+impl ConnectError {
     fn new(why: impl fmt::Display) -> Self {
-        let why = plain::one_line(&why.to_string());
+        let why = redact::one_line(&why.to_string());
         Self { why, is_connected: false, needs_login: false }
     }
 
@@ -162,7 +162,7 @@ impl NotConnected {
     }
 }
 
-impl fmt::Display for NotConnected {
+impl fmt::Display for ConnectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = if self.is_connected {
             "the server cannot be used"
@@ -173,7 +173,7 @@ impl fmt::Display for NotConnected {
     }
 }
 
-impl std::error::Error for NotConnected {}
+impl std::error::Error for ConnectError {}
 
 /// Starts a program and speaks with it over its input and output.
 ///
@@ -188,8 +188,8 @@ impl std::error::Error for NotConnected {}
 pub async fn connect_stdio(
     command: tokio::process::Command,
     options: &ServerOptions,
-) -> Result<Server, NotConnected> {
-    Server::open(Dial::Program(Box::new(command)), None, options).await
+) -> Result<Server, ConnectError> {
+    Server::open(Connector::ServerProcess(Box::new(command)), None, options).await
 }
 
 /// Connects to a server over streamable HTTP, with these headers on every request. Redirects are
@@ -215,9 +215,9 @@ pub async fn connect_http(
     url: &str,
     headers: impl IntoIterator<Item = (&str, &str)>,
     options: &ServerOptions,
-) -> Result<Server, NotConnected> {
+) -> Result<Server, ConnectError> {
     let (http, options) = Http::new(url, headers, options)?;
-    Server::open(Dial::Http(http), None, &options).await
+    Server::open(Connector::Http(http), None, &options).await
 }
 
 /// Connects to a server over streamable HTTP as [`connect_http`] does, and shows it an access token with each
@@ -244,14 +244,14 @@ pub async fn connect_authorized(
     headers: impl IntoIterator<Item = (&str, &str)>,
     oauth: OAuth,
     options: &ServerOptions,
-) -> Result<Server, NotConnected> {
+) -> Result<Server, ConnectError> {
     let (http, mut options) = Http::new(url, headers, options)?;
     options.secrets = options.secrets.and([oauth.client_secret.clone()]);
-    let told = |error: NotConnected| error.without(&options.secrets);
+    let told = |error: ConnectError| error.without(&options.secrets);
     let authorization =
         oauth::Authorization::new(url, oauth, &options.secrets, options.timeout).map_err(told)?;
     let http = http.with_authorization(Arc::new(authorization))?;
-    Server::open(Dial::Http(http), None, &options).await
+    Server::open(Connector::Http(http), None, &options).await
 }
 
 /// Connects to a server over streamable HTTP as [`connect_http`] does, and shows it with each request the access
@@ -261,7 +261,7 @@ pub async fn connect_authorized(
 /// # Errors
 ///
 /// Like [`connect_http`]; or nobody is logged in, or the login has expired
-/// ([`NotConnected::needs_login`]).
+/// ([`ConnectError::needs_login`]).
 ///
 /// ```no_run
 /// use openchatml_tools::kinds::mcp::{self, Login, ServerOptions, TokenFolder};
@@ -280,14 +280,14 @@ pub async fn connect_logged_in(
     headers: impl IntoIterator<Item = (&str, &str)>,
     login: Login,
     options: &ServerOptions,
-) -> Result<Server, NotConnected> {
+) -> Result<Server, ConnectError> {
     let (http, mut options) = Http::new(url, headers, options)?;
     options.secrets = options.secrets.and(login.client_secret.clone());
-    let told = |error: NotConnected| error.without(&options.secrets);
-    let kept =
-        oauth::KeptToken::new(url, login, &options.secrets, options.timeout).map_err(told)?;
-    let http = http.with_authorization(Arc::new(kept))?;
-    Server::open(Dial::Http(http), None, &options).await
+    let told = |error: ConnectError| error.without(&options.secrets);
+    let record =
+        oauth::StoredToken::new(url, login, &options.secrets, options.timeout).map_err(told)?;
+    let http = http.with_authorization(Arc::new(record))?;
+    Server::open(Connector::Http(http), None, &options).await
 }
 
 /// Speaks with a server over any pair of streams, one message a line. Once they have ended, its tools fail.
@@ -299,20 +299,21 @@ pub async fn connect(
     read: impl AsyncRead + Send + Unpin + 'static,
     write: impl AsyncWrite + Send + Unpin + 'static,
     options: &ServerOptions,
-) -> Result<Server, NotConnected> {
-    let connection = dial::over(read, write, options).await;
+) -> Result<Server, ConnectError> {
+    let connection = connector::over(read, write, options).await;
     let connection = connection.map_err(|error| error.without(&options.secrets))?;
-    Server::open(Dial::Once, Some(connection), options).await
+    Server::open(Connector::Once, Some(connection), options).await
 }
 
 impl Server {
     async fn open(
-        dial: Dial,
+        connector: Connector,
         connection: Option<connection::Connection>,
         options: &ServerOptions,
-    ) -> Result<Self, NotConnected> {
-        let told = |error: NotConnected| error.without(&options.secrets);
-        let (remote, listed) = Remote::new(dial, connection, options).await.map_err(told)?;
+    ) -> Result<Self, ConnectError> {
+        let told = |error: ConnectError| error.without(&options.secrets);
+        let (remote, listed) =
+            RemoteServer::new(connector, connection, options).await.map_err(told)?;
         let instructions = listed.connection.instructions();
         let entries = tool::entries(&remote, listed).map_err(told)?;
         Ok(Self { entries, instructions, remote })
@@ -334,8 +335,8 @@ impl Server {
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn refresh(&mut self) -> Result<(), NotConnected> {
-        let told = |error: NotConnected| error.without(&self.remote.options().secrets);
+    pub async fn refresh(&mut self) -> Result<(), ConnectError> {
+        let told = |error: ConnectError| error.without(&self.remote.options().secrets);
         let listed = self.remote.list().await.map_err(told)?;
         let instructions = listed.connection.instructions();
         self.entries = tool::entries(&self.remote, listed).map_err(told)?;
@@ -361,7 +362,7 @@ impl Server {
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn resources(&self) -> Result<Vec<ServerResource>, NotConnected> {
+    pub async fn resources(&self) -> Result<Vec<ServerResource>, ConnectError> {
         let most = self.remote.options().tools;
         let resources = async { self.remote.connection().await?.resources(most).await };
         Ok(self.in_time(resources).await?.into_iter().map(listing::resource).collect())
@@ -372,7 +373,7 @@ impl Server {
     /// # Errors
     ///
     /// Like [`resources`](Self::resources).
-    pub async fn resource_templates(&self) -> Result<Vec<ServerResourceTemplate>, NotConnected> {
+    pub async fn resource_templates(&self) -> Result<Vec<ServerResourceTemplate>, ConnectError> {
         let most = self.remote.options().tools;
         let templates = async { self.remote.connection().await?.resource_templates(most).await };
         Ok(self.in_time(templates).await?.into_iter().map(listing::template).collect())
@@ -383,7 +384,7 @@ impl Server {
     /// # Errors
     ///
     /// Like [`resources`](Self::resources).
-    pub async fn prompts(&self) -> Result<Vec<ServerPrompt>, NotConnected> {
+    pub async fn prompts(&self) -> Result<Vec<ServerPrompt>, ConnectError> {
         let most = self.remote.options().tools;
         let prompts = async { self.remote.connection().await?.prompts(most).await };
         Ok(self.in_time(prompts).await?.into_iter().map(listing::prompt).collect())
@@ -391,11 +392,11 @@ impl Server {
 
     async fn in_time<T>(
         &self,
-        listed: impl Future<Output = Result<T, NotConnected>>,
-    ) -> Result<T, NotConnected> {
+        listed: impl Future<Output = Result<T, ConnectError>>,
+    ) -> Result<T, ConnectError> {
         let ServerOptions { timeout, secrets, .. } = self.remote.options();
         let listed = tokio::time::timeout(*timeout, listed).await;
-        let late = || NotConnected::unusable("timeout while listing");
+        let late = || ConnectError::unusable("timeout while listing");
         listed.unwrap_or_else(|_| Err(late())).map_err(|error| error.without(secrets))
     }
 
@@ -412,7 +413,7 @@ impl Server {
     /// # Errors
     ///
     /// A name is used twice or invalid. The tools before it have been added.
-    pub fn add_to(&self, tools: &mut Toolbox) -> Result<(), NotAName> {
+    pub fn add_to(&self, tools: &mut Toolbox) -> Result<(), InvalidToolName> {
         let mut entries = self.entries.iter();
         entries.try_for_each(|(name, entry)| tools.insert(name, entry.clone()))
     }
@@ -424,7 +425,7 @@ impl Server {
     }
 
     /// Whether the connection is known to be broken. The next call reconnects if possible.
-    pub fn is_gone(&self) -> bool {
-        self.remote.is_gone()
+    pub fn is_disconnected(&self) -> bool {
+        self.remote.is_disconnected()
     }
 }

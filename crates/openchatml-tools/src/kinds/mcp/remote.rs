@@ -9,13 +9,13 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use super::connection::Connection;
-use super::dial::Dial;
+use super::connector::Connector;
 use super::failure::{gone, removed};
-use super::{NotConnected, ServerOptions};
+use super::{ConnectError, ServerOptions};
 use crate::{Call, Failure, Outcome};
 
 /// A server that is connected to anew when its connection has broken.
-pub(super) struct Remote {
+pub(super) struct RemoteServer {
     options: ServerOptions,
     state: Mutex<State>,
     /// How often nobody could be reached.
@@ -29,7 +29,7 @@ pub(super) struct Listed {
 }
 
 struct State {
-    dial: Dial,
+    connector: Connector,
     connection: Arc<Connection>,
     /// The tools that the server listed last, by its own names.
     offered: HashSet<String>,
@@ -38,20 +38,20 @@ struct State {
     listed: Option<u64>,
 }
 
-impl Remote {
+impl RemoteServer {
     /// Connects to the server, and lists its tools. The connection to it is there already where it can be had
     /// once only.
     pub(super) async fn new(
-        mut dial: Dial,
+        mut connector: Connector,
         connection: Option<Connection>,
         options: &ServerOptions,
-    ) -> Result<(Arc<Self>, Listed), NotConnected> {
+    ) -> Result<(Arc<Self>, Listed), ConnectError> {
         let connection = match connection {
             Some(connection) => connection,
-            None => dial.connect(options).await?,
+            None => connector.connect(options).await?,
         };
         let connection = Arc::new(connection);
-        let mut state = State { dial, connection, offered: HashSet::new(), listed: None };
+        let mut state = State { connector, connection, offered: HashSet::new(), listed: None };
         let listed = state.list(options).await?;
         let (options, failures) = (options.clone(), AtomicU64::new(0));
         Ok((Arc::new(Self { options, state: Mutex::new(state), failures }), listed))
@@ -68,7 +68,7 @@ impl Remote {
         // A list may be what finds out that nobody is there: nothing was called yet.
         let mut is_listed = false;
         for _ in 0..2 {
-            if state.connection.is_gone() {
+            if state.connection.is_disconnected() {
                 // Others have tried in the meantime, and calls that wait must not each try for so long.
                 if failures != self.failures.load(Ordering::SeqCst) {
                     return Err(gone());
@@ -95,10 +95,10 @@ impl Remote {
 
     /// Makes a call of the tool that the server calls so, once.
     pub(super) async fn call(&self, tool: &str, call: &Call) -> Outcome {
-        call.set_unmade(true);
+        call.set_unstarted(true);
         let outcome = match self.ready(tool, call.deadline()).await {
             Ok(connection) => {
-                call.set_unmade(false);
+                call.set_unstarted(false);
                 connection.call(tool, call).await
             }
             Err(failure) => Err(failure),
@@ -110,18 +110,18 @@ impl Remote {
     }
 
     /// The connection that there is, or another one if it has broken.
-    pub(super) async fn connection(&self) -> Result<Arc<Connection>, NotConnected> {
+    pub(super) async fn connection(&self) -> Result<Arc<Connection>, ConnectError> {
         let mut state = self.state.lock().await;
-        if state.connection.is_gone() {
+        if state.connection.is_disconnected() {
             state.reconnect(&self.options, None).await?;
         }
         Ok(state.connection.clone())
     }
 
     /// The tools that the server has now.
-    pub(super) async fn list(&self) -> Result<Listed, NotConnected> {
+    pub(super) async fn list(&self) -> Result<Listed, ConnectError> {
         let mut state = self.state.lock().await;
-        if state.connection.is_gone() {
+        if state.connection.is_disconnected() {
             state.reconnect(&self.options, None).await?;
         }
         state.list(&self.options).await
@@ -132,8 +132,8 @@ impl Remote {
     }
 
     /// Whether the connection is known to be broken. While it is at work, it is not.
-    pub(super) fn is_gone(&self) -> bool {
-        self.state.try_lock().is_ok_and(|state| state.connection.is_gone())
+    pub(super) fn is_disconnected(&self) -> bool {
+        self.state.try_lock().is_ok_and(|state| state.connection.is_disconnected())
     }
 }
 
@@ -143,10 +143,10 @@ impl State {
         &mut self,
         options: &ServerOptions,
         deadline: Option<Instant>,
-    ) -> Result<(), NotConnected> {
-        let attempts = if self.dial.is_repeatable() { options.reconnects } else { 0 };
+    ) -> Result<(), ConnectError> {
+        let attempts = if self.connector.is_repeatable() { options.reconnects } else { 0 };
         let mut wait = options.backoff;
-        let mut result = Err(NotConnected::new("the connection has broken"));
+        let mut result = Err(ConnectError::new("the connection has broken"));
         for attempt in 0..attempts {
             if attempt > 0 {
                 let next = Instant::now() + wait;
@@ -156,7 +156,7 @@ impl State {
                 tokio::time::sleep_until(next).await;
                 wait = wait.saturating_mul(2);
             }
-            match self.dial.connect(options).await {
+            match self.connector.connect(options).await {
                 Ok(connection) => {
                     self.connection = Arc::new(connection);
                     self.listed = None;
@@ -173,21 +173,21 @@ impl State {
         self.listed == Some(self.connection.changes())
     }
 
-    async fn list(&mut self, options: &ServerOptions) -> Result<Listed, NotConnected> {
+    async fn list(&mut self, options: &ServerOptions) -> Result<Listed, ConnectError> {
         // What changes while they are listed is listed again.
         let changes = self.connection.changes();
         let tools = tokio::time::timeout(options.timeout, self.connection.tools(options.tools));
         let tools = tools
             .await
-            .map_err(|_| NotConnected::unusable("timeout while listing the tools"))??;
+            .map_err(|_| ConnectError::unusable("timeout while listing the tools"))??;
         self.offered = tools.iter().map(|tool| tool.name.to_string()).collect();
         self.listed = Some(changes);
         Ok(Listed { tools, connection: self.connection.clone() })
     }
 }
 
-impl fmt::Debug for Remote {
+impl fmt::Debug for RemoteServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Remote").field("is_gone", &self.is_gone()).finish_non_exhaustive()
+        f.debug_struct("Remote").field("is_gone", &self.is_disconnected()).finish_non_exhaustive()
     }
 }

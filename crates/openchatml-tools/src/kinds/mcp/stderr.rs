@@ -57,7 +57,7 @@ impl ServerStderr {
             }
             chunk.clear();
         }
-        if !line.kept.is_empty() {
+        if !line.record.is_empty() {
             line.end(&self);
         }
     }
@@ -80,7 +80,7 @@ impl Eq for ServerStderr {}
 /// A line that has not ended.
 #[derive(Default)]
 struct Line {
-    kept: Vec<u8>,
+    record: Vec<u8>,
     is_cut: bool,
 }
 
@@ -89,16 +89,16 @@ impl Line {
         /// The bytes of a line that are told.
         const MOST: usize = 4_096;
 
-        if self.kept.len() < MOST {
-            self.kept.push(byte);
+        if self.record.len() < MOST {
+            self.record.push(byte);
         } else {
             self.is_cut = true;
         }
     }
 
     fn end(&mut self, stderr: &ServerStderr) {
-        let Self { kept, is_cut } = std::mem::take(self);
-        let text = String::from_utf8_lossy(&kept);
+        let Self { record, is_cut } = std::mem::take(self);
+        let text = String::from_utf8_lossy(&record);
         let text = text.strip_suffix('\r').unwrap_or(&text);
         if is_cut {
             (stderr.tell)(&stderr.name, &format!("{text}…"));

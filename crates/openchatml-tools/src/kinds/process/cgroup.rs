@@ -7,7 +7,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use rustix::process::getpid;
 
-use super::watch;
+use super::watchdog;
 
 /// The group of this process, and in it the one that has those of the programs.
 struct Tree {
@@ -39,7 +39,7 @@ pub(super) fn create() -> io::Result<()> {
         let _ = fs::remove_dir(&tree);
         return Err(io::ErrorKind::Unsupported.into());
     }
-    watch::tell_tree(&tree);
+    watchdog::tell_tree(&tree);
     let _ = TREE.set(Tree { own, tree });
     Ok(())
 }
@@ -78,15 +78,15 @@ impl Leaf {
     /// Starts a program in it: this process enters the group for as long as that takes. To move the
     /// program would be too late for what it starts first.
     pub(super) fn start<T>(&mut self, spawn: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-        let _inside = Inside::enter(self);
+        let _inside = GroupMembership::enter(self);
         spawn()
     }
 }
 
 /// A stay of this process in a group. Only one thread at a time has one.
-struct Inside<'l>(&'l mut Leaf);
+struct GroupMembership<'l>(&'l mut Leaf);
 
-impl<'l> Inside<'l> {
+impl<'l> GroupMembership<'l> {
     fn enter(leaf: &'l mut Leaf) -> Option<Self> {
         enter(&leaf.path).ok()?;
         leaf.is_shared = true;
@@ -94,7 +94,7 @@ impl<'l> Inside<'l> {
     }
 }
 
-impl Drop for Inside<'_> {
+impl Drop for GroupMembership<'_> {
     fn drop(&mut self) {
         self.0.is_shared = TREE.get().is_none_or(|tree| enter(&tree.own).is_err());
     }

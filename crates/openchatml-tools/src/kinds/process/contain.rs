@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::{adopt, cgroup};
+use super::{cgroup, orphans};
 
 /// The system feature that contains programs that leave their process group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +44,6 @@ pub fn contain() -> io::Result<Containment> {
 pub fn contain_by(containment: Containment) -> io::Result<()> {
     match containment {
         Containment::ControlGroup => cgroup::create(),
-        Containment::Subreaper => adopt::start(),
+        Containment::Subreaper => orphans::start(),
     }
 }

@@ -12,7 +12,7 @@ use tokio::process::{Child, Command};
 use tokio::sync::watch as watch_channel;
 
 use super::mark::{self, Mark};
-use super::watch;
+use super::watchdog;
 
 /// A program that leads a process group. The group is killed when this is dropped, and when this
 /// process ends, however it ends, and so are processes that left it, where they can be found.
@@ -24,7 +24,7 @@ pub(crate) struct Group {
     /// How long it may go on once it was told to end.
     grace: Duration,
     /// As long as this process has to live so that there is such a time.
-    awaited: Option<Awaited>,
+    terminating: Option<TerminatingProgram>,
     /// What it writes to, once nobody else reads that.
     pipes: Arc<Mutex<Vec<Pipe>>>,
     /// Until what the program left behind is killed.
@@ -39,14 +39,14 @@ impl fmt::Debug for Group {
 
 impl Group {
     pub(crate) fn spawn(command: &mut Command) -> io::Result<Self> {
-        watch::prepare();
+        watchdog::prepare();
         let mut mark = Mark::new(command);
         command.process_group(0).kill_on_drop(true);
         let child = mark.start(command)?;
         let leader = mark::pid(&child);
-        let (grace, awaited) = (Duration::ZERO, None);
+        let (grace, terminating) = (Duration::ZERO, None);
         let pipes = Arc::default();
-        Ok(Self { child: Some(child), leader, grace, awaited, pipes, mark: Some(mark) })
+        Ok(Self { child: Some(child), leader, grace, terminating, pipes, mark: Some(mark) })
     }
 
     /// The same, whose processes cannot outlive it, since they are in namespaces of their own.
@@ -61,14 +61,14 @@ impl Group {
     /// The same, which is told to end (`SIGTERM`) so long before it is killed.
     pub(crate) fn with_grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
-        self.awaited = (!grace.is_zero()).then(Awaited::new);
+        self.terminating = (!grace.is_zero()).then(TerminatingProgram::new);
         self
     }
 
     /// Lends a pipe that the program writes to. If the group is dropped after that, the pipe is read until
     /// the program ends: it could not say a word in its last moments otherwise, and would die of it.
-    pub(crate) fn lend<P: AsyncRead + Send + Unpin + 'static>(&self, pipe: P) -> Lent<P> {
-        Lent { pipe: Some(pipe), back: self.pipes.clone() }
+    pub(crate) fn lend<P: AsyncRead + Send + Unpin + 'static>(&self, pipe: P) -> LentPipe<P> {
+        LentPipe { pipe: Some(pipe), back: self.pipes.clone() }
     }
 
     /// The program.
@@ -106,18 +106,18 @@ fn lock(pipes: &Mutex<Vec<Pipe>>) -> MutexGuard<'_, Vec<Pipe>> {
 }
 
 /// A pipe that is given back to its group.
-pub(crate) struct Lent<P: AsyncRead + Send + Unpin + 'static> {
+pub(crate) struct LentPipe<P: AsyncRead + Send + Unpin + 'static> {
     pipe: Option<P>,
     back: Arc<Mutex<Vec<Pipe>>>,
 }
 
-impl<P: AsyncRead + Send + Unpin + 'static> Lent<P> {
+impl<P: AsyncRead + Send + Unpin + 'static> LentPipe<P> {
     pub(crate) fn pipe(&mut self) -> &mut P {
         self.pipe.as_mut().expect("it is given back when this is dropped")
     }
 }
 
-impl<P: AsyncRead + Send + Unpin + 'static> Drop for Lent<P> {
+impl<P: AsyncRead + Send + Unpin + 'static> Drop for LentPipe<P> {
     fn drop(&mut self) {
         let pipe = self.pipe.take().map(|pipe| Box::new(pipe) as Pipe);
         lock(&self.back).extend(pipe);
@@ -126,22 +126,22 @@ impl<P: AsyncRead + Send + Unpin + 'static> Drop for Lent<P> {
 
 /// A program that is given time to end.
 #[derive(Debug)]
-struct Awaited;
+struct TerminatingProgram;
 
 /// How many there are, for those who wait for their ends.
-static AWAITED: LazyLock<watch_channel::Sender<usize>> =
+static TERMINATING: LazyLock<watch_channel::Sender<usize>> =
     LazyLock::new(|| watch_channel::Sender::new(0));
 
-impl Awaited {
+impl TerminatingProgram {
     fn new() -> Self {
-        AWAITED.send_modify(|count| *count += 1);
+        TERMINATING.send_modify(|count| *count += 1);
         Self
     }
 }
 
-impl Drop for Awaited {
+impl Drop for TerminatingProgram {
     fn drop(&mut self) {
-        AWAITED.send_modify(|count| *count -= 1);
+        TERMINATING.send_modify(|count| *count -= 1);
     }
 }
 
@@ -151,7 +151,7 @@ impl Drop for Awaited {
 /// runtime ends earlier, the program is killed at once.
 pub async fn ended() {
     // Its sender is never dropped.
-    let _ = AWAITED.subscribe().wait_for(|count| *count == 0).await;
+    let _ = TERMINATING.subscribe().wait_for(|count| *count == 0).await;
 }
 
 impl Drop for Group {
@@ -163,7 +163,7 @@ impl Drop for Group {
                 child: self.child.take(),
                 leader: self.leader.take(),
                 grace: Duration::ZERO,
-                awaited: self.awaited.take(),
+                terminating: self.terminating.take(),
                 pipes: Arc::default(),
                 mark: self.mark.take(),
             };

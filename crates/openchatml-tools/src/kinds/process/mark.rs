@@ -9,9 +9,9 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, geteuid, getpid, kill_process};
 use tokio::process::{Child, Command};
 
-use super::adopt;
 use super::cgroup::Leaf;
-use super::watch::Watched;
+use super::orphans;
+use super::watchdog::WatchedProgram;
 
 /// The variable that programs are marked with.
 pub(crate) const MARK: &str = "OPENCHATML_PROCESS";
@@ -30,7 +30,7 @@ pub(super) struct Mark {
     /// `None` where there are no groups of resources for programs.
     leaf: Option<Leaf>,
     /// Until all are dead.
-    watched: Watched,
+    watched: WatchedProgram,
 }
 
 impl Mark {
@@ -38,14 +38,14 @@ impl Mark {
     pub(super) fn new(command: &mut Command) -> Self {
         let token = format!("{:016x}", RandomState::new().hash_one(getpid()));
         command.env(MARK, &token);
-        adopt::begin(&token);
-        Self { leaf: Leaf::new(&token), watched: Watched::new(&token), token }
+        orphans::begin(&token);
+        Self { leaf: Leaf::new(&token), watched: WatchedProgram::new(&token), token }
     }
 
     /// Starts the program.
     pub(super) fn start(&mut self, command: &mut Command) -> io::Result<Child> {
         let mut spawn = || command.spawn();
-        let child = adopt::child(
+        let child = orphans::child(
             || match &mut self.leaf {
                 Some(leaf) => leaf.start(spawn),
                 None => spawn(),
@@ -60,7 +60,7 @@ impl Mark {
 
     /// Says that nothing can leave the program, since it runs in namespaces of its own.
     pub(super) fn seal(&self) {
-        adopt::end(&self.token);
+        orphans::end(&self.token);
     }
 }
 
@@ -73,8 +73,8 @@ impl Drop for Mark {
     fn drop(&mut self) {
         self.leaf = None;
         sweep(&self.token);
-        adopt::end(&self.token);
-        adopt::sweep();
+        orphans::end(&self.token);
+        orphans::sweep();
     }
 }
 

@@ -1,12 +1,12 @@
 //! Programs as tools: the arguments are the standard input, the result is the standard output.
 
-mod adopt;
 mod cgroup;
 mod contain;
 mod group;
 mod mark;
+mod orphans;
 mod run;
-mod watch;
+mod watchdog;
 
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
@@ -27,15 +27,17 @@ pub(crate) use self::mark::MARK;
     not(feature = "python"),
     allow(unused_imports, reason = "an interpreter is listened to")
 )]
-pub(crate) use self::run::{Bounds, Broken, Ended, Kept, Take, drain, pump, run};
-use crate::{Call, Failure, Outcome, Output, Run, Tool};
+pub(crate) use self::run::{
+    Bounds, CollectedOutput, OutputSink, ProgramOutput, RunError, drain, pump, run,
+};
+use crate::{Call, Failure, Outcome, Output, Tool, ToolFuture};
 
 /// A program that is a tool. Each call starts it anew.
 ///
 /// Its input is the call's arguments, byte for byte, and then the end. What it has written when it
 /// ends is the result. It leads a process group of its own, and the whole group is killed when the
 /// program ends, when the call is dropped, and as soon as more was written than
-/// [`Limits::output_bytes`]; and when this process ends, whatever ends it: a shell that does nothing else
+/// [`ProcessLimits::output_bytes`]; and when this process ends, whatever ends it: a shell that does nothing else
 /// watches for that. On Linux, so are descendants that left the group (`setsid`), if they have
 /// kept `OPENCHATML_PROCESS` in their environment, or [`contain`] keeps them. What runs code that nobody
 /// vouches for belongs into a sandbox all the same.
@@ -73,7 +75,7 @@ pub struct Process {
     /// The form of the output.
     pub result: Result,
     /// The limits of the program.
-    pub limits: Limits,
+    pub limits: ProcessLimits,
 }
 
 /// The form of the output of a program.
@@ -91,7 +93,7 @@ pub enum Result {
 /// The limits of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Limits {
+pub struct ProcessLimits {
     /// The maximum size of the output, in bytes. A program that writes more is killed.
     pub output_bytes: usize,
     /// The number of bytes from the end of the standard error that a failure contains.
@@ -106,7 +108,7 @@ pub struct Limits {
     pub grace: Duration,
 }
 
-impl Default for Limits {
+impl Default for ProcessLimits {
     fn default() -> Self {
         Self {
             output_bytes: 1 << 20,
@@ -128,7 +130,7 @@ impl Process {
             inherit: ["PATH", "LANG", "LC_ALL", "TZ"].map(OsString::from).to_vec(),
             directory: None,
             result: Result::default(),
-            limits: Limits::default(),
+            limits: ProcessLimits::default(),
         }
     }
 
@@ -147,7 +149,7 @@ impl Process {
     }
 
     async fn run(&self, call: &Call) -> Outcome {
-        let Limits { output_bytes, stderr_bytes, grace, .. } = self.limits;
+        let ProcessLimits { output_bytes, stderr_bytes, grace, .. } = self.limits;
         let bounds = Bounds { output: output_bytes, tail: stderr_bytes, grace };
         let ended = run(&mut self.command(), call.arguments().as_bytes(), bounds)
             .await
@@ -172,7 +174,7 @@ impl Process {
 }
 
 impl Tool for Process {
-    fn call<'t>(&'t self, call: &'t Call) -> Run<'t> {
+    fn call<'t>(&'t self, call: &'t Call) -> ToolFuture<'t> {
         Box::pin(self.run(call))
     }
 }
@@ -186,7 +188,7 @@ impl Tool for Process {
 /// # Errors
 ///
 /// The system refuses it.
-pub fn conceal() -> std::io::Result<()> {
+pub fn make_non_dumpable() -> std::io::Result<()> {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     {
         use rustix::process::{DumpableBehavior, set_dumpable_behavior};
@@ -197,7 +199,7 @@ pub fn conceal() -> std::io::Result<()> {
 
 /// The program, started by a shell that sets its limits where there are any: what sets them before
 /// the program runs is unsafe code elsewhere, and what sets them after is too late.
-pub(crate) fn limited(limits: &Limits, program: OsString, args: &[OsString]) -> Command {
+pub(crate) fn limited(limits: &ProcessLimits, program: OsString, args: &[OsString]) -> Command {
     if limits.memory_bytes.is_none() && limits.cpu_seconds.is_none() {
         let mut command = Command::new(program);
         command.args(args);
@@ -226,21 +228,23 @@ pub(crate) fn text(output: Vec<u8>) -> std::result::Result<String, Failure> {
 }
 
 /// What the model hears of a program that gave no result.
-pub(crate) fn refusal(broken: &Broken) -> Failure {
+pub(crate) fn refusal(broken: &RunError) -> Failure {
     match broken {
         // The kind and not the error: that one may name the program's place.
-        Broken::Start(error) => Failure::new(format!("cannot start the program: {}", error.kind())),
-        Broken::Flood { limit } => {
+        RunError::Start(error) => {
+            Failure::new(format!("cannot start the program: {}", error.kind()))
+        }
+        RunError::Flood { limit } => {
             let message = format!("the output is longer than {limit} bytes");
             Failure::with_code(Code::ToolOutput, message)
         }
-        Broken::Pipe(error) => {
+        RunError::Pipe(error) => {
             Failure::new(format!("cannot read the output of the program: {}", error.kind()))
         }
     }
 }
 
-fn unsuccessful(ended: &Ended) -> Failure {
+fn unsuccessful(ended: &ProgramOutput) -> Failure {
     let mut failure = Failure::new(format!("the program ended with {}", how(ended.status)));
     let (name, number) = match (ended.status.code(), ended.status.signal()) {
         (Some(code), _) => ("exit_status", Some(code)),

@@ -24,7 +24,7 @@ pub(crate) struct Bounds {
 }
 
 /// A program that ended.
-pub(crate) struct Ended {
+pub(crate) struct ProgramOutput {
     pub(crate) status: ExitStatus,
     pub(crate) stdout: Vec<u8>,
     /// The end of it, in one piece.
@@ -32,7 +32,7 @@ pub(crate) struct Ended {
 }
 
 /// Why a program gave no result.
-pub(crate) enum Broken {
+pub(crate) enum RunError {
     Start(io::Error),
     Flood { limit: usize },
     Pipe(io::Error),
@@ -43,17 +43,17 @@ pub(crate) async fn run(
     command: &mut Command,
     input: &[u8],
     bounds: Bounds,
-) -> Result<Ended, Broken> {
-    let group = Group::spawn(piped(command)).map_err(Broken::Start)?;
+) -> Result<ProgramOutput, RunError> {
+    let group = Group::spawn(piped(command)).map_err(RunError::Start)?;
     let mut group = group.with_grace(bounds.grace);
     let child = group.child();
     let (Some(mut stdin), Some(stdout), Some(stderr)) =
         (child.stdin.take(), child.stdout.take(), child.stderr.take())
     else {
-        return Err(Broken::Pipe(io::ErrorKind::BrokenPipe.into()));
+        return Err(RunError::Pipe(io::ErrorKind::BrokenPipe.into()));
     };
     let (mut stdout, mut stderr) = (group.lend(stdout), group.lend(stderr));
-    let mut output = Kept { bytes: Vec::new(), limit: bounds.output };
+    let mut output = CollectedOutput { bytes: Vec::new(), limit: bounds.output };
     let mut tail = Tail { bytes: VecDeque::new(), limit: bounds.tail };
     let feed = async {
         // Nobody has to read what nobody needs.
@@ -65,7 +65,7 @@ pub(crate) async fn run(
         tokio::try_join!(feed, pump(stdout.pipe(), &mut output), pump(stderr.pipe(), &mut tail))
     };
     let status = tokio::select! {
-        status = group.wait() => status.map_err(Broken::Pipe)?,
+        status = group.wait() => status.map_err(RunError::Pipe)?,
         Err(broken) = pumps => return Err(broken),
     };
     // What was written before the end counts, and nothing after: a descendant that escaped may keep
@@ -73,24 +73,24 @@ pub(crate) async fn run(
     drain(stdout.pipe(), &mut output)?;
     drain(stderr.pipe(), &mut tail)?;
     tail.bytes.make_contiguous();
-    Ok(Ended { status, stdout: output.bytes, stderr: tail.bytes })
+    Ok(ProgramOutput { status, stdout: output.bytes, stderr: tail.bytes })
 }
 
 /// Takes what a program writes.
-pub(crate) trait Take {
-    fn take(&mut self, bytes: &[u8]) -> Result<(), Broken>;
+pub(crate) trait OutputSink {
+    fn take(&mut self, bytes: &[u8]) -> Result<(), RunError>;
 }
 
 /// All of it.
-pub(crate) struct Kept {
+pub(crate) struct CollectedOutput {
     pub(crate) bytes: Vec<u8>,
     pub(crate) limit: usize,
 }
 
-impl Take for Kept {
-    fn take(&mut self, bytes: &[u8]) -> Result<(), Broken> {
+impl OutputSink for CollectedOutput {
+    fn take(&mut self, bytes: &[u8]) -> Result<(), RunError> {
         if bytes.len() > self.limit - self.bytes.len() {
-            return Err(Broken::Flood { limit: self.limit });
+            return Err(RunError::Flood { limit: self.limit });
         }
         self.bytes.extend_from_slice(bytes);
         Ok(())
@@ -103,8 +103,8 @@ struct Tail {
     limit: usize,
 }
 
-impl Take for Tail {
-    fn take(&mut self, bytes: &[u8]) -> Result<(), Broken> {
+impl OutputSink for Tail {
+    fn take(&mut self, bytes: &[u8]) -> Result<(), RunError> {
         let bytes = &bytes[bytes.len().saturating_sub(self.limit)..];
         let excess = (self.bytes.len() + bytes.len()).saturating_sub(self.limit);
         self.bytes.drain(..excess);
@@ -122,11 +122,11 @@ const PIPE: usize = 1 << 20;
 /// Takes what is written until nobody can write any more.
 pub(crate) async fn pump(
     from: &mut (impl AsyncRead + Unpin),
-    into: &mut impl Take,
-) -> Result<(), Broken> {
+    into: &mut impl OutputSink,
+) -> Result<(), RunError> {
     let mut chunk = [0; CHUNK];
     loop {
-        match from.read(&mut chunk).await.map_err(Broken::Pipe)? {
+        match from.read(&mut chunk).await.map_err(RunError::Pipe)? {
             0 => return Ok(()),
             read => into.take(&chunk[..read])?,
         }
@@ -134,14 +134,14 @@ pub(crate) async fn pump(
 }
 
 /// Takes what is in the pipe, and waits for nothing.
-pub(crate) fn drain(from: &impl AsFd, into: &mut impl Take) -> Result<(), Broken> {
+pub(crate) fn drain(from: &impl AsFd, into: &mut impl OutputSink) -> Result<(), RunError> {
     let mut chunk = [0; CHUNK];
     for _ in 0..PIPE / CHUNK {
         match rustix::io::read(from, &mut chunk) {
             Ok(0) | Err(rustix::io::Errno::AGAIN) => break,
             Ok(read) => into.take(&chunk[..read])?,
             Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(Broken::Pipe(error.into())),
+            Err(error) => return Err(RunError::Pipe(error.into())),
         }
     }
     Ok(())

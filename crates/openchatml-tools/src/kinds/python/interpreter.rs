@@ -20,9 +20,9 @@ use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::Limits;
-use super::sandbox::{Mode, Sandbox};
-use crate::kinds::process::{Broken, Group, Kept, Take, drain, pump};
+use super::PythonLimits;
+use super::sandbox::{CodeInput, Sandbox};
+use crate::kinds::process::{CollectedOutput, Group, OutputSink, RunError, drain, pump};
 
 /// How long a cell has to end once it was interrupted.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -40,7 +40,7 @@ pub(super) struct Interpreter {
     group: Group,
     control: UnixStream,
     /// The beginning of a line.
-    heard: Vec<u8>,
+    received: Vec<u8>,
     earlier: VecDeque<AbortOnDropHandle<()>>,
 }
 
@@ -54,7 +54,7 @@ pub(super) struct Cell {
 }
 
 /// How a cell ended.
-pub(super) enum End {
+pub(super) enum CellEnd {
     Status(u8),
     /// It used all of its processor time.
     ProcessorTime,
@@ -63,14 +63,14 @@ pub(super) enum End {
 }
 
 impl Interpreter {
-    pub(super) fn start(sandbox: &Sandbox, limits: &Limits) -> io::Result<Self> {
+    pub(super) fn start(sandbox: &Sandbox, limits: &PythonLimits) -> io::Result<Self> {
         let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
         ours.set_nonblocking(true)?;
-        let mut command = sandbox.command(limits, Mode::Session);
+        let mut command = sandbox.command(limits, CodeInput::Session);
         command.stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).stderr(Stdio::null());
         let group = Group::spawn(&mut command)?.sealed();
         let control = UnixStream::from_std(ours)?;
-        Ok(Self { group, control, heard: Vec::new(), earlier: VecDeque::new() })
+        Ok(Self { group, control, received: Vec::new(), earlier: VecDeque::new() })
     }
 
     /// Whether it ended by itself.
@@ -84,13 +84,13 @@ impl Interpreter {
         &mut self,
         cell: &mut Cell,
         source: &str,
-        limits: &Limits,
-        kept: &mut Kept,
-    ) -> Result<End, Broken> {
-        let (reader, writer) = io::pipe().map_err(Broken::Pipe)?;
-        let output = pipe::Receiver::from_owned_fd(reader.into()).map_err(Broken::Pipe)?;
+        limits: &PythonLimits,
+        kept: &mut CollectedOutput,
+    ) -> Result<CellEnd, RunError> {
+        let (reader, writer) = io::pipe().map_err(RunError::Pipe)?;
+        let output = pipe::Receiver::from_owned_fd(reader.into()).map_err(RunError::Pipe)?;
         let output = cell.output.insert(output);
-        let Self { group, control, heard, .. } = self;
+        let Self { group, control, received, .. } = self;
         let (is_sent, nonce) = (&mut cell.is_sent, &cell.nonce);
         let feed = async {
             let head = format!("run {nonce} {} {}\n", limits.cpu_seconds, source.len());
@@ -100,18 +100,18 @@ impl Interpreter {
             Ok(())
         };
         let talk =
-            async { tokio::try_join!(feed, done(control, heard, nonce)).map(|(_, end)| end) };
+            async { tokio::try_join!(feed, done(control, received, nonce)).map(|(_, end)| end) };
         let listen = async {
             pump(output, kept).await?;
             // Whoever has closed all of its outputs may go on.
-            std::future::pending::<Result<(), Broken>>().await
+            std::future::pending::<Result<(), RunError>>().await
         };
         let end = tokio::select! {
             // What was written before the end of the interpreter tells why it ended.
-            status = group.child().wait() => End::Exit(status.map_err(Broken::Pipe)?),
+            status = group.child().wait() => CellEnd::Exit(status.map_err(RunError::Pipe)?),
             Ok(end) = talk => end,
             Err(broken) = listen => return Err(broken),
-            else => return Err(Broken::Pipe(io::ErrorKind::BrokenPipe.into())),
+            else => return Err(RunError::Pipe(io::ErrorKind::BrokenPipe.into())),
         };
         let output = cell.output.take();
         if let Some(output) = &output {
@@ -127,10 +127,10 @@ impl Interpreter {
         if !cell.is_sent {
             return false;
         }
-        let Self { group, control, heard, .. } = self;
+        let Self { group, control, received, .. } = self;
         let stop = async {
             send(control, format!("stop {}\n", cell.nonce).as_bytes(), None).await?;
-            done(control, heard, &cell.nonce).await
+            done(control, received, &cell.nonce).await
         };
         let settled = async {
             tokio::select! {
@@ -153,7 +153,7 @@ impl Interpreter {
             self.earlier.pop_front();
         }
         let task = tokio::spawn(async move {
-            let _ = pump(&mut output, &mut Nothing).await;
+            let _ = pump(&mut output, &mut Discard).await;
         });
         self.earlier.push_back(AbortOnDropHandle::new(task));
     }
@@ -168,22 +168,26 @@ impl Cell {
 }
 
 /// Keeps nothing.
-struct Nothing;
+struct Discard;
 
-impl Take for Nothing {
-    fn take(&mut self, _: &[u8]) -> Result<(), Broken> {
+impl OutputSink for Discard {
+    fn take(&mut self, _: &[u8]) -> Result<(), RunError> {
         Ok(())
     }
 }
 
 /// Drops what is written, without an end.
 async fn discard(output: &mut pipe::Receiver) {
-    let _ = pump(output, &mut Nothing).await;
+    let _ = pump(output, &mut Discard).await;
     std::future::pending().await
 }
 
 /// Sends bytes, and a descriptor with the first of them.
-async fn send(control: &UnixStream, mut bytes: &[u8], pass: Option<OwnedFd>) -> Result<(), Broken> {
+async fn send(
+    control: &UnixStream,
+    mut bytes: &[u8],
+    pass: Option<OwnedFd>,
+) -> Result<(), RunError> {
     let mut pass = pass;
     while !bytes.is_empty() {
         let sent = control.async_io(Interest::WRITABLE, || {
@@ -193,44 +197,48 @@ async fn send(control: &UnixStream, mut bytes: &[u8], pass: Option<OwnedFd>) -> 
             ancillary.push(SendAncillaryMessage::ScmRights(descriptors.as_slice()));
             Ok(sendmsg(control, &[IoSlice::new(bytes)], &mut ancillary, SendFlags::NOSIGNAL)?)
         });
-        bytes = &bytes[sent.await.map_err(Broken::Pipe)?..];
+        bytes = &bytes[sent.await.map_err(RunError::Pipe)?..];
         pass = None;
     }
     Ok(())
 }
 
 /// Waits until the interpreter says that this cell ended. Anything else that it says is dropped.
-async fn done(control: &UnixStream, heard: &mut Vec<u8>, nonce: &str) -> Result<End, Broken> {
+async fn done(
+    control: &UnixStream,
+    received: &mut Vec<u8>,
+    nonce: &str,
+) -> Result<CellEnd, RunError> {
     let mut chunk = [0; LINE];
     loop {
-        while let Some(end) = heard.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = heard.drain(..=end).collect();
+        while let Some(end) = received.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = received.drain(..=end).collect();
             if let Some(end) = ended(&line, nonce) {
                 return Ok(end);
             }
         }
-        if heard.len() > LINE {
-            heard.clear();
+        if received.len() > LINE {
+            received.clear();
         }
         // A plain read: descriptors that the code sends along are closed by the system.
         let read =
             control.async_io(Interest::READABLE, || Ok(rustix::io::read(control, &mut chunk)?));
-        match read.await.map_err(Broken::Pipe)? {
-            0 => return Err(Broken::Pipe(io::ErrorKind::UnexpectedEof.into())),
-            read => heard.extend_from_slice(&chunk[..read]),
+        match read.await.map_err(RunError::Pipe)? {
+            0 => return Err(RunError::Pipe(io::ErrorKind::UnexpectedEof.into())),
+            read => received.extend_from_slice(&chunk[..read]),
         }
     }
 }
 
 /// `done NONCE STATUS`
-fn ended(line: &[u8], nonce: &str) -> Option<End> {
+fn ended(line: &[u8], nonce: &str) -> Option<CellEnd> {
     let line = std::str::from_utf8(line).ok()?;
     let mut words = line.split_ascii_whitespace();
     if words.next() != Some("done") || words.next() != Some(nonce) {
         return None;
     }
     match words.next()? {
-        "cpu" => Some(End::ProcessorTime),
-        status => Some(End::Status(status.parse().ok()?)),
+        "cpu" => Some(CellEnd::ProcessorTime),
+        status => Some(CellEnd::Status(status.parse().ok()?)),
     }
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::interpreter::{Cell, End, Interpreter};
-use super::{Limits, Sandbox};
-use crate::kinds::process::{Broken, Kept};
+use super::interpreter::{Cell, CellEnd, Interpreter};
+use super::{PythonLimits, Sandbox};
+use crate::kinds::process::{CollectedOutput, RunError};
 
 /// The interpreter of a conversation. It ends when this is dropped.
 #[derive(Debug)]
@@ -54,10 +54,10 @@ impl Turn {
     pub(super) async fn run(
         &mut self,
         sandbox: &Sandbox,
-        limits: &Limits,
+        limits: &PythonLimits,
         source: &str,
-        kept: &mut Kept,
-    ) -> Result<End, Broken> {
+        kept: &mut CollectedOutput,
+    ) -> Result<CellEnd, RunError> {
         let state = self.state.as_mut().expect("it is there until this is dropped");
         if state.interpreter.as_mut().is_some_and(Interpreter::is_gone) {
             state.interpreter = None;
@@ -65,13 +65,13 @@ impl Turn {
         }
         let started = match state.interpreter.take() {
             Some(interpreter) => interpreter,
-            None => Interpreter::start(sandbox, limits).map_err(Broken::Start)?,
+            None => Interpreter::start(sandbox, limits).map_err(RunError::Start)?,
         };
         let interpreter = state.interpreter.insert(started);
         let cell = self.cell.insert(Cell::new());
         let end = interpreter.run(cell, source, limits, kept).await?;
         self.cell = None;
-        if matches!(end, End::Exit(_)) {
+        if matches!(end, CellEnd::Exit(_)) {
             state.interpreter = None;
         }
         Ok(end)

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use tokio::process::Command;
 
-use super::Limits;
-use crate::kinds::process::{Bounds, Broken, Ended, MARK, how, run};
+use super::PythonLimits;
+use crate::kinds::process::{Bounds, MARK, ProgramOutput, RunError, how, run};
 
 /// A sandbox that was tried.
 ///
@@ -25,7 +25,7 @@ pub struct Sandbox {
 
 /// How code gets into the sandbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(super) enum CodeInput {
     /// It is all of the input, and the interpreter ends with it.
     Once,
     /// Cell by cell, as an [`Interpreter`](super::interpreter::Interpreter) sends them.
@@ -44,7 +44,7 @@ impl Sandbox {
     /// ```no_run
     /// use openchatml_tools::kinds::python::{Python, Sandbox};
     ///
-    /// # async fn example() -> Result<(), openchatml_tools::kinds::python::NoSandbox> {
+    /// # async fn example() -> Result<(), openchatml_tools::kinds::python::SandboxError> {
     /// let python = Python::new(Sandbox::detect().await?);
     /// # Ok(()) }
     /// ```
@@ -52,8 +52,8 @@ impl Sandbox {
     /// # Errors
     ///
     /// There is no sandbox, or its isolation is not effective.
-    pub async fn detect() -> Result<Self, NoSandbox> {
-        let mut tried = NoSandbox { why: "python3 is not installed".into() };
+    pub async fn detect() -> Result<Self, SandboxError> {
+        let mut tried = SandboxError { why: "python3 is not installed".into() };
         let mut candidates: Vec<_> = in_path("python3").collect();
         candidates.extend(Some(PathBuf::from("/usr/bin/python3")).filter(|it| it.is_file()));
         for python in candidates {
@@ -70,9 +70,9 @@ impl Sandbox {
     /// # Errors
     ///
     /// There is no sandbox, or its isolation is not effective.
-    pub async fn with_python(python: impl AsRef<Path>) -> Result<Self, NoSandbox> {
+    pub async fn with_python(python: impl AsRef<Path>) -> Result<Self, SandboxError> {
         let bwrap = in_path("bwrap").next();
-        let bwrap = bwrap.ok_or_else(|| NoSandbox { why: "bwrap is not installed".into() })?;
+        let bwrap = bwrap.ok_or_else(|| SandboxError { why: "bwrap is not installed".into() })?;
         let mut ask = Command::new(python.as_ref());
         ask.args(["-I", "-S", "-c", ROOTS]);
         let answer = listen(base(&mut ask)).await?;
@@ -81,23 +81,23 @@ impl Sandbox {
         let is_within = |path: &PathBuf| path.starts_with("/usr");
         let roots: Vec<_> = lines.filter(|root| !is_within(root)).collect();
         if roots.iter().any(|root| root.parent().is_none()) {
-            return Err(NoSandbox { why: "python3 is installed at the root".into() });
+            return Err(SandboxError { why: "python3 is installed at the root".into() });
         }
         let sandbox = Self { bwrap, python, roots };
-        let limits = Limits { memory_bytes: 256 << 20, ..Limits::default() };
-        let mut command = sandbox.command(&limits, Mode::Once);
+        let limits = PythonLimits { memory_bytes: 256 << 20, ..PythonLimits::default() };
+        let mut command = sandbox.command(&limits, CodeInput::Once);
         let probe = run(&mut command, PROBE.as_bytes(), BOUNDS);
-        match heard(probe).await?.trim_end() {
+        match received(probe).await?.trim_end() {
             "done" => Ok(sandbox),
             found => {
                 let found = found.trim_end_matches("done").trim_end().replace('\n', ", ");
-                Err(NoSandbox { why: format!("it allows {found}") })
+                Err(SandboxError { why: format!("it allows {found}") })
             }
         }
     }
 
     /// The command that runs code in the sandbox.
-    pub(super) fn command(&self, limits: &Limits, mode: Mode) -> Command {
+    pub(super) fn command(&self, limits: &PythonLimits, mode: CodeInput) -> Command {
         let mut command = Command::new(&self.bwrap);
         base(&mut command).args(["--unshare-all", "--unshare-user", "--disable-userns"]);
         command.args(["--die-with-parent", "--new-session", "--cap-drop", "ALL"]);
@@ -125,8 +125,8 @@ impl Sandbox {
         }
         command.args(["--unsetenv", MARK, "--"]).arg(&self.python).args(["-I", "-u", "-c", DRIVER]);
         command.arg(match mode {
-            Mode::Once => "once",
-            Mode::Session => "session",
+            CodeInput::Once => "once",
+            CodeInput::Session => "session",
         });
         let numbers = [limits.memory_bytes, limits.cpu_seconds, limits.processes];
         command.args(numbers.map(|number| number.to_string()));
@@ -159,11 +159,13 @@ fn base(command: &mut Command) -> &mut Command {
     command
 }
 
-async fn listen(command: &mut Command) -> Result<String, NoSandbox> {
-    heard(run(command, b"", BOUNDS)).await
+async fn listen(command: &mut Command) -> Result<String, SandboxError> {
+    received(run(command, b"", BOUNDS)).await
 }
 
-async fn heard(run: impl Future<Output = Result<Ended, Broken>>) -> Result<String, NoSandbox> {
+async fn received(
+    run: impl Future<Output = Result<ProgramOutput, RunError>>,
+) -> Result<String, SandboxError> {
     let why = match tokio::time::timeout(PATIENCE, run).await {
         Ok(Ok(ended)) if ended.status.success() => {
             return Ok(String::from_utf8_lossy(&ended.stdout).into_owned());
@@ -172,22 +174,22 @@ async fn heard(run: impl Future<Output = Result<Ended, Broken>>) -> Result<Strin
             let said = String::from_utf8_lossy(ended.stderr.as_slices().0).trim().to_owned();
             format!("it ended with {}: {said}", how(ended.status))
         }
-        Ok(Err(Broken::Start(error))) => format!("cannot start it: {error}"),
-        Ok(Err(Broken::Flood { .. } | Broken::Pipe(_))) => "cannot read its output".into(),
+        Ok(Err(RunError::Start(error))) => format!("cannot start it: {error}"),
+        Ok(Err(RunError::Flood { .. } | RunError::Pipe(_))) => "cannot read its output".into(),
         Err(_) => "it did not answer".into(),
     };
-    Err(NoSandbox { why })
+    Err(SandboxError { why })
 }
 
 /// The error if no sandbox is available.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct NoSandbox {
+pub struct SandboxError {
     /// The attempt that failed.
     pub why: String,
 }
 
-impl fmt::Display for NoSandbox {
+impl fmt::Display for SandboxError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -197,4 +199,4 @@ impl fmt::Display for NoSandbox {
     }
 }
 
-impl std::error::Error for NoSandbox {}
+impl std::error::Error for SandboxError {}

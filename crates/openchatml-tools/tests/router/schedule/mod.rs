@@ -156,8 +156,8 @@ async fn play(schedule: &Schedule) -> Tally {
         let wake = more.then_some(due).into_iter().chain(cancels.last().map(|it| it.0)).min();
         tokio::select! {
             biased;
-            happening = turn.next() => match (happening, wake) {
-                (Some(happening), _) => story.hear(happening),
+            event = turn.next() => match (event, wake) {
+                (Some(event), _) => story.hear(event),
                 (None, Some(at)) => sleep_until(at).await,
                 (None, None) => break,
             },

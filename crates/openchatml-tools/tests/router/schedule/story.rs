@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use openchatml::{Code, Limits, Message, Reply, Value};
-use openchatml_tools::Happening;
+use openchatml_tools::TurnEvent;
 use tokio::time::Instant;
 
 use super::tools::answer;
@@ -51,27 +51,27 @@ impl<'s> Story<'s> {
         }
     }
 
-    pub(super) fn hear(&mut self, happening: Happening) {
-        match happening {
-            Happening::Start { call_id, .. } => {
+    pub(super) fn hear(&mut self, event: TurnEvent) {
+        match event {
+            TurnEvent::Start { call_id, .. } => {
                 assert!(!self.done.contains_key(&call_id), "{call_id} starts after its end");
                 assert!(self.started.insert(call_id), "a call starts once");
             }
-            Happening::Progress { call_id, progress } => {
+            TurnEvent::Progress { call_id, progress } => {
                 assert!(!self.done.contains_key(&call_id), "{call_id} goes on after its end");
                 assert!(self.started.contains(&call_id));
                 assert!(progress.done >= 1.0);
             }
-            Happening::Cancel { call_id, reason } => {
+            TurnEvent::Cancel { call_id, reason } => {
                 assert_eq!(reason, format!("enough of {call_id}"));
                 assert!(!self.done.contains_key(&call_id), "{call_id} is cancelled after its end");
                 assert!(self.cancelled.insert(call_id), "a call is cancelled once");
             }
-            Happening::Done { call_id, code, reply } if call_id.is_empty() => {
+            TurnEvent::Done { call_id, code, reply } if call_id.is_empty() => {
                 assert_eq!((code, reply.call_id), (Some(Code::ParseHeader), None));
                 self.answers += 1;
             }
-            Happening::Done { call_id, code, reply } => self.done(call_id, code, &reply),
+            TurnEvent::Done { call_id, code, reply } => self.done(call_id, code, &reply),
             other => panic!("{other:?}"),
         }
     }

@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-use crate::kinds::mcp::NotConnected;
+use crate::kinds::mcp::ConnectError;
 
 const PATH: &str = "/callback";
 
@@ -20,16 +20,16 @@ pub(super) struct Redirect {
 
 /// What the authorization server gave the browser for us.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Grant {
+pub(super) struct AuthorizationResponse {
     pub(super) code: String,
     pub(super) issuer: Option<String>,
 }
 
 /// What comes of a request.
 #[derive(Debug, PartialEq, Eq)]
-enum Verdict {
+enum RedirectRequest {
     /// The login, or why there is none.
-    Ends(Result<Grant, String>),
+    Ends(Result<AuthorizationResponse, String>),
     /// It is none of ours.
     Unknown,
     /// It does not know the state: somebody else made it up.
@@ -38,8 +38,8 @@ enum Verdict {
 
 impl Redirect {
     /// Listens at a free port of this machine.
-    pub(super) async fn listen() -> Result<Self, NotConnected> {
-        let told = |error| NotConnected::new(format!("cannot listen for the browser: {error}"));
+    pub(super) async fn listen() -> Result<Self, ConnectError> {
+        let told = |error| ConnectError::new(format!("cannot listen for the browser: {error}"));
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(told)?;
         let port = listener.local_addr().map_err(told)?.port();
         Ok(Self { listener, uri: format!("http://127.0.0.1:{port}{PATH}") })
@@ -51,7 +51,7 @@ impl Redirect {
     }
 
     /// Waits for the browser that comes back with this state. Others are turned away.
-    pub(super) async fn grant(self, state: &str) -> Result<Grant, NotConnected> {
+    pub(super) async fn grant(self, state: &str) -> Result<AuthorizationResponse, ConnectError> {
         /// How many connections are read at once: browsers open some that they do not use.
         const AT_ONCE: usize = 16;
         /// How long a connection may say nothing.
@@ -62,12 +62,12 @@ impl Redirect {
         loop {
             tokio::select! {
                 accepted = self.listener.accept(), if connections.len() < AT_ONCE => {
-                    let (stream, _) = accepted.map_err(NotConnected::new)?;
+                    let (stream, _) = accepted.map_err(ConnectError::new)?;
                     connections.spawn(tokio::time::timeout(PATIENCE, serve(stream, state.clone())));
                 }
                 Some(done) = connections.join_next() => {
                     if let Ok(Ok(Some(ended))) = done {
-                        return ended.map_err(NotConnected::new);
+                        return ended.map_err(ConnectError::new);
                     }
                 }
             }
@@ -76,7 +76,10 @@ impl Redirect {
 }
 
 /// Reads a request and answers it. `None` if it does not end the login.
-async fn serve(mut stream: TcpStream, state: Arc<str>) -> Option<Result<Grant, String>> {
+async fn serve(
+    mut stream: TcpStream,
+    state: Arc<str>,
+) -> Option<Result<AuthorizationResponse, String>> {
     /// The longest head of a request that is read.
     const LONGEST: usize = 1 << 14;
 
@@ -89,12 +92,14 @@ async fn serve(mut stream: TcpStream, state: Arc<str>) -> Option<Result<Grant, S
     let head = String::from_utf8_lossy(&head);
     let verdict = judge(head.lines().next().unwrap_or_default(), &state);
     let (status, text) = match &verdict {
-        Verdict::Ends(Ok(_)) => {
+        RedirectRequest::Ends(Ok(_)) => {
             ("200 OK", "Go back to the terminal: it says whether you are logged in.")
         }
-        Verdict::Ends(Err(_)) => ("200 OK", "You are not logged in. The terminal says why."),
-        Verdict::Unknown => ("404 Not Found", "There is nothing here."),
-        Verdict::Foreign => {
+        RedirectRequest::Ends(Err(_)) => {
+            ("200 OK", "You are not logged in. The terminal says why.")
+        }
+        RedirectRequest::Unknown => ("404 Not Found", "There is nothing here."),
+        RedirectRequest::Foreign => {
             ("400 Bad Request", "This is not the login that the terminal waits for.")
         }
     };
@@ -107,18 +112,20 @@ async fn serve(mut stream: TcpStream, state: Arc<str>) -> Option<Result<Grant, S
     let _ = stream.write_all(answer.as_bytes()).await;
     let _ = stream.shutdown().await;
     match verdict {
-        Verdict::Ends(ended) => Some(ended),
-        Verdict::Unknown | Verdict::Foreign => None,
+        RedirectRequest::Ends(ended) => Some(ended),
+        RedirectRequest::Unknown | RedirectRequest::Foreign => None,
     }
 }
 
 /// What comes of a request with this first line.
-fn judge(line: &str, state: &str) -> Verdict {
+fn judge(line: &str, state: &str) -> RedirectRequest {
     let mut words = line.split(' ');
-    let (Some("GET"), Some(target)) = (words.next(), words.next()) else { return Verdict::Unknown };
+    let (Some("GET"), Some(target)) = (words.next(), words.next()) else {
+        return RedirectRequest::Unknown;
+    };
     let url = target.starts_with('/').then(|| Url::parse(&format!("http://127.0.0.1{target}")));
     let Some(Ok(url)) = url.filter(|it| it.as_ref().is_ok_and(|url| url.path() == PATH)) else {
-        return Verdict::Unknown;
+        return RedirectRequest::Unknown;
     };
     // What is there twice is there for nobody.
     let value = |name: &str| {
@@ -127,28 +134,32 @@ fn judge(line: &str, state: &str) -> Verdict {
         values.next().is_none().then_some(value)
     };
     if value("state").as_deref() != Some(state) {
-        return Verdict::Foreign;
+        return RedirectRequest::Foreign;
     }
     if let Some(error) = value("error") {
         let why = value("error_description").map_or_else(String::new, |it| format!(": {it}"));
-        return Verdict::Ends(Err(format!("the authorization server refused: {error}{why}")));
+        return RedirectRequest::Ends(Err(format!(
+            "the authorization server refused: {error}{why}"
+        )));
     }
     match value("code") {
-        Some(code) => Verdict::Ends(Ok(Grant { code, issuer: value("iss") })),
-        None => Verdict::Ends(Err("the authorization server returned no code".to_owned())),
+        Some(code) => {
+            RedirectRequest::Ends(Ok(AuthorizationResponse { code, issuer: value("iss") }))
+        }
+        None => RedirectRequest::Ends(Err("the authorization server returned no code".to_owned())),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Grant, Verdict, judge};
+    use super::{AuthorizationResponse, RedirectRequest, judge};
 
     #[test]
     fn only_the_right_path_and_state_end_a_login() {
         let said = |target: &str| judge(&format!("GET {target} HTTP/1.1"), "s1");
         let grant = |code: &str, issuer: Option<&str>| {
             let issuer = issuer.map(str::to_owned);
-            Verdict::Ends(Ok(Grant { code: code.to_owned(), issuer }))
+            RedirectRequest::Ends(Ok(AuthorizationResponse { code: code.to_owned(), issuer }))
         };
         assert_eq!(said("/callback?code=a%20b&state=s1"), grant("a b", None));
         assert_eq!(
@@ -157,10 +168,13 @@ mod tests {
         );
         for target in ["/", "/callback/?code=c&state=s1", "/x?code=c&state=s1", "http://a/callback"]
         {
-            assert_eq!(said(target), Verdict::Unknown, "{target}");
+            assert_eq!(said(target), RedirectRequest::Unknown, "{target}");
         }
-        assert_eq!(judge("POST /callback?code=c&state=s1 HTTP/1.1", "s1"), Verdict::Unknown);
-        assert_eq!(judge("", "s1"), Verdict::Unknown);
+        assert_eq!(
+            judge("POST /callback?code=c&state=s1 HTTP/1.1", "s1"),
+            RedirectRequest::Unknown
+        );
+        assert_eq!(judge("", "s1"), RedirectRequest::Unknown);
         for target in [
             "/callback",
             "/callback?code=c",
@@ -168,9 +182,10 @@ mod tests {
             "/callback?code=c&state=s1&state=s1",
             "/callback?error=access_denied&state=other",
         ] {
-            assert_eq!(said(target), Verdict::Foreign, "{target}");
+            assert_eq!(said(target), RedirectRequest::Foreign, "{target}");
         }
-        let refused = |why: &str| Verdict::Ends(Err(format!("the authorization server {why}")));
+        let refused =
+            |why: &str| RedirectRequest::Ends(Err(format!("the authorization server {why}")));
         let target = "/callback?error=access_denied&error_description=no&state=s1&code=c";
         assert_eq!(said(target), refused("refused: access_denied: no"));
         assert_eq!(said("/callback?state=s1"), refused("returned no code"));

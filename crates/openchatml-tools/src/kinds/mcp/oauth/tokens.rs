@@ -10,8 +10,8 @@ use rmcp::transport::auth::{AuthorizationMetadata, StoredCredentials};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::guard::bare;
-use crate::kinds::mcp::NotConnected;
+use super::restricted_client::bare;
+use crate::kinds::mcp::ConnectError;
 
 /// A folder that holds access tokens of somebody who logged in: a file for each server.
 ///
@@ -110,12 +110,12 @@ impl TokenFolder {
     }
 
     /// What is kept for a server, if there is something.
-    pub(super) fn load(&self, server: &Url) -> Result<Option<Kept>, NotConnected> {
+    pub(super) fn load(&self, server: &Url) -> Result<Option<TokenRecord>, ConnectError> {
         /// The longest file that is read.
         const LONGEST: u64 = 1 << 20;
 
         let path = self.file(server, "json");
-        let told = |what: &str| NotConnected::logged_out(format!("`{}` {what}", path.display()));
+        let told = |what: &str| ConnectError::logged_out(format!("`{}` {what}", path.display()));
         let mut bytes = Vec::new();
         let file = File::open(&path).and_then(|file| {
             self.check()?;
@@ -128,28 +128,29 @@ impl TokenFolder {
             Ok(_) => {}
         }
         // What is wrong with it may quote it.
-        let kept: Kept = serde_json::from_slice(&bytes).map_err(|_| told("contains no token"))?;
-        if kept.server != *server {
+        let record: TokenRecord =
+            serde_json::from_slice(&bytes).map_err(|_| told("contains no token"))?;
+        if record.server != *server {
             return Err(told("contains the token of another server"));
         }
-        Ok(Some(kept))
+        Ok(Some(record))
     }
 
     /// Keeps this in the place of what there was. Whoever calls this has the lock.
-    pub(super) fn keep(&self, kept: &Kept) -> Result<(), NotConnected> {
-        let path = self.file(&kept.server, "json");
-        self.write(&path, kept).map_err(|error| {
-            NotConnected::new(format!("cannot store the token in `{}`: {error}", path.display()))
+    pub(super) fn keep(&self, record: &TokenRecord) -> Result<(), ConnectError> {
+        let path = self.file(&record.server, "json");
+        self.write(&path, record).map_err(|error| {
+            ConnectError::new(format!("cannot store the token in `{}`: {error}", path.display()))
         })
     }
 
-    fn write(&self, path: &Path, kept: &Kept) -> io::Result<()> {
+    fn write(&self, path: &Path, record: &TokenRecord) -> io::Result<()> {
         self.create()?;
         let draft = path.with_extension("tmp");
         // What somebody left behind who was interrupted.
         let _ = fs::remove_file(&draft);
         let mut file = own().create_new(true).open(&draft)?;
-        file.write_all(&serde_json::to_vec(kept)?)?;
+        file.write_all(&serde_json::to_vec(record)?)?;
         file.sync_all()?;
         drop(file);
         fs::rename(&draft, path)
@@ -181,7 +182,7 @@ fn own() -> OpenOptions {
 
 /// What is kept for a server. Where the token is renewed is a part of it, so that nobody else can say so later.
 #[derive(Clone, Deserialize, Serialize)]
-pub(super) struct Kept {
+pub(super) struct TokenRecord {
     /// Whom the token is shown.
     pub(super) server: Url,
     /// What the token is for, as the authorization server was told.
@@ -194,7 +195,7 @@ pub(super) struct Kept {
     pub(super) credentials: StoredCredentials,
 }
 
-impl Kept {
+impl TokenRecord {
     /// The access token, if there is one.
     pub(super) fn token(&self) -> Option<String> {
         self.field("access_token")

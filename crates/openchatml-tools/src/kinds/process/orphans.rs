@@ -21,15 +21,15 @@ const PAUSE: Duration = Duration::from_millis(1);
 
 /// Children that are no orphans, and programs that may have some.
 #[derive(Default)]
-struct Known {
+struct KnownProcesses {
     children: HashSet<Pid>,
     /// The tokens of programs that run.
     running: HashSet<String>,
 }
 
-static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
+static KNOWN: LazyLock<Mutex<KnownProcesses>> = LazyLock::new(Mutex::default);
 
-fn known() -> MutexGuard<'static, Known> {
+fn known() -> MutexGuard<'static, KnownProcesses> {
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -88,7 +88,7 @@ pub(super) fn sweep() {
 }
 
 /// Whether there may be more.
-fn sweep_once(known: &mut Known) -> bool {
+fn sweep_once(known: &mut KnownProcesses) -> bool {
     let children: HashSet<Pid> = processes().filter(|pid| is_child(*pid)).collect();
     // Numbers that were reaped are given away again.
     known.children.retain(|pid| children.contains(pid));

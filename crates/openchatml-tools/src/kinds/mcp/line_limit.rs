@@ -9,7 +9,7 @@ use memchr::memchr;
 use rmcp::model::ServerJsonRpcMessage;
 use tokio::io::{AsyncRead, ReadBuf};
 
-use super::digits::{Digits, Hider};
+use super::exact_numbers::{ExactNumbers, NumberHider};
 
 /// The bytes of a message.
 pub(super) const MOST: usize = 16_000_000;
@@ -30,9 +30,9 @@ const CHUNK: usize = 16 << 10;
 
 /// Lines, of which those that are too long are dropped. If one is an answer, or one that cannot be read is, an
 /// error takes its place, which answers the same request. Numbers that the SDK cannot hold are hidden from it.
-pub(super) struct Bounded<R> {
+pub(super) struct LimitedLines<R> {
     inner: R,
-    hider: Hider,
+    hider: NumberHider,
     /// What was read, and how much of it was given on.
     ready: Vec<u8>,
     given: usize,
@@ -47,15 +47,15 @@ pub(super) struct Bounded<R> {
     most: usize,
 }
 
-impl<R> Bounded<R> {
-    pub(super) fn new(inner: R, digits: &Digits) -> Self {
-        Self::with_most(inner, digits, MOST)
+impl<R> LimitedLines<R> {
+    pub(super) fn new(inner: R, exact_numbers: &ExactNumbers) -> Self {
+        Self::with_most(inner, exact_numbers, MOST)
     }
 
-    fn with_most(inner: R, digits: &Digits, most: usize) -> Self {
+    fn with_most(inner: R, exact_numbers: &ExactNumbers, most: usize) -> Self {
         Self {
             inner,
-            hider: digits.hider(),
+            hider: exact_numbers.hider(),
             ready: Vec::new(),
             given: 0,
             message: Vec::new(),
@@ -174,7 +174,7 @@ fn number(id: &str) -> Option<&str> {
     (!id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit())).then_some(id)
 }
 
-impl<R: AsyncRead + Unpin> AsyncRead for Bounded<R> {
+impl<R: AsyncRead + Unpin> AsyncRead for LimitedLines<R> {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -207,7 +207,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for Bounded<R> {
 mod tests {
     use tokio::io::AsyncReadExt as _;
 
-    use super::{Bounded, Digits, UNREADABLE, readable};
+    use super::{ExactNumbers, LimitedLines, UNREADABLE, readable};
 
     #[tokio::test]
     async fn answers_that_are_too_long_become_errors() {
@@ -224,7 +224,7 @@ mod tests {
         ];
         let text = lines.join("\n") + "\n";
         let mut out = String::new();
-        let mut bounded = Bounded::with_most(text.as_bytes(), &Digits::new(), 200);
+        let mut bounded = LimitedLines::with_most(text.as_bytes(), &ExactNumbers::new(), 200);
         bounded.read_to_string(&mut out).await.unwrap();
         assert!(out.lines().all(|line| line.len() <= 200));
         let errors: Vec<_> = out.lines().filter(|line| line.contains("-32000")).collect();
@@ -237,7 +237,7 @@ mod tests {
     async fn what_is_too_long_is_answered_before_it_ends() {
         use tokio::io::AsyncWriteExt as _;
         let (mut write, read) = tokio::io::duplex(1 << 12);
-        let mut bounded = Bounded::with_most(read, &Digits::new(), 200);
+        let mut bounded = LimitedLines::with_most(read, &ExactNumbers::new(), 200);
         let start = format!(r#"{{"jsonrpc":"2.0","id":7,"result":"{}"#, "x".repeat(300));
         write.write_all(start.as_bytes()).await.unwrap();
         let mut out = [0; 200];

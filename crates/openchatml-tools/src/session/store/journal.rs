@@ -11,8 +11,8 @@ use std::time::Duration;
 use openchatml::{Conversation, Format, Message, ReadOptions, RenderOptions, parse, render};
 use serde_json::{Value, json};
 
-use super::DeskError;
-use super::file::{is_at, sync_folder};
+use super::TranscriptStoreError;
+use super::atomic_file::{is_at, sync_folder};
 
 /// A file of lines: one for each call that begins and may not be made twice, one for each reply, and
 /// one for the messages up to each call, since the transcript is written at the end of a turn only.
@@ -27,43 +27,43 @@ struct State {
     /// Locked as long as it is open.
     file: File,
     /// What the file said when it was opened.
-    past: Past,
+    past: JournalEntries,
     /// The marks of the calls that may be made.
-    marks: HashMap<String, u64>,
+    fingerprints: HashMap<String, u64>,
     is_empty: bool,
 }
 
 /// What became of a call.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(in crate::session) enum Fate {
-    /// It was not made, or may be made twice.
+pub(in crate::session) enum CallState {
+    /// The call did not start, or it may run twice.
     #[default]
-    Fresh,
-    /// It began, and nobody knows how far it came.
-    Begun,
-    /// It has this reply.
+    NotStarted,
+    /// The call started before a crash. Its result is unknown.
+    Started,
+    /// The call has this reply.
     Replied(Box<Message<'static>>),
 }
 
 /// What became of the calls, and messages with the checksum of the transcript that they follow.
 #[derive(Debug, Default)]
-struct Past {
-    fates: HashMap<(String, u64), Fate>,
+struct JournalEntries {
+    call_states: HashMap<(String, u64), CallState>,
     said: Vec<(String, Vec<Message<'static>>)>,
 }
 
 impl Journal {
     /// Opens the journal at this path, and keeps others out.
-    pub(super) fn open(path: &Path) -> Result<Self, DeskError> {
+    pub(super) fn open(path: &Path) -> Result<Self, TranscriptStoreError> {
         let mut file = locked(path)?;
         let mut text = Vec::new();
         file.read_to_end(&mut text)?;
-        let damaged = |line| DeskError::Damaged { journal: path.to_owned(), line };
+        let damaged = |line| TranscriptStoreError::Damaged { journal: path.to_owned(), line };
         let past = records(&text).map_err(damaged)?;
         // A line that was torn would be damage once there is another one after it.
         let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         file.set_len(u64::try_from(whole).map_err(io::Error::other)?)?;
-        let state = State { file, past, marks: HashMap::new(), is_empty: whole == 0 };
+        let state = State { file, past, fingerprints: HashMap::new(), is_empty: whole == 0 };
         Ok(Self { path: path.to_owned(), state: Mutex::new(state) })
     }
 
@@ -72,13 +72,14 @@ impl Journal {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn fate(&self, call_id: &str, mark: u64) -> Fate {
-        let fate = self.state().past.fates.get(&(call_id.to_owned(), mark)).cloned();
-        fate.unwrap_or_default()
+    pub(super) fn call_state(&self, call_id: &str, fingerprint: u64) -> CallState {
+        let call_state =
+            self.state().past.call_states.get(&(call_id.to_owned(), fingerprint)).cloned();
+        call_state.unwrap_or_default()
     }
 
-    pub(super) fn expect(&self, call_id: &str, mark: u64) {
-        self.state().marks.insert(call_id.to_owned(), mark);
+    pub(super) fn expect(&self, call_id: &str, fingerprint: u64) {
+        self.state().fingerprints.insert(call_id.to_owned(), fingerprint);
     }
 
     /// A call begins.
@@ -93,8 +94,8 @@ impl Journal {
     }
 
     fn write_call(&self, call_id: &str, what: &str, value: Value) -> io::Result<()> {
-        let mark = self.state().marks.get(call_id).copied().unwrap_or_default();
-        let line = json!({"call_id": call_id, "mark": format!("{mark:016x}"), what: value});
+        let fingerprint = self.state().fingerprints.get(call_id).copied().unwrap_or_default();
+        let line = json!({"call_id": call_id, "mark": format!("{fingerprint:016x}"), what: value});
         self.write(&line)
     }
 
@@ -111,12 +112,17 @@ impl Journal {
     }
 
     /// The same call under another mark: so it is written in the transcript from now on.
-    pub(super) fn mark_again(&self, call_id: &str, mark: u64, fate: &Fate) -> io::Result<()> {
-        self.expect(call_id, mark);
-        match fate {
-            Fate::Fresh => Ok(()),
-            Fate::Begun => self.started(call_id),
-            Fate::Replied(reply) => self.replied(call_id, reply),
+    pub(super) fn change_fingerprint(
+        &self,
+        call_id: &str,
+        fingerprint: u64,
+        call_state: &CallState,
+    ) -> io::Result<()> {
+        self.expect(call_id, fingerprint);
+        match call_state {
+            CallState::NotStarted => Ok(()),
+            CallState::Started => self.started(call_id),
+            CallState::Replied(reply) => self.replied(call_id, reply),
         }
     }
 
@@ -132,8 +138,8 @@ impl Journal {
     /// Forgets everything.
     pub(super) fn clear(&self) -> io::Result<()> {
         let mut state = self.state();
-        state.past = Past::default();
-        state.marks.clear();
+        state.past = JournalEntries::default();
+        state.fingerprints.clear();
         if !state.is_empty {
             state.file.set_len(0)?;
             state.is_empty = true;
@@ -158,7 +164,7 @@ const TRIES: u32 = 25;
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Opens a file, and locks it.
-fn locked(path: &Path) -> Result<File, DeskError> {
+fn locked(path: &Path) -> Result<File, TranscriptStoreError> {
     let mut tries = 0;
     loop {
         let mut options = OpenOptions::new();
@@ -172,7 +178,9 @@ fn locked(path: &Path) -> Result<File, DeskError> {
         let file = options.open(path)?;
         match file.try_lock() {
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) if tries == TRIES => return Err(DeskError::Busy),
+            Err(TryLockError::WouldBlock) if tries == TRIES => {
+                return Err(TranscriptStoreError::Busy);
+            }
             Err(TryLockError::WouldBlock) => {
                 tries += 1;
                 std::thread::sleep(PAUSE);
@@ -204,8 +212,8 @@ fn messages(json: &Value) -> Vec<Message<'static>> {
 }
 
 /// What the lines say. A last line without a line break was torn by a crash, and says nothing.
-fn records(text: &[u8]) -> Result<Past, usize> {
-    let mut past = Past::default();
+fn records(text: &[u8]) -> Result<JournalEntries, usize> {
+    let mut past = JournalEntries::default();
     for (at, line) in text.split_inclusive(|byte| *byte == b'\n').enumerate() {
         let Some(line) = line.strip_suffix(b"\n") else { break };
         past.take(line).ok_or(at + 1)?;
@@ -213,46 +221,46 @@ fn records(text: &[u8]) -> Result<Past, usize> {
     Ok(past)
 }
 
-impl Past {
+impl JournalEntries {
     fn take(&mut self, line: &[u8]) -> Option<()> {
         let value: Value = serde_json::from_slice(line).ok()?;
         if let Some(said) = value.get("said") {
             let transcript = value.get("transcript")?.as_str()?.to_owned();
             self.said.push((transcript, messages(said)));
         } else {
-            let (key, fate) = fate(&value)?;
-            self.fates.insert(key, fate);
+            let (key, call_state) = call_state(&value)?;
+            self.call_states.insert(key, call_state);
         }
         Some(())
     }
 }
 
-fn fate(value: &Value) -> Option<((String, u64), Fate)> {
+fn call_state(value: &Value) -> Option<((String, u64), CallState)> {
     let call_id = value.get("call_id")?.as_str()?.to_owned();
-    let mark = u64::from_str_radix(value.get("mark")?.as_str()?, 16).ok()?;
-    let fate = match value.get("reply") {
-        None => value.get("begun").map(|_| Fate::Begun)?,
-        Some(reply) => Fate::Replied(Box::new(messages(reply).into_iter().next()?)),
+    let fingerprint = u64::from_str_radix(value.get("mark")?.as_str()?, 16).ok()?;
+    let call_state = match value.get("reply") {
+        None => value.get("begun").map(|_| CallState::Started)?,
+        Some(reply) => CallState::Replied(Box::new(messages(reply).into_iter().next()?)),
     };
-    Some(((call_id, mark), fate))
+    Some(((call_id, fingerprint), call_state))
 }
 
 #[cfg(test)]
 mod tests {
     use openchatml::{Message, Role};
 
-    use super::{DeskError, Fate, Journal, records};
+    use super::{CallState, Journal, TranscriptStoreError, records};
 
     #[test]
     fn what_was_noted_is_known_after_a_crash() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("journal");
         let journal = Journal::open(&path).unwrap();
-        assert!(matches!(Journal::open(&path), Err(DeskError::Busy)));
+        assert!(matches!(Journal::open(&path), Err(TranscriptStoreError::Busy)));
         let mut reply = Message::new(Role::Tool, "<|end|> \u{1b}\n");
         reply.name = Some("functions.f".into());
-        for (id, mark) in [("a", 1), ("b", 2)] {
-            journal.expect(id, mark);
+        for (id, fingerprint) in [("a", 1), ("b", 2)] {
+            journal.expect(id, fingerprint);
             journal.started(id).unwrap();
         }
         journal.replied("a", &reply).unwrap();
@@ -263,18 +271,18 @@ mod tests {
         std::fs::write(&path, &text).unwrap();
 
         let journal = Journal::open(&path).unwrap();
-        assert_eq!(journal.fate("a", 1), Fate::Replied(Box::new(reply)));
-        assert_eq!(journal.fate("b", 2), Fate::Begun);
+        assert_eq!(journal.call_state("a", 1), CallState::Replied(Box::new(reply)));
+        assert_eq!(journal.call_state("b", 2), CallState::Started);
         // Calls that say something else, and others.
-        assert_eq!(journal.fate("a", 2), Fate::Fresh);
-        assert_eq!(journal.fate("c", 1), Fate::Fresh);
+        assert_eq!(journal.call_state("a", 2), CallState::NotStarted);
+        assert_eq!(journal.call_state("c", 1), CallState::NotStarted);
         journal.expect("c", 3);
         journal.started("c").unwrap();
         drop(journal);
         let journal = Journal::open(&path).unwrap();
-        assert_eq!(journal.fate("c", 3), Fate::Begun);
+        assert_eq!(journal.call_state("c", 3), CallState::Started);
         journal.clear().unwrap();
-        assert_eq!(journal.fate("c", 3), Fate::Fresh);
+        assert_eq!(journal.call_state("c", 3), CallState::NotStarted);
         drop(journal);
         assert!(!path.exists());
     }
@@ -286,6 +294,6 @@ mod tests {
             let text = [good.as_slice(), b"\n", bad.as_bytes(), b"\n", good, b"\n"].concat();
             assert_eq!(records(&text).unwrap_err(), 2, "{bad}");
         }
-        assert_eq!(records(good).unwrap().fates.len(), 0);
+        assert_eq!(records(good).unwrap().call_states.len(), 0);
     }
 }

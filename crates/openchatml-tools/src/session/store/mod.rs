@@ -1,8 +1,8 @@
 //! Storage for the transcript of a session, so that a crash loses nothing.
 
-mod file;
-mod guard;
+mod atomic_file;
 mod journal;
+mod recorded_tool;
 
 use std::fmt;
 use std::io;
@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use openchatml::Message;
 
-use self::file::Place;
-pub(super) use self::journal::Fate;
+use self::atomic_file::AtomicFile;
+pub(super) use self::journal::CallState;
 use self::journal::Journal;
 use crate::Toolbox;
 
@@ -26,21 +26,21 @@ use crate::Toolbox;
 /// While a desk is open, no other process can open it.
 ///
 /// ```
-/// use openchatml_tools::{Desk, DeskError};
+/// use openchatml_tools::{TranscriptStore, TranscriptStoreError};
 ///
 /// # let folder = std::env::temp_dir().join(format!("ocml-desk-{}", std::process::id()));
 /// # std::fs::create_dir_all(&folder)?;
 /// let path = folder.join("chat.ocml");
-/// let desk = Desk::open(&path)?;
-/// assert!(matches!(Desk::open(&path), Err(DeskError::Busy)));
-/// drop(desk);
-/// assert!(Desk::open(&path).is_ok());
+/// let store = TranscriptStore::open(&path)?;
+/// assert!(matches!(TranscriptStore::open(&path), Err(TranscriptStoreError::Busy)));
+/// drop(store);
+/// assert!(TranscriptStore::open(&path).is_ok());
 /// # std::fs::remove_dir_all(&folder)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct Desk {
-    place: Place,
+pub struct TranscriptStore {
+    place: AtomicFile,
     journal: Arc<Journal>,
     /// The checksum of the transcript, as it is on the disk.
     checksum: Mutex<String>,
@@ -49,7 +49,7 @@ pub struct Desk {
 /// The error of a desk that cannot be opened.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum DeskError {
+pub enum TranscriptStoreError {
     /// Another session works at it.
     Busy,
     /// The journal is there, but what it says makes no sense.
@@ -63,13 +63,13 @@ pub enum DeskError {
     Io(io::Error),
 }
 
-impl From<io::Error> for DeskError {
+impl From<io::Error> for TranscriptStoreError {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
     }
 }
 
-impl fmt::Display for DeskError {
+impl fmt::Display for TranscriptStoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Busy => f.write_str("another session uses this transcript"),
@@ -82,16 +82,16 @@ impl fmt::Display for DeskError {
     }
 }
 
-impl std::error::Error for DeskError {}
+impl std::error::Error for TranscriptStoreError {}
 
-impl Desk {
+impl TranscriptStore {
     /// The desk with the transcript at this path, which need not exist yet.
     ///
     /// # Errors
     ///
     /// Another session uses the desk (detected after half a second), or its journal cannot be read.
-    pub fn open(transcript: &Path) -> Result<Self, DeskError> {
-        let place = Place::of(transcript)?;
+    pub fn open(transcript: &Path) -> Result<Self, TranscriptStoreError> {
+        let place = AtomicFile::of(transcript)?;
         let journal = Arc::new(Journal::open(&place.beside("journal"))?);
         let checksum = match std::fs::read(transcript) {
             Ok(text) => checksum(&text),
@@ -104,8 +104,8 @@ impl Desk {
     /// Wraps the tools so that each call that must not run twice is recorded before it runs. The
     /// router of a session with a desk must have these tools.
     #[must_use]
-    pub fn guard(&self, tools: &Toolbox) -> Toolbox {
-        guard::guarded(tools, &self.journal)
+    pub fn record_calls(&self, tools: &Toolbox) -> Toolbox {
+        recorded_tool::guarded(tools, &self.journal)
     }
 
     /// Puts a new text in the place of the transcript.
@@ -131,18 +131,23 @@ impl Desk {
     }
 
     /// A call whose fate is known is written otherwise in the transcript that is saved next.
-    pub(super) fn mark_again(&self, call_id: &str, mark: u64, fate: &Fate) -> io::Result<()> {
-        self.journal.mark_again(call_id, mark, fate)
+    pub(super) fn change_fingerprint(
+        &self,
+        call_id: &str,
+        fingerprint: u64,
+        call_state: &CallState,
+    ) -> io::Result<()> {
+        self.journal.change_fingerprint(call_id, fingerprint, call_state)
     }
 
     /// What became of a call before the session began.
-    pub(super) fn fate(&self, call_id: &str, mark: u64) -> Fate {
-        self.journal.fate(call_id, mark)
+    pub(super) fn call_state(&self, call_id: &str, fingerprint: u64) -> CallState {
+        self.journal.call_state(call_id, fingerprint)
     }
 
     /// Takes note of the calls that may be made next.
-    pub(super) fn expect(&self, call_id: &str, mark: u64) {
-        self.journal.expect(call_id, mark);
+    pub(super) fn expect(&self, call_id: &str, fingerprint: u64) {
+        self.journal.expect(call_id, fingerprint);
     }
 
     /// Takes note of the reply to a call.

@@ -64,7 +64,7 @@ pub(crate) async fn body(response: &mut Response, limit: usize) -> Result<Vec<u8
 }
 
 /// What the model hears where no answer came. The error itself may tell a secret.
-pub(crate) fn silence(error: &Error) -> Failure {
+pub(crate) fn without_url(error: &Error) -> Failure {
     if error.is_connect() {
         return Failure::new("the server could not be reached").retryable();
     }

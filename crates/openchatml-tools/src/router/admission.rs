@@ -9,9 +9,9 @@ use std::time::Duration;
 use openchatml::{Channel, Code, End, Message, Settings};
 
 use self::arguments::Arguments;
-pub(super) use self::arguments::fits;
-use super::reply::Addressee;
-use super::{Core, Known, Routes};
+pub(super) use self::arguments::check_arguments;
+use super::reply::ReplyTarget;
+use super::{Core, RegisteredTool, Routes};
 use crate::Failure;
 
 /// Longer than anybody waits, and within what a clock can count.
@@ -19,8 +19,8 @@ const FOREVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// A call that may run.
 pub(super) struct Admission {
-    pub(super) addressee: Addressee,
-    pub(super) tool: Arc<Known>,
+    pub(super) target: ReplyTarget,
+    pub(super) tool: Arc<RegisteredTool>,
     pub(super) arguments: String,
     /// How long it may take.
     pub(super) time: Duration,
@@ -60,7 +60,7 @@ impl Core {
             Arguments::read(message, tool.schema.as_ref()).map_err(refuse)?;
         let time = deadline.or(tool.entry.timeout).unwrap_or(self.options.timeout);
         Ok(Admission {
-            addressee: Addressee::of(message, true),
+            target: ReplyTarget::of(message, true),
             tool: tool.clone(),
             arguments: text,
             time: time.min(self.options.longest).min(FOREVER),
@@ -68,7 +68,7 @@ impl Core {
     }
 
     /// The tool that a call is for.
-    fn tool(&self, message: &Message<'_>) -> Result<&Arc<Known>, Failure> {
+    fn tool(&self, message: &Message<'_>) -> Result<&Arc<RegisteredTool>, Failure> {
         let name = message.recipient.as_deref().unwrap_or_default();
         // Some formats leave out the namespace of functions.
         let bare = || self.tools.get(&format!("functions.{name}")).filter(|_| !name.contains('.'));

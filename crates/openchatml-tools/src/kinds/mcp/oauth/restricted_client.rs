@@ -10,18 +10,18 @@ use rmcp::transport::auth::{
     OAuthHttpClient, OAuthHttpClientError, OAuthHttpClientFuture, OAuthHttpRequest,
 };
 
-use crate::kinds::mcp::NotConnected;
+use crate::kinds::mcp::ConnectError;
 
 /// A client of HTTP that asks only whom it may, and follows no redirects.
-pub(super) struct Guarded {
+pub(super) struct RestrictedClient {
     client: reqwest::Client,
-    reach: Mutex<Reach>,
+    allowed: Mutex<AllowedUrls>,
     /// Whether requests without TLS may go to this machine: what the user named is on it as well.
     is_local: bool,
 }
 
 /// Who may be asked.
-pub(super) enum Reach {
+pub(super) enum AllowedUrls {
     /// These origins, as browsers write them.
     Origins(Vec<String>),
     /// Anybody with TLS, so many more times: a server says who its authorization server is, and no secret is
@@ -29,21 +29,21 @@ pub(super) enum Reach {
     Anybody { left: usize },
 }
 
-impl Guarded {
+impl RestrictedClient {
     /// A client for an authorization at `base`, which the user named.
-    pub(super) fn new(base: &Url, reach: Reach) -> Result<Self, NotConnected> {
+    pub(super) fn new(base: &Url, allowed: AllowedUrls) -> Result<Self, ConnectError> {
         let client = crate::client::builder().redirect(Policy::none()).build();
-        let client = client.map_err(NotConnected::new)?;
-        Ok(Self { client, reach: Mutex::new(reach), is_local: is_local(base) })
+        let client = client.map_err(ConnectError::new)?;
+        Ok(Self { client, allowed: Mutex::new(allowed), is_local: is_local(base) })
     }
 
     /// Changes who may be asked.
-    pub(super) fn confine(&self, reach: Reach) {
-        *self.reach() = reach;
+    pub(super) fn confine(&self, allowed: AllowedUrls) {
+        *self.allowed() = allowed;
     }
 
-    fn reach(&self) -> MutexGuard<'_, Reach> {
-        self.reach.lock().unwrap_or_else(PoisonError::into_inner)
+    fn allowed(&self) -> MutexGuard<'_, AllowedUrls> {
+        self.allowed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether the authorization server at `issuer` may have an endpoint there: at its own origin, or at any
@@ -53,38 +53,38 @@ impl Guarded {
         issuer: &Url,
         endpoint: &str,
         is_named: bool,
-    ) -> Result<Url, NotConnected> {
+    ) -> Result<Url, ConnectError> {
         let url = Url::parse(endpoint);
         let url = url.map_err(|_| {
-            NotConnected::new("an endpoint of the authorization server has an invalid URL")
+            ConnectError::new("an endpoint of the authorization server has an invalid URL")
         })?;
         if !is_named && origin(&url) != origin(issuer) {
-            return Err(NotConnected::new(format!(
+            return Err(ConnectError::new(format!(
                 "the secret would be sent to `{}`, which is not the origin of the authorization server: if you trust it, set it as `issuer`",
                 origin(&url)
             )));
         }
-        self.check_transport(&url).map_err(NotConnected::new)?;
+        self.check_transport(&url).map_err(ConnectError::new)?;
         Ok(url)
     }
 
     /// Whether nobody else hears what is sent there.
-    fn check_transport(&self, url: &Url) -> Result<(), Forbidden> {
+    fn check_transport(&self, url: &Url) -> Result<(), ForbiddenUrl> {
         match url.scheme() {
             "https" => Ok(()),
             "http" if self.is_local && is_local(url) => Ok(()),
-            _ => Err(Forbidden::Transport(origin(url))),
+            _ => Err(ForbiddenUrl::Transport(origin(url))),
         }
     }
 
-    fn check(&self, url: &Url) -> Result<(), Forbidden> {
-        match &mut *self.reach() {
-            Reach::Origins(origins) if !origins.contains(&origin(url)) => {
-                return Err(Forbidden::Origin(origin(url)));
+    fn check(&self, url: &Url) -> Result<(), ForbiddenUrl> {
+        match &mut *self.allowed() {
+            AllowedUrls::Origins(origins) if !origins.contains(&origin(url)) => {
+                return Err(ForbiddenUrl::Origin(origin(url)));
             }
-            Reach::Anybody { left: 0 } => return Err(Forbidden::Often),
-            Reach::Anybody { left } => *left -= 1,
-            Reach::Origins(_) => {}
+            AllowedUrls::Anybody { left: 0 } => return Err(ForbiddenUrl::Often),
+            AllowedUrls::Anybody { left } => *left -= 1,
+            AllowedUrls::Origins(_) => {}
         }
         self.check_transport(url)
     }
@@ -114,13 +114,13 @@ pub(super) fn is_local(url: &Url) -> bool {
 
 /// Why somebody is not asked.
 #[derive(Debug)]
-enum Forbidden {
+enum ForbiddenUrl {
     Origin(String),
     Transport(String),
     Often,
 }
 
-impl fmt::Display for Forbidden {
+impl fmt::Display for ForbiddenUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Origin(origin) => write!(
@@ -135,7 +135,7 @@ impl fmt::Display for Forbidden {
     }
 }
 
-impl std::error::Error for Forbidden {}
+impl std::error::Error for ForbiddenUrl {}
 
 /// Whether an answer goes on as long as it likes, as the stream of a server does.
 fn is_stream(headers: &HeaderMap) -> bool {
@@ -143,7 +143,7 @@ fn is_stream(headers: &HeaderMap) -> bool {
     kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream")
 }
 
-impl OAuthHttpClient for Guarded {
+impl OAuthHttpClient for RestrictedClient {
     fn execute(&self, request: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
         /// The longest answer that is read.
         const LONGEST: usize = 1 << 20;
@@ -172,7 +172,7 @@ impl OAuthHttpClient for Guarded {
 
 #[cfg(test)]
 mod tests {
-    use super::{Guarded, Reach};
+    use super::{AllowedUrls, RestrictedClient};
     use reqwest::Url;
 
     fn url(text: &str) -> Url {
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn only_issuers_that_are_named_have_endpoints_elsewhere() {
         let issuer = url("https://login.example/a");
-        let guarded = Guarded::new(&issuer, Reach::Origins(Vec::new())).unwrap();
+        let guarded = RestrictedClient::new(&issuer, AllowedUrls::Origins(Vec::new())).unwrap();
         let said = |endpoint: &str, is_named| guarded.endpoint(&issuer, endpoint, is_named).is_ok();
         assert!(said("https://login.example/token", false));
         assert!(!said("https://tokens.example/token", false));
@@ -195,7 +195,8 @@ mod tests {
     #[test]
     fn requests_without_tls_stay_on_this_machine() {
         let check = |base: &str, asked: &str| {
-            let guarded = Guarded::new(&url(base), Reach::Anybody { left: 2 }).unwrap();
+            let guarded =
+                RestrictedClient::new(&url(base), AllowedUrls::Anybody { left: 2 }).unwrap();
             guarded.check(&url(asked)).is_ok()
         };
         assert!(check("http://127.0.0.1:1/mcp", "http://[::1]:2/token"));
@@ -208,10 +209,10 @@ mod tests {
     #[test]
     fn discovery_ends() {
         let base = url("https://mcp.example/");
-        let guarded = Guarded::new(&base, Reach::Anybody { left: 1 }).unwrap();
+        let guarded = RestrictedClient::new(&base, AllowedUrls::Anybody { left: 1 }).unwrap();
         assert!(guarded.check(&base).is_ok());
         assert!(guarded.check(&base).is_err());
-        guarded.confine(Reach::Origins(vec!["https://mcp.example".to_owned()]));
+        guarded.confine(AllowedUrls::Origins(vec!["https://mcp.example".to_owned()]));
         assert!(guarded.check(&base).is_ok());
         assert!(guarded.check(&url("https://other.example/")).is_err());
     }

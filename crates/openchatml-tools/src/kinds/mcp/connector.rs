@@ -10,24 +10,24 @@ use rmcp::transport::common::client_side_sse::ExponentialBackoff;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::bound::Bounded;
 use super::connection::Connection;
-use super::digits::{Digits, Restored};
+use super::exact_numbers::{ExactNumbers, RestoringWriter};
 use super::http::{Authorize, HttpClient};
-use super::{NotConnected, Secrets, ServerOptions};
+use super::line_limit::LimitedLines;
+use super::{ConnectError, Secrets, ServerOptions};
 
 /// How a server is connected to.
-pub(super) enum Dial {
+pub(super) enum Connector {
     /// Streams that somebody else made: there are no others.
     Once,
     /// A program that is started.
     #[cfg(unix)]
-    Program(Box<tokio::process::Command>),
+    ServerProcess(Box<tokio::process::Command>),
     /// A server over HTTP.
     Http(Http),
 }
 
-impl Dial {
+impl Connector {
     /// Whether there can be another connection.
     pub(super) fn is_repeatable(&self) -> bool {
         !matches!(self, Self::Once)
@@ -36,11 +36,11 @@ impl Dial {
     pub(super) async fn connect(
         &mut self,
         options: &ServerOptions,
-    ) -> Result<Connection, NotConnected> {
+    ) -> Result<Connection, ConnectError> {
         match self {
-            Self::Once => Err(NotConnected::new("the server closed its streams")),
+            Self::Once => Err(ConnectError::new("the server closed its streams")),
             #[cfg(unix)]
-            Self::Program(command) => start(command, options).await,
+            Self::ServerProcess(command) => start(command, options).await,
             Self::Http(http) => http.connect(options).await,
         }
     }
@@ -50,7 +50,7 @@ impl Dial {
 async fn start(
     command: &mut tokio::process::Command,
     options: &ServerOptions,
-) -> Result<Connection, NotConnected> {
+) -> Result<Connection, ConnectError> {
     use std::process::Stdio;
 
     use crate::kinds::process::Group;
@@ -61,7 +61,7 @@ async fn start(
     }
     let mut group = Group::spawn(command).map_err(|error| unstarted(command, &error))?;
     let piped = group.child().stdout.take().zip(group.child().stdin.take());
-    let (read, write) = piped.ok_or_else(|| NotConnected::new("cannot connect to the program"))?;
+    let (read, write) = piped.ok_or_else(|| ConnectError::new("cannot connect to the program"))?;
     let pipe = group.child().stderr.take();
     let stderr = options.stderr.as_ref().zip(pipe).map(|(told, pipe)| told.listen(pipe));
     match over(read, write, options).await {
@@ -79,14 +79,14 @@ async fn start(
 
 /// Which program cannot be started, and where.
 #[cfg(unix)]
-fn unstarted(command: &tokio::process::Command, error: &std::io::Error) -> NotConnected {
+fn unstarted(command: &tokio::process::Command, error: &std::io::Error) -> ConnectError {
     let command = command.as_std();
     let program = command.get_program().to_string_lossy();
     match command.get_current_dir() {
         Some(folder) if !folder.is_dir() => {
-            NotConnected::new(format!("cannot run `{program}` in `{}`: {error}", folder.display()))
+            ConnectError::new(format!("cannot run `{program}` in `{}`: {error}", folder.display()))
         }
-        _ => NotConnected::new(format!("cannot start `{program}`: {error}")),
+        _ => ConnectError::new(format!("cannot start `{program}`: {error}")),
     }
 }
 
@@ -95,14 +95,17 @@ pub(super) async fn over(
     read: impl AsyncRead + Send + Unpin + 'static,
     write: impl AsyncWrite + Send + Unpin + 'static,
     options: &ServerOptions,
-) -> Result<Connection, NotConnected> {
+) -> Result<Connection, ConnectError> {
     use rmcp::transport::async_rw::AsyncRwTransport;
 
-    let digits = Digits::new();
-    let (read, write) = (Bounded::new(read, &digits), Restored::new(write, digits.clone()));
+    let exact_numbers = ExactNumbers::new();
+    let (read, write) = (
+        LimitedLines::new(read, &exact_numbers),
+        RestoringWriter::new(write, exact_numbers.clone()),
+    );
     // Lines are bounded already, and would be passed over here without a word.
     let transport = AsyncRwTransport::new_client(read, write).with_max_line_length(usize::MAX);
-    Connection::open(transport, digits, options).await
+    Connection::open(transport, exact_numbers, options).await
 }
 
 /// A server over streamable HTTP.
@@ -119,11 +122,11 @@ impl Http {
         url: &str,
         headers: impl IntoIterator<Item = (&'n str, &'v str)>,
         options: &ServerOptions,
-    ) -> Result<(Self, ServerOptions), NotConnected> {
+    ) -> Result<(Self, ServerOptions), ConnectError> {
         let mut parsed = Vec::new();
         let mut secrets = Secrets::of_url(url);
         for (name, text) in headers {
-            let wrong = |_| NotConnected::new(format!("invalid header `{}`", name.escape_debug()));
+            let wrong = |_| ConnectError::new(format!("invalid header `{}`", name.escape_debug()));
             let key: HeaderName = name.parse().map_err(|_| wrong(()))?;
             let mut value: HeaderValue = text.parse().map_err(|_| wrong(()))?;
             value.set_sensitive(true);
@@ -132,7 +135,7 @@ impl Http {
         }
         // As the SDK's own client: an idle connection whose last answer was not read to its end stalls.
         let client = crate::client::builder().redirect(Policy::none()).pool_max_idle_per_host(0);
-        let client = client.build().map_err(NotConnected::new)?;
+        let client = client.build().map_err(ConnectError::new)?;
         let http = Self { url: url.into(), headers: parsed, client, authorization: None };
         let secrets = options.secrets.and(secrets);
         Ok((http, ServerOptions { secrets, ..options.clone() }))
@@ -143,15 +146,15 @@ impl Http {
     pub(super) fn with_authorization(
         mut self,
         authorization: Arc<dyn Authorize>,
-    ) -> Result<Self, NotConnected> {
+    ) -> Result<Self, ConnectError> {
         if self.headers.iter().any(|it| it.0 == reqwest::header::AUTHORIZATION) {
-            return Err(NotConnected::new("a header already contains an authorization"));
+            return Err(ConnectError::new("a header already contains an authorization"));
         }
         self.authorization = Some(authorization);
         Ok(self)
     }
 
-    async fn connect(&self, options: &ServerOptions) -> Result<Connection, NotConnected> {
+    async fn connect(&self, options: &ServerOptions) -> Result<Connection, ConnectError> {
         let Some(authorization) = &self.authorization else { return self.open(options).await };
         // The transport would say no more than that it has none.
         authorization.token().await?;
@@ -165,7 +168,7 @@ impl Http {
         }
     }
 
-    async fn open(&self, options: &ServerOptions) -> Result<Connection, NotConnected> {
+    async fn open(&self, options: &ServerOptions) -> Result<Connection, ConnectError> {
         let mut config = StreamableHttpClientTransportConfig::with_uri(self.url.clone());
         let mut patience = ExponentialBackoff::default();
         (patience.max_times, patience.base_duration) = (Some(3), Duration::from_millis(250));
@@ -173,10 +176,10 @@ impl Http {
         // A call is made once: the SDK would make it again in a new session.
         config.reinit_on_expired_session = false;
         config.custom_headers.extend(self.headers.iter().cloned());
-        let digits = Digits::new();
+        let exact_numbers = ExactNumbers::new();
         let client =
-            HttpClient::new(self.client.clone(), digits.clone(), self.authorization.clone());
+            HttpClient::new(self.client.clone(), exact_numbers.clone(), self.authorization.clone());
         let transport = StreamableHttpClientTransport::with_client(client, config);
-        Connection::open(transport, digits, options).await
+        Connection::open(transport, exact_numbers, options).await
     }
 }

@@ -5,14 +5,14 @@ use super::engine::Engine;
 
 /// Where a server is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Address {
+pub(super) struct ServerUrl {
     /// What its paths begin with, without a slash at the end.
     base: String,
     /// Where completions are, if that was said. An engine with a path of its own is asked there.
     completions: Option<String>,
 }
 
-impl Address {
+impl ServerUrl {
     /// The address of a server, or of its `/v1`, or of its completions.
     ///
     /// # Errors
@@ -49,21 +49,21 @@ impl Address {
 
 #[cfg(test)]
 mod tests {
-    use super::{Address, Engine};
+    use super::{Engine, ServerUrl};
 
     #[test]
     fn addresses_are_completed() {
         let whole = "http://[::1]:8000/v1/completions";
         for url in ["http://[::1]:8000", "http://[::1]:8000/", "http://[::1]:8000/v1/", whole] {
-            let address = Address::of(url).expect("an address");
+            let address = ServerUrl::of(url).expect("an address");
             assert_eq!(address.completions(Engine::Vllm), whole);
             assert_eq!(address.models(), "http://[::1]:8000/v1/models");
         }
-        let ollama = Address::of("http://localhost:11434").expect("an address");
+        let ollama = ServerUrl::of("http://localhost:11434").expect("an address");
         assert_eq!(ollama.completions(Engine::Ollama), "http://localhost:11434/api/generate");
-        let ollama = Address::of("http://localhost:11434/v1/completions").expect("an address");
+        let ollama = ServerUrl::of("http://localhost:11434/v1/completions").expect("an address");
         assert_eq!(ollama.completions(Engine::Ollama), "http://localhost:11434/api/generate");
-        assert!(Address::of("localhost:8000").is_err());
-        assert!(Address::of("file:///etc/passwd").is_err());
+        assert!(ServerUrl::of("localhost:8000").is_err());
+        assert!(ServerUrl::of("file:///etc/passwd").is_err());
     }
 }

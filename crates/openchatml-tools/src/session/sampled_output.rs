@@ -13,7 +13,7 @@ use super::model::Model;
 /// read and said as far as the next prompt begins with the same ids, so what was sampled is sent
 /// again as it was. A transcript does not keep that: it is the session that remembers.
 #[derive(Debug, Default)]
-pub(super) struct Sampled {
+pub(super) struct SampledOutput {
     messages: Vec<Message<'static>>,
     /// The prompt of the last completion, and the completion.
     ids: Vec<u32>,
@@ -21,7 +21,7 @@ pub(super) struct Sampled {
     prompt: usize,
 }
 
-impl Sampled {
+impl SampledOutput {
     /// Takes note of a prompt. How many ids it begins with that the server has seen.
     pub(super) fn ask(&mut self, prompt: &[u32]) -> usize {
         let shared = self.ids.iter().zip(prompt).take_while(|(one, two)| one == two).count();
@@ -31,7 +31,7 @@ impl Sampled {
     }
 
     /// Takes note of ids that the model said.
-    pub(super) fn hear(&mut self, ids: &[u32]) {
+    pub(super) fn push_output(&mut self, ids: &[u32]) {
         self.ids.extend_from_slice(ids);
     }
 

@@ -5,20 +5,20 @@ use std::path::Path;
 use openchatml::{Format, ReadOptions, parse};
 use openchatml_testkit::upstream::{Act, Answer, Scripted, said};
 use openchatml_tools::{
-    CancellationToken, Completions, CompletionsOptions, Desk, Ended, Entry, Model, Output, Router,
-    RouterOptions, Session, SessionError, Toolbox, function,
+    CancellationToken, Completions, CompletionsOptions, Entry, Model, Output, Router,
+    RouterOptions, Session, SessionError, StopReason, Toolbox, TranscriptStore, function,
 };
 
 use crate::{ANSWER, Log, QUESTION, call, tools};
 
 /// A session over the file at this path.
 fn session(path: &Path, tools: &Toolbox, url: Option<&str>) -> Session {
-    let desk = Desk::open(path).unwrap();
+    let store = TranscriptStore::open(path).unwrap();
     let text = std::fs::read_to_string(path).unwrap();
     let format: Format = "openchatml-2.2".parse().unwrap();
     let conversation = parse(&text, format, &ReadOptions::default()).into_conversation();
-    let router = Router::new(desk.guard(tools), RouterOptions::default()).unwrap();
-    let session = Session::new(conversation.into_owned(), format, router).with_desk(desk);
+    let router = Router::new(store.record_calls(tools), RouterOptions::default()).unwrap();
+    let session = Session::new(conversation.into_owned(), format, router).with_store(store);
     let Some(url) = url else { return session };
     let upstream = Completions::new(url, CompletionsOptions::default()).unwrap();
     session.with_model(Model::new(upstream, format.text().expect("a text format")))
@@ -52,7 +52,7 @@ async fn the_file_has_it_all_and_nothing_else_is_left() {
     let log = Log::default();
     let mut session = session(&path, &tools(&log), Some(server.url()));
     let ended = session.run(&CancellationToken::new(), |_| {}).await.unwrap();
-    assert_eq!(ended, Ended::Answered);
+    assert_eq!(ended, StopReason::Answered);
     assert_eq!(std::fs::read_to_string(&path).unwrap(), session.text().unwrap());
     drop(session);
     assert_eq!(names(folder.path()), ["chat.ocml"]);
@@ -137,16 +137,16 @@ async fn gone(is_idempotent: bool) -> (Vec<String>, String) {
     crash(session(&path, &box_of(true), None), &log).await;
     // The tasks of the calls are told to stop, but need not have.
     let mut second = loop {
-        match Desk::open(&path) {
-            Ok(desk) => {
-                drop(desk);
+        match TranscriptStore::open(&path) {
+            Ok(store) => {
+                drop(store);
                 break session(&path, &box_of(false), None);
             }
             Err(_) => tokio::task::yield_now().await,
         }
     };
     let ended = second.run(&CancellationToken::new(), |_| {}).await.unwrap();
-    assert_eq!(ended, Ended::Replied);
+    assert_eq!(ended, StopReason::Replied);
     (log.lines(), std::fs::read_to_string(&path).unwrap())
 }
 
@@ -190,7 +190,7 @@ async fn a_session_that_is_cancelled_says_so_in_its_replies() {
     let mut session = session(&path, &tools, Some(server.url()));
     let mut events = Vec::new();
     let ended = session.run(&cancel, |event| events.push(event.name())).await.unwrap();
-    assert_eq!(ended, Ended::Cancelled);
+    assert_eq!(ended, StopReason::Cancelled);
     assert!(events.contains(&"tool.cancel") && events.contains(&"response.cancel"), "{events:?}");
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(text.contains("E-TOOL-CANCELLED"), "{text}");

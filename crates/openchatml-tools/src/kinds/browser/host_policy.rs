@@ -9,14 +9,14 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 /// Hosts that may be asked, and those of them whose addresses may be private.
 #[derive(Clone, Debug)]
-pub(super) struct Guard {
+pub(super) struct HostPolicy {
     pub(super) hosts: Vec<String>,
     pub(super) private: Arc<Vec<String>>,
 }
 
 /// Why a URL is not opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refused {
+pub(super) enum RefusedUrl {
     NotAUrl,
     Scheme,
     Login,
@@ -24,7 +24,7 @@ pub(super) enum Refused {
     Private,
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for RefusedUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NotAUrl => "not a valid URL",
@@ -36,28 +36,28 @@ impl fmt::Display for Refused {
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for RefusedUrl {}
 
-impl Guard {
+impl HostPolicy {
     /// Checks a URL before it is asked for. The address of a name is checked when it is known, by
-    /// [`Guarded`].
-    pub(super) fn check(&self, url: &Url) -> Result<(), Refused> {
+    /// [`GuardedResolver`].
+    pub(super) fn check(&self, url: &Url) -> Result<(), RefusedUrl> {
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(Refused::Scheme);
+            return Err(RefusedUrl::Scheme);
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(Refused::Login);
+            return Err(RefusedUrl::Login);
         }
-        let host = url.host_str().ok_or(Refused::NotAUrl)?.trim_end_matches('.');
+        let host = url.host_str().ok_or(RefusedUrl::NotAUrl)?.trim_end_matches('.');
         let with_port = url.port().map(|port| format!("{host}:{port}"));
         if !matches(&self.hosts, with_port.as_deref().unwrap_or(host)) {
-            return Err(Refused::Host);
+            return Err(RefusedUrl::Host);
         }
         // Without a name, nothing is resolved.
         let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
         match address {
             Ok(address) if !is_public(address) && !matches(&self.private, host) => {
-                Err(Refused::Private)
+                Err(RefusedUrl::Private)
             }
             _ => Ok(()),
         }
@@ -80,11 +80,11 @@ fn matches(patterns: &[String], host: &str) -> bool {
 }
 
 /// Resolves names, and gives no private address away: what was checked is what is connected to.
-pub(super) struct Guarded {
+pub(super) struct GuardedResolver {
     pub(super) private: Arc<Vec<String>>,
 }
 
-impl Resolve for Guarded {
+impl Resolve for GuardedResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let private = self.private.clone();
         Box::pin(async move {
@@ -94,7 +94,7 @@ impl Resolve for Guarded {
             let addresses: Vec<SocketAddr> = found.collect();
             // One that is private is enough: nobody needs a name that is both.
             if !may_be_private && addresses.iter().any(|address| !is_public(address.ip())) {
-                return Err(Refused::Private.into());
+                return Err(RefusedUrl::Private.into());
             }
             Ok(Box::new(addresses.into_iter()) as Addrs)
         })
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn hosts_are_those_that_are_listed() {
         let list = |hosts: &[&str]| hosts.iter().map(|host| host.to_string()).collect::<Vec<_>>();
-        let guard = Guard {
+        let guard = HostPolicy {
             hosts: list(&[
                 "docs.example",
                 "*.wiki.example",
@@ -219,11 +219,11 @@ mod tests {
             "http://a.wiki.example:81",
             "http://[::2]",
         ] {
-            assert_eq!(check(url), Err(Refused::Host), "{url}");
+            assert_eq!(check(url), Err(RefusedUrl::Host), "{url}");
         }
-        assert_eq!(check("http://docs.example@127.0.0.1/"), Err(Refused::Login));
-        assert_eq!(check("ftp://docs.example"), Err(Refused::Scheme));
-        assert_eq!(check("file:///etc/passwd"), Err(Refused::Scheme));
+        assert_eq!(check("http://docs.example@127.0.0.1/"), Err(RefusedUrl::Login));
+        assert_eq!(check("ftp://docs.example"), Err(RefusedUrl::Scheme));
+        assert_eq!(check("file:///etc/passwd"), Err(RefusedUrl::Scheme));
         // However it is spelled.
         for url in [
             "http://127.0.0.1",
@@ -232,16 +232,16 @@ mod tests {
             "http://0x7f.0.0.1",
             "http://0177.0.0.1",
         ] {
-            assert_eq!(check(url), Err(Refused::Private), "{url}");
+            assert_eq!(check(url), Err(RefusedUrl::Private), "{url}");
         }
-        let any = Guard { hosts: list(&["*"]), private: Arc::default() };
+        let any = HostPolicy { hosts: list(&["*"]), private: Arc::default() };
         for url in [
             "http://[::ffff:127.0.0.1]/",
             "http://[::ffff:7f00:1]/",
             "http://169.254.169.254/",
             "http://[fe80::1]",
         ] {
-            assert_eq!(any.check(&Url::parse(url).unwrap()), Err(Refused::Private), "{url}");
+            assert_eq!(any.check(&Url::parse(url).unwrap()), Err(RefusedUrl::Private), "{url}");
         }
     }
 }

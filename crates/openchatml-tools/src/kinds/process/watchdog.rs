@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rustix::process::Pid;
 
-use super::adopt;
+use super::orphans;
 
 /// A shell that reads which programs run, and kills those that still do when its input ends: that is when
 /// this process ends, and nothing that kills it can keep that from happening. Nothing else would end
@@ -69,28 +69,28 @@ done
 "#;
 
 /// Where the shell reads.
-enum Watch {
+enum Watchdog {
     Unstarted,
     Started(ChildStdin),
     /// There is no shell. Programs run all the same.
     Missing,
 }
 
-static WATCH: Mutex<Watch> = Mutex::new(Watch::Unstarted);
+static WATCHDOG: Mutex<Watchdog> = Mutex::new(Watchdog::Unstarted);
 
 /// Sees to it that there is somebody to watch, before there is what is to be watched.
 pub(super) fn prepare() {
-    let mut watch = WATCH.lock().unwrap_or_else(PoisonError::into_inner);
-    if matches!(*watch, Watch::Unstarted) {
-        *watch = start().map_or(Watch::Missing, Watch::Started);
+    let mut watch = WATCHDOG.lock().unwrap_or_else(PoisonError::into_inner);
+    if matches!(*watch, Watchdog::Unstarted) {
+        *watch = start().map_or(Watchdog::Missing, Watchdog::Started);
     }
 }
 
 /// A program that is watched until this is dropped.
 #[derive(Debug)]
-pub(super) struct Watched(String);
+pub(super) struct WatchedProgram(String);
 
-impl Watched {
+impl WatchedProgram {
     /// Watches what is marked so.
     pub(super) fn new(token: &str) -> Self {
         tell(format_args!("start {token}"));
@@ -103,7 +103,7 @@ impl Watched {
     }
 }
 
-impl Drop for Watched {
+impl Drop for WatchedProgram {
     fn drop(&mut self) {
         tell(format_args!("end {}", self.0));
     }
@@ -116,11 +116,11 @@ pub(super) fn tell_tree(tree: &Path) {
 }
 
 fn tell(line: std::fmt::Arguments<'_>) {
-    let mut watch = WATCH.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Watch::Started(input) = &mut *watch
+    let mut watch = WATCHDOG.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Watchdog::Started(input) = &mut *watch
         && input.write_all(format!("{line}\n").as_bytes()).is_err()
     {
-        *watch = Watch::Missing;
+        *watch = Watchdog::Missing;
     }
 }
 
@@ -128,7 +128,7 @@ fn start() -> Option<ChildStdin> {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", SCRIPT]).env_clear().current_dir("/").process_group(0);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    adopt::child(|| command.spawn(), |child| Some(child.id())).ok()?.stdin
+    orphans::child(|| command.spawn(), |child| Some(child.id())).ok()?.stdin
 }
 
 #[cfg(test)]

@@ -2,30 +2,32 @@
 
 use openchatml::harmony::Namespace;
 use openchatml::{Control, TextFormat};
-use openchatml_grammars::{Choice, GrammarError, Language, Options, Unsaid, What, grammar};
+use openchatml_grammars::{
+    Choice, GrammarError, Language, Options, Requirement, Unenforced, grammar,
+};
 use openchatml_tokens::{Encoding, Tokenizer};
 
-use crate::{Constraint, TakesGrammars};
+use crate::{Constraint, GrammarSupport};
 
 /// Constrains the completions of a model to the grammar of its format and its tools.
 ///
 /// ```
 /// use openchatml::TextFormat;
 /// use openchatml_grammars::Choice;
-/// use openchatml_tools::{Completions, CompletionsOptions, Constrained, Model, Toolbox};
+/// use openchatml_tools::{Completions, CompletionsOptions, ConstraintOptions, Model, Toolbox};
 /// use openchatml_tokens::O200kHarmony;
 ///
 /// let tools = Toolbox::default();
-/// let mut constrained = Constrained::new(tools.callable());
+/// let mut constrained = ConstraintOptions::new(tools.callable());
 /// constrained.options.choice = Choice::None;
 /// let upstream = Completions::new("http://localhost:8000", CompletionsOptions::default())?;
 /// let model = Model::new(upstream, TextFormat::HARMONY);
-/// let model = model.with_encoding(O200kHarmony::default()).constrained(constrained);
+/// let model = model.with_encoding(O200kHarmony::default()).with_constraints(constrained);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Constrained {
+pub struct ConstraintOptions {
     /// The tools that the model may call.
     pub tools: Vec<Namespace<'static>>,
     /// The language of the grammars. `None`: the language that the upstream accepts.
@@ -36,7 +38,7 @@ pub struct Constrained {
     pub options: Options,
 }
 
-impl Constrained {
+impl ConstraintOptions {
     /// Allows any completion of the format with calls of these tools.
     pub fn new(tools: Vec<Namespace<'static>>) -> Self {
         let mut options = Options::default();
@@ -50,11 +52,11 @@ impl Constrained {
         &self,
         format: TextFormat,
         tokenizer: Option<&Tokenizer<E>>,
-        takes: TakesGrammars,
+        takes: GrammarSupport,
         is_first: bool,
-    ) -> Result<(Constraint, Vec<Unsaid>), GrammarError> {
+    ) -> Result<(Constraint, Vec<Unenforced>), GrammarError> {
         let mut options = self.options.clone();
-        let TakesGrammars { language, stops } = takes;
+        let GrammarSupport { language, stops } = takes;
         options.stops = options.stops.or(stops);
         if !is_first && matches!(options.choice, Choice::Required | Choice::Named(_)) {
             options.choice = Choice::Auto;
@@ -71,13 +73,13 @@ impl Constrained {
         banned_ids.extend(wrong.filter_map(|end| tokenizer?.id(*end)));
         let mut constraint = Constraint::new(language, found.text);
         constraint.banned_ids = banned_ids;
-        let mut unsaid = found.unsaid;
-        constraint.any_end = unsaid.iter().any(|it| it.what == What::Stop);
+        let mut unenforced = found.unenforced;
+        constraint.any_end = unenforced.iter().any(|it| it.requirement == Requirement::Stop);
         if tokenizer.is_some() {
             // What ends a message is told by the message, and wrong ends cannot be sampled.
-            unsaid.retain(|it| it.what != What::Stop);
+            unenforced.retain(|it| it.requirement != Requirement::Stop);
         }
-        Ok((constraint, unsaid))
+        Ok((constraint, unenforced))
     }
 }
 

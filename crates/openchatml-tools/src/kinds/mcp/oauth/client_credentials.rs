@@ -10,10 +10,10 @@ use reqwest::Url;
 use rmcp::transport::auth::{AuthorizationManager, ClientCredentialsConfig, OAuthTokenResponse};
 use tokio::sync::Mutex;
 
-use super::guard::{Guarded, Reach, bare, origin};
+use super::restricted_client::{AllowedUrls, RestrictedClient, bare, origin};
 use super::unauthorized;
 use crate::kinds::mcp::http::Authorize;
-use crate::kinds::mcp::{NotConnected, Secrets};
+use crate::kinds::mcp::{ConnectError, Secrets};
 
 /// How a client proves to a server who it is, by OAuth 2 with client credentials.
 ///
@@ -67,7 +67,7 @@ pub(in crate::kinds::mcp) struct Authorization {
     base: Url,
     /// Whether the user named it.
     is_named: bool,
-    client: Arc<Guarded>,
+    client: Arc<RestrictedClient>,
     /// `None` until somebody wants a token.
     manager: Mutex<Option<AuthorizationManager>>,
     /// Whether the server refused the token.
@@ -83,13 +83,13 @@ impl Authorization {
         oauth: OAuth,
         secrets: &Secrets,
         timeout: Duration,
-    ) -> Result<Self, NotConnected> {
+    ) -> Result<Self, ConnectError> {
         let base = oauth.issuer.as_deref().unwrap_or(url);
         // Not quoted: it may hold a secret.
-        let parsed = Url::parse(base).map_err(|error| NotConnected::new(format!("a URL: {error}")));
+        let parsed = Url::parse(base).map_err(|error| ConnectError::new(format!("a URL: {error}")));
         let base = bare(parsed?);
-        let resource = Url::parse(url).map(bare).map_err(|_| NotConnected::new("invalid URL"))?;
-        let client = Guarded::new(&base, Reach::Origins(vec![origin(&base)]))?;
+        let resource = Url::parse(url).map(bare).map_err(|_| ConnectError::new("invalid URL"))?;
+        let client = RestrictedClient::new(&base, AllowedUrls::Origins(vec![origin(&base)]))?;
         let credentials = ClientCredentialsConfig::ClientSecret {
             client_id: oauth.client_id,
             client_secret: oauth.client_secret,
@@ -108,12 +108,12 @@ impl Authorization {
         })
     }
 
-    async fn fetch(&self) -> Result<String, NotConnected> {
+    async fn fetch(&self) -> Result<String, ConnectError> {
         let mut manager = self.manager.lock().await;
         let is_refused = self.is_refused.swap(false, Ordering::SeqCst);
         if let Some(manager) = manager.as_ref() {
-            let kept = manager.get_access_token().await;
-            if let (Ok(token), false) = (kept, is_refused) {
+            let record = manager.get_access_token().await;
+            if let (Ok(token), false) = (record, is_refused) {
                 return Ok(token);
             }
             return self.exchange(manager).await;
@@ -125,38 +125,38 @@ impl Authorization {
     }
 
     /// Finds the authorization server, and what it can do.
-    async fn discover(&self) -> Result<AuthorizationManager, NotConnected> {
+    async fn discover(&self) -> Result<AuthorizationManager, ConnectError> {
         let client = self.client.clone();
         let manager =
             AuthorizationManager::new_with_oauth_http_client(self.base.clone(), client).await;
         let mut manager = manager.map_err(unauthorized)?;
         let found = manager.resolve_metadata().await.map_err(unauthorized)?;
         if !found.source.is_discovered() {
-            return Err(NotConnected::new("no authorization server returned its metadata"));
+            return Err(ConnectError::new("no authorization server returned its metadata"));
         }
         let endpoint = &found.metadata.token_endpoint;
         let endpoint = self.client.endpoint(&self.base, endpoint, self.is_named)?;
-        self.client.confine(Reach::Origins(vec![origin(&self.base), origin(&endpoint)]));
+        self.client.confine(AllowedUrls::Origins(vec![origin(&self.base), origin(&endpoint)]));
         manager.set_metadata(found.metadata);
         manager.validate_client_credentials_metadata(&self.credentials).map_err(unauthorized)?;
         manager.configure_client_credentials(&self.credentials).map_err(unauthorized)?;
         Ok(manager)
     }
 
-    async fn exchange(&self, manager: &AuthorizationManager) -> Result<String, NotConnected> {
+    async fn exchange(&self, manager: &AuthorizationManager) -> Result<String, ConnectError> {
         let response = manager.exchange_client_credentials(&self.credentials).await;
         let response = response.map_err(unauthorized)?;
         let token = access_token(&response);
         self.secrets.learn(token.clone());
-        token.ok_or_else(|| NotConnected::new("missing access token"))
+        token.ok_or_else(|| ConnectError::new("missing access token"))
     }
 }
 
 impl Authorize for Authorization {
-    fn token(&self) -> BoxFuture<'_, Result<String, NotConnected>> {
+    fn token(&self) -> BoxFuture<'_, Result<String, ConnectError>> {
         Box::pin(async move {
             let fetched = tokio::time::timeout(self.timeout, self.fetch()).await;
-            fetched.map_err(|_| NotConnected::new("the authorization took too long"))?
+            fetched.map_err(|_| ConnectError::new("the authorization took too long"))?
         })
     }
 

@@ -14,7 +14,7 @@ use crate::Progress;
 /// already used.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum Happening {
+pub enum TurnEvent {
     /// A call runs now.
     Start {
         /// The id of the call.
@@ -52,43 +52,43 @@ pub enum Happening {
 /// A call is over once its outcome is here. Whatever it says after that is not heard: this is the
 /// one place that decides which outcome is the only one.
 #[derive(Debug, Default)]
-pub(super) struct Board {
+pub(super) struct EventQueue {
     state: Mutex<State>,
-    news: Notify,
+    changed: Notify,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    calls: Vec<Slot>,
-    untold: VecDeque<Item>,
+    calls: Vec<CallSlot>,
+    queue: VecDeque<QueueItem>,
     /// How many calls are not over.
     live: usize,
 }
 
 #[derive(Debug)]
-struct Slot {
+struct CallSlot {
     call_id: String,
     is_over: bool,
-    /// The latest report that was not told. It is in `untold` once.
+    /// The latest report that was not told. It is in `queue` once.
     progress: Option<Progress>,
 }
 
 #[derive(Debug)]
-enum Item {
-    Told(Box<Happening>),
+enum QueueItem {
+    Told(Box<TurnEvent>),
     Progress(usize),
 }
 
-/// What [`Board::take`] finds.
-pub(super) enum News {
-    Happening(Box<Happening>),
+/// What [`EventQueue::take`] finds.
+pub(super) enum NextEvent {
+    TurnEvent(Box<TurnEvent>),
     /// Nothing yet, but some call is not over.
     Later,
     /// Nothing, and every call is over.
     Never,
 }
 
-impl Board {
+impl EventQueue {
     /// Nothing panics while it holds the lock, and what it guards is whole between any two lines.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -97,7 +97,7 @@ impl Board {
     /// Makes room for a call. Its number.
     pub(super) fn add(&self, call_id: &str) -> usize {
         let mut state = self.state();
-        state.calls.push(Slot { call_id: call_id.to_owned(), is_over: false, progress: None });
+        state.calls.push(CallSlot { call_id: call_id.to_owned(), is_over: false, progress: None });
         state.live += 1;
         state.calls.len() - 1
     }
@@ -108,9 +108,9 @@ impl Board {
         let slot = &state.calls[call];
         if !slot.is_over {
             let (call_id, name) = (slot.call_id.clone(), name.to_owned());
-            state.push(Happening::Start { call_id, name });
+            state.push(TurnEvent::Start { call_id, name });
             drop(state);
-            self.news.notify_one();
+            self.changed.notify_one();
         }
     }
 
@@ -122,9 +122,9 @@ impl Board {
             return;
         }
         if slot.progress.replace(progress).is_none() {
-            state.untold.push_back(Item::Progress(call));
+            state.queue.push_back(QueueItem::Progress(call));
             drop(state);
-            self.news.notify_one();
+            self.changed.notify_one();
         }
     }
 
@@ -145,11 +145,11 @@ impl Board {
         state.live -= 1;
         if let Some(reason) = cancelled {
             let (call_id, reason) = (call_id.clone(), reason.to_owned());
-            state.push(Happening::Cancel { call_id, reason });
+            state.push(TurnEvent::Cancel { call_id, reason });
         }
-        state.push(Happening::Done { call_id, code, reply });
+        state.push(TurnEvent::Done { call_id, code, reply });
         drop(state);
-        self.news.notify_one();
+        self.changed.notify_one();
         true
     }
 
@@ -162,37 +162,37 @@ impl Board {
 
     /// A call was refused: its reply is all that happens.
     pub(super) fn refuse(&self, call_id: String, code: Code, reply: Message<'static>) {
-        self.state().push(Happening::Done { call_id, code: Some(code), reply });
-        self.news.notify_one();
+        self.state().push(TurnEvent::Done { call_id, code: Some(code), reply });
+        self.changed.notify_one();
     }
 
     /// The next thing that happened.
-    pub(super) fn take(&self) -> News {
+    pub(super) fn take(&self) -> NextEvent {
         let mut state = self.state();
-        while let Some(item) = state.untold.pop_front() {
+        while let Some(item) = state.queue.pop_front() {
             match item {
-                Item::Told(happening) => return News::Happening(happening),
-                Item::Progress(call) => {
+                QueueItem::Told(event) => return NextEvent::TurnEvent(event),
+                QueueItem::Progress(call) => {
                     let slot = &mut state.calls[call];
                     if let Some(progress) = slot.progress.take() {
                         let call_id = slot.call_id.clone();
-                        let happening = Happening::Progress { call_id, progress };
-                        return News::Happening(Box::new(happening));
+                        let event = TurnEvent::Progress { call_id, progress };
+                        return NextEvent::TurnEvent(Box::new(event));
                     }
                 }
             }
         }
-        if state.live == 0 { News::Never } else { News::Later }
+        if state.live == 0 { NextEvent::Never } else { NextEvent::Later }
     }
 
     /// Waits until something may have happened.
-    pub(super) async fn news(&self) {
-        self.news.notified().await;
+    pub(super) async fn changed(&self) {
+        self.changed.notified().await;
     }
 }
 
 impl State {
-    fn push(&mut self, happening: Happening) {
-        self.untold.push_back(Item::Told(Box::new(happening)));
+    fn push(&mut self, event: TurnEvent) {
+        self.queue.push_back(QueueItem::Told(Box::new(event)));
     }
 }

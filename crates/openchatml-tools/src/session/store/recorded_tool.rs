@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::journal::Journal;
-use crate::{Call, Entry, Failure, Run, Tool, Toolbox};
+use crate::{Call, Entry, Failure, Tool, ToolFuture, Toolbox};
 
 /// The same tools. Those that are not idempotent write to the journal before each call.
 pub(super) fn guarded(tools: &Toolbox, journal: &Arc<Journal>) -> Toolbox {
@@ -11,20 +11,20 @@ pub(super) fn guarded(tools: &Toolbox, journal: &Arc<Journal>) -> Toolbox {
     for (name, entry) in tools.iter() {
         let mut entry: Entry = entry.clone();
         if !entry.is_idempotent {
-            entry.tool = Arc::new(Guarded { tool: entry.tool, journal: journal.clone() });
+            entry.tool = Arc::new(RecordedTool { tool: entry.tool, journal: journal.clone() });
         }
         guarded.insert(name, entry).expect("the name was good in the other toolbox");
     }
     guarded
 }
 
-struct Guarded {
+struct RecordedTool {
     tool: Arc<dyn Tool>,
     journal: Arc<Journal>,
 }
 
-impl Tool for Guarded {
-    fn call<'t>(&'t self, call: &'t Call) -> Run<'t> {
+impl Tool for RecordedTool {
+    fn call<'t>(&'t self, call: &'t Call) -> ToolFuture<'t> {
         Box::pin(async move {
             let (journal, id) = (self.journal.clone(), call.call_id().to_owned());
             let noted = tokio::task::spawn_blocking(move || journal.started(&id)).await;

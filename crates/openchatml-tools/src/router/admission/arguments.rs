@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use openchatml::{Code, Data, Limits, Message, Value};
 
-use super::super::schema::{Misfit, Schema};
+use super::super::schema::{Schema, Violation};
 use crate::Failure;
 
 /// The key under which a call says how long it may take, in milliseconds (OpenChatML 2.2 §8.2).
@@ -47,7 +47,7 @@ impl Arguments {
             return Ok(Self { text: body.into_owned(), deadline });
         }
         if deadline.is_none() {
-            return Err(misfit(vec![Misfit {
+            return Err(violation(vec![Violation {
                 path: format!("/{DEADLINE}"),
                 message: "must be a whole number of milliseconds".to_owned(),
             }]));
@@ -63,7 +63,10 @@ impl Arguments {
 }
 
 /// Whether arguments fit a schema.
-pub(in super::super) fn fits(text: &str, schema: Option<&Schema>) -> Result<(), Failure> {
+pub(in super::super) fn check_arguments(
+    text: &str,
+    schema: Option<&Schema>,
+) -> Result<(), Failure> {
     if schema.is_none() {
         return Ok(());
     }
@@ -81,27 +84,27 @@ fn milliseconds(value: &Value<'_>) -> Option<Duration> {
 }
 
 fn check(value: &Value<'_>, schema: Option<&Schema>) -> Result<(), Failure> {
-    match schema.map(|schema| schema.misfits(value)).unwrap_or_default() {
-        misfits if misfits.is_empty() => Ok(()),
-        misfits => Err(misfit(misfits)),
+    match schema.map(|schema| schema.violations(value)).unwrap_or_default() {
+        violations if violations.is_empty() => Ok(()),
+        violations => Err(violation(violations)),
     }
 }
 
-fn misfit(misfits: Vec<Misfit>) -> Failure {
-    let say = |Misfit { path, message }: &Misfit| match path.as_str() {
+fn violation(violations: Vec<Violation>) -> Failure {
+    let say = |Violation { path, message }: &Violation| match path.as_str() {
         "" => message.clone(),
         path => format!("at {path}: {message}"),
     };
-    let text: Vec<_> = misfits.iter().map(say).collect();
-    let path = misfits.first().map(|first| first.path.clone()).unwrap_or_default();
+    let text: Vec<_> = violations.iter().map(say).collect();
+    let path = violations.first().map(|first| first.path.clone()).unwrap_or_default();
     let mut details = vec![("path".into(), Value::from(path))];
-    if misfits.len() > 1 {
-        let one = |Misfit { path, message }| {
+    if violations.len() > 1 {
+        let one = |Violation { path, message }| {
             let fields = [("path", path), ("message", message)];
             let fields = fields.map(|(key, text)| (key.into(), Value::from(text)));
             Value::from(Data::Map(fields.into()))
         };
-        let all = misfits.into_iter().map(one).collect();
+        let all = violations.into_iter().map(one).collect();
         details.push(("errors".into(), Data::List(all).into()));
     }
     let mut failure = Failure::with_code(Code::CallSchema, text.join("; "));

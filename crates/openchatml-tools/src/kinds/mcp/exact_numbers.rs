@@ -28,11 +28,11 @@ const PRIVATE: [&str; 2] = ["$serde_json::private::RawValue", "$serde_json::priv
 
 /// The mark of one connection.
 #[derive(Clone, Debug)]
-pub(super) struct Digits {
+pub(super) struct ExactNumbers {
     mark: Arc<str>,
 }
 
-impl Digits {
+impl ExactNumbers {
     pub(super) fn new() -> Self {
         // Each has random keys of its own.
         let [first, second] = [0; 2].map(|none: u64| RandomState::new().hash_one(none));
@@ -40,8 +40,8 @@ impl Digits {
     }
 
     /// What hides the numbers of messages of a server.
-    pub(super) fn hider(&self) -> Hider {
-        Hider::new(self.mark.clone(), false)
+    pub(super) fn hider(&self) -> NumberHider {
+        NumberHider::new(self.mark.clone(), false)
     }
 
     /// A message of a server, whose numbers are hidden.
@@ -51,7 +51,7 @@ impl Digits {
 
     /// The arguments of a call, whose numbers are hidden.
     pub(super) fn arguments(&self, text: &str) -> Result<Map<String, Value>, Failure> {
-        let text = hidden(Hider::new(self.mark.clone(), true), text.as_bytes());
+        let text = hidden(NumberHider::new(self.mark.clone(), true), text.as_bytes());
         serde_json::from_slice(&text)
             .map_err(|_| Failure::new("the arguments are not a JSON object"))
     }
@@ -89,7 +89,7 @@ impl Digits {
     }
 }
 
-fn hidden(mut hider: Hider, text: &[u8]) -> Vec<u8> {
+fn hidden(mut hider: NumberHider, text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     hider.feed(text, &mut out);
     hider.end(&mut out);
@@ -97,7 +97,7 @@ fn hidden(mut hider: Hider, text: &[u8]) -> Vec<u8> {
 }
 
 /// Hides numbers and the keys of [`PRIVATE`] in JSON that arrives in parts. What is not JSON passes as it is.
-pub(super) struct Hider {
+pub(super) struct NumberHider {
     mark: Arc<str>,
     /// Whether all numbers are hidden, and not only those under [`KEYS`].
     is_everywhere: bool,
@@ -124,7 +124,7 @@ enum Place {
     AfterString,
 }
 
-impl Hider {
+impl NumberHider {
     fn new(mark: Arc<str>, is_everywhere: bool) -> Self {
         let (key, number, held) = (Vec::new(), Vec::new(), Vec::new());
         let (depth, hides_from, is_next, place) = (0, None, false, Place::Value);
@@ -285,9 +285,9 @@ fn is_of_number(byte: u8) -> bool {
 }
 
 /// Writes lines with their numbers as they were before they were hidden.
-pub(super) struct Restored<W> {
+pub(super) struct RestoringWriter<W> {
     inner: W,
-    digits: Digits,
+    exact_numbers: ExactNumbers,
     /// The line that has not ended.
     line: Vec<u8>,
     /// What is to be written.
@@ -295,9 +295,9 @@ pub(super) struct Restored<W> {
     written: usize,
 }
 
-impl<W: AsyncWrite + Unpin> Restored<W> {
-    pub(super) fn new(inner: W, digits: Digits) -> Self {
-        Self { inner, digits, line: Vec::new(), out: Vec::new(), written: 0 }
+impl<W: AsyncWrite + Unpin> RestoringWriter<W> {
+    pub(super) fn new(inner: W, exact_numbers: ExactNumbers) -> Self {
+        Self { inner, exact_numbers, line: Vec::new(), out: Vec::new(), written: 0 }
     }
 
     fn take(&mut self, bytes: &[u8]) {
@@ -307,8 +307,8 @@ impl<W: AsyncWrite + Unpin> Restored<W> {
         let (whole, rest) = bytes.split_at(end + 1);
         self.line.extend_from_slice(whole);
         match str::from_utf8(&self.line) {
-            Ok(text) if memmem::find(&self.line, self.digits.mark.as_bytes()).is_some() => {
-                self.out.extend_from_slice(self.digits.restore(text).as_bytes());
+            Ok(text) if memmem::find(&self.line, self.exact_numbers.mark.as_bytes()).is_some() => {
+                self.out.extend_from_slice(self.exact_numbers.restore(text).as_bytes());
             }
             _ => self.out.extend_from_slice(&self.line),
         }
@@ -331,7 +331,7 @@ impl<W: AsyncWrite + Unpin> Restored<W> {
     }
 }
 
-impl<W: AsyncWrite + Unpin> AsyncWrite for Restored<W> {
+impl<W: AsyncWrite + Unpin> AsyncWrite for RestoringWriter<W> {
     fn poll_write(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -358,25 +358,25 @@ impl<W: AsyncWrite + Unpin> AsyncWrite for Restored<W> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Digits, Restored};
+    use super::{ExactNumbers, RestoringWriter};
 
     const MESSAGE: &str = r#"{"id":18446744073709551616,"result":{"structuredContent":
         {"a":18446744073709551616,"b":[-0,1.50,1e400,0.1,7],"c\"":{"d":1E2}},"e":1.50},"f":"1.50"}"#;
 
     #[test]
     fn numbers_pass_through_the_sdk_as_they_are_spelled() {
-        let digits = Digits::new();
-        let hidden = digits.hide(MESSAGE.as_bytes());
+        let exact_numbers = ExactNumbers::new();
+        let hidden = exact_numbers.hide(MESSAGE.as_bytes());
         let value: serde_json::Value = serde_json::from_slice(&hidden).unwrap();
         assert!(value["result"]["structuredContent"]["a"].is_string());
         assert!(value["result"]["structuredContent"]["b"][3].is_f64());
         // What is not held as JSON is left alone.
         assert!(value["id"].is_f64() && value["result"]["e"].is_f64());
         assert_eq!(value["f"], "1.50");
-        assert_eq!(digits.restore(str::from_utf8(&hidden).unwrap()), MESSAGE);
+        assert_eq!(exact_numbers.restore(str::from_utf8(&hidden).unwrap()), MESSAGE);
         // The same, however it is cut.
         for at in 0..MESSAGE.len() {
-            let (mut hider, mut out) = (digits.hider(), Vec::new());
+            let (mut hider, mut out) = (exact_numbers.hider(), Vec::new());
             hider.feed(&MESSAGE.as_bytes()[..at], &mut out);
             hider.feed(&MESSAGE.as_bytes()[at..], &mut out);
             assert_eq!(out, hidden, "cut at {at}");
@@ -387,28 +387,29 @@ mod tests {
     fn private_keys_pass_through_the_sdk_as_they_are() {
         const KEY: &str = "$serde_json::private::RawValue";
         let spelled = KEY.replace('$', r"\u0024").replace("private", r"priv\u0061te");
-        let digits = Digits::new();
+        let exact_numbers = ExactNumbers::new();
         for key in [KEY, &spelled] {
             let text = format!(
                 r#"{{"_meta":[{{"{key}" : "{{]"}}],"inputSchema":{{"a":{{"{key}":"[1]","b":"{key}"}}}}}}"#
             );
-            let hidden = digits.hide(text.as_bytes());
+            let hidden = exact_numbers.hide(text.as_bytes());
             let value: serde_json::Value = serde_json::from_slice(&hidden).unwrap();
             let value = value.to_string();
             let plain: openchatml::Value<'_> =
                 openchatml::Value::from_json(&text, &openchatml::Limits::default()).unwrap();
-            assert_eq!(digits.restore(&value), plain.to_json());
+            assert_eq!(exact_numbers.restore(&value), plain.to_json());
             for at in 0..text.len() {
-                let (mut hider, mut out) = (digits.hider(), Vec::new());
+                let (mut hider, mut out) = (exact_numbers.hider(), Vec::new());
                 hider.feed(&text.as_bytes()[..at], &mut out);
                 hider.feed(&text.as_bytes()[at..], &mut out);
                 hider.end(&mut out);
                 assert_eq!(out, hidden, "cut at {at}");
             }
-            let arguments = digits.arguments(&format!(r#"{{"a":{{"{key}":"1"}},"{key}":"2"}}"#));
+            let arguments =
+                exact_numbers.arguments(&format!(r#"{{"a":{{"{key}":"1"}},"{key}":"2"}}"#));
             let arguments = serde_json::to_string(&arguments.unwrap()).unwrap();
             assert_eq!(
-                digits.restore(&arguments),
+                exact_numbers.restore(&arguments),
                 format!(r#"{{"a":{{"{KEY}":"1"}},"{KEY}":"2"}}"#)
             );
         }
@@ -416,24 +417,24 @@ mod tests {
 
     #[test]
     fn what_is_no_number_of_json_is_left_alone() {
-        let digits = Digits::new();
+        let exact_numbers = ExactNumbers::new();
         for text in ["{", "01", "1.", "-", "structuredContent: 1.50", r#""a": 1.50"#, "1e", "\"1"] {
-            assert_eq!(digits.hide(text.as_bytes()), text.as_bytes());
+            assert_eq!(exact_numbers.hide(text.as_bytes()), text.as_bytes());
         }
-        assert!(digits.arguments("[1]").is_err());
-        let arguments = digits.arguments(r#"{"a":1.50}"#).unwrap();
-        assert!(digits.without_mark(arguments["a"].as_str().unwrap()) == "1.50");
+        assert!(exact_numbers.arguments("[1]").is_err());
+        let arguments = exact_numbers.arguments(r#"{"a":1.50}"#).unwrap();
+        assert!(exact_numbers.without_mark(arguments["a"].as_str().unwrap()) == "1.50");
     }
 
     #[tokio::test]
     async fn lines_are_written_with_their_digits() {
         use tokio::io::AsyncWriteExt as _;
-        let digits = Digits::new();
-        let hidden = digits.hide(br#"{"inputSchema":{"maximum":100000000000000000000}}"#);
+        let exact_numbers = ExactNumbers::new();
+        let hidden = exact_numbers.hide(br#"{"inputSchema":{"maximum":100000000000000000000}}"#);
         let line = [hidden, b"\n".to_vec()].concat();
         for at in 0..line.len() {
             let mut out = Vec::new();
-            let mut writer = Restored::new(&mut out, digits.clone());
+            let mut writer = RestoringWriter::new(&mut out, exact_numbers.clone());
             writer.write_all(&line[..at]).await.unwrap();
             writer.write_all(&line[at..]).await.unwrap();
             writer.flush().await.unwrap();

@@ -9,15 +9,15 @@ use serde_json::value::RawValue;
 /// The layout of a transcript in JSON: a session writes the same layout that it read.
 ///
 /// ```
-/// use openchatml_tools::Shape;
+/// use openchatml_tools::TranscriptLayout;
 ///
-/// let shape = Shape::of("[{\"role\": \"user\", \"content\": \"Hi.\"}]", "openai".parse()?);
+/// let layout = TranscriptLayout::of("[{\"role\": \"user\", \"content\": \"Hi.\"}]", "openai".parse()?);
 /// let written = r#"{"messages":[{"role":"user","content":"Hi."}],"tools":[]}"#;
-/// assert_eq!(shape.apply(written.to_owned()), "[{\"role\": \"user\", \"content\": \"Hi.\"}]");
+/// assert_eq!(layout.apply(written.to_owned()), "[{\"role\": \"user\", \"content\": \"Hi.\"}]");
 /// # Ok::<(), openchatml::UnknownName>(())
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Shape {
+pub struct TranscriptLayout {
     /// `None` for what is no JSON.
     style: Option<JsonStyle>,
     /// Whether it is a list of messages, with nothing around it.
@@ -26,7 +26,7 @@ pub struct Shape {
     ends_line: bool,
 }
 
-impl Shape {
+impl TranscriptLayout {
     /// Returns the shape of a transcript in this format.
     pub fn of(text: &str, format: Format) -> Self {
         if format.carrier() != Carrier::Json {

@@ -6,7 +6,7 @@ use std::fmt;
 /// tool is missing.
 ///
 /// ```
-/// use openchatml_grammars::{Language, Unsaid, What, grammar};
+/// use openchatml_grammars::{Language, Unenforced, Requirement, grammar};
 /// use openchatml::{Limits, Reply, TextFormat, Tool};
 /// use openchatml::harmony::Namespace;
 ///
@@ -15,32 +15,32 @@ use std::fmt;
 /// let tool = Tool::new("f").with_parameters(parameters.unwrap());
 /// let tools = [Namespace::functions(vec![tool])];
 /// let grammar = grammar(TextFormat::HARMONY, &tools, Language::Gbnf, &Default::default())?;
-/// let multiple = What::Keyword("multipleOf".into());
-/// let found = grammar.unsaid.iter().find(|unsaid| unsaid.what == multiple).unwrap();
+/// let multiple = Requirement::Keyword("multipleOf".into());
+/// let found = grammar.unenforced.iter().find(|unenforced| unenforced.requirement == multiple).unwrap();
 /// assert_eq!(found.to_string(), "functions.f at /properties/n: `multipleOf` is not enforced");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Unsaid {
+pub struct Unenforced {
     /// The recipient of the affected calls, or `final`; empty if all messages are affected.
     pub part: String,
     /// The place in the schema of the part, as a JSON pointer (RFC 6901).
     pub pointer: String,
     /// The requirement.
-    pub what: What,
+    pub requirement: Requirement,
 }
 
 /// A requirement that a grammar may not express.
 ///
 /// ```
-/// use openchatml_grammars::What;
+/// use openchatml_grammars::Requirement;
 ///
-/// assert_eq!(What::Keyword("pattern".into()).to_string(), "`pattern` is not enforced");
+/// assert_eq!(Requirement::Keyword("pattern".into()).to_string(), "`pattern` is not enforced");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum What {
+pub enum Requirement {
     /// The requirement of this JSON Schema keyword.
     Keyword(String),
     /// The parts of a schema that are nested deeper than [`Options::depth`](crate::Options::depth).
@@ -67,17 +67,17 @@ pub enum What {
     Controls,
 }
 
-impl Unsaid {
-    pub(crate) fn new(part: &str, what: What) -> Self {
-        Self { part: part.to_owned(), pointer: String::new(), what }
+impl Unenforced {
+    pub(crate) fn new(part: &str, requirement: Requirement) -> Self {
+        Self { part: part.to_owned(), pointer: String::new(), requirement }
     }
 
-    pub(crate) fn at(pointer: String, what: What) -> Self {
-        Self { part: String::new(), pointer, what }
+    pub(crate) fn at(pointer: String, requirement: Requirement) -> Self {
+        Self { part: String::new(), pointer, requirement }
     }
 }
 
-impl fmt::Display for What {
+impl fmt::Display for Requirement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Keyword(keyword) => return write!(f, "`{keyword}` is not enforced"),
@@ -97,14 +97,14 @@ impl fmt::Display for What {
     }
 }
 
-impl fmt::Display for Unsaid {
+impl fmt::Display for Unenforced {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { part, pointer, what } = self;
+        let Self { part, pointer, requirement } = self;
         match (part.is_empty(), pointer.is_empty()) {
-            (true, true) => what.fmt(f),
-            (false, true) => write!(f, "{part}: {what}"),
-            (true, false) => write!(f, "at {pointer}: {what}"),
-            (false, false) => write!(f, "{part} at {pointer}: {what}"),
+            (true, true) => requirement.fmt(f),
+            (false, true) => write!(f, "{part}: {requirement}"),
+            (true, false) => write!(f, "at {pointer}: {requirement}"),
+            (false, false) => write!(f, "{part} at {pointer}: {requirement}"),
         }
     }
 }

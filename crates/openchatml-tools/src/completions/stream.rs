@@ -7,14 +7,14 @@ use reqwest::Response;
 use reqwest::header::CONTENT_TYPE;
 use tokio::time::{Instant, timeout_at};
 
-use super::chunk::{self, Finish, Tail};
+use super::chunk::{self, FinishReason, Tail};
 use super::client::{silent, unreachable};
 use super::engine::Engine;
 use super::sse::{Events, MOST_BYTES, TooLong};
-use super::{Completion, NextPiece, Piece, UpstreamError};
+use super::{Completion, Piece, PieceFuture, UpstreamError};
 
 /// A completion, while it arrives.
-pub(super) struct Answer {
+pub(super) struct CompletionStream {
     /// `None` once all of it has arrived.
     response: Option<Response>,
     framing: Framing,
@@ -86,7 +86,7 @@ impl Framing {
     }
 }
 
-impl Answer {
+impl CompletionStream {
     pub(super) fn new(
         response: Response,
         wants_ids: Option<Engine>,
@@ -107,8 +107,8 @@ impl Answer {
     }
 }
 
-impl Completion for Answer {
-    fn next(&mut self) -> NextPiece<'_> {
+impl Completion for CompletionStream {
+    fn next(&mut self) -> PieceFuture<'_> {
         Box::pin(async move {
             loop {
                 if let Some(piece) = self.ready.pop_front() {
@@ -139,14 +139,14 @@ impl Completion for Answer {
     }
 }
 
-impl Answer {
+impl CompletionStream {
     /// Takes bytes.
     fn arrived(&mut self, bytes: &[u8]) -> Result<(), UpstreamError> {
         let mut framing = std::mem::replace(&mut self.framing, Framing::Whole(Vec::new()));
         let fed = framing.feed(bytes, |data| self.event(data));
         self.framing = framing;
         fed.map_err(|TooLong| {
-            UpstreamError::Garbage(format!("an event has more than {MOST_BYTES} bytes"))
+            UpstreamError::InvalidResponse(format!("an event has more than {MOST_BYTES} bytes"))
         })
     }
 
@@ -159,7 +159,7 @@ impl Answer {
         let has_begun = !self.tail.is_empty();
         framing.finish(|data| self.event(data));
         // A part that was cut off is no part that is wrong.
-        if has_begun && let Some(Err(UpstreamError::Garbage(_))) = self.ready.back() {
+        if has_begun && let Some(Err(UpstreamError::InvalidResponse(_))) = self.ready.back() {
             self.ready.pop_back();
             self.ready.push_back(Err(ended()));
         }
@@ -190,8 +190,8 @@ impl Answer {
         if let Some(finish) = chunk.finish {
             self.is_finished = true;
             match finish {
-                Finish::CutOff(reason) => self.push(Piece::CutOff(reason)),
-                Finish::Stop(stop) => {
+                FinishReason::CutOff(reason) => self.push(Piece::CutOff(reason)),
+                FinishReason::Stop(stop) => {
                     let rest = stop.and_then(|stop| chunk::ending(stop, &self.tail));
                     rest.into_iter().for_each(|piece| self.push(piece));
                 }

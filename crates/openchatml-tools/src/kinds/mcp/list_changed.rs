@@ -9,9 +9,9 @@ use rmcp::transport::{IntoTransport, Transport};
 
 /// How often a server said that its tools changed.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Changes(Arc<AtomicU64>);
+pub(super) struct ToolListChanges(Arc<AtomicU64>);
 
-impl Changes {
+impl ToolListChanges {
     pub(super) fn count(&self) -> u64 {
         self.0.load(Ordering::SeqCst)
     }
@@ -20,7 +20,7 @@ impl Changes {
 /// A transport that counts what its server says of its tools.
 pub(super) fn watched<T, E, A>(
     transport: T,
-    changes: Changes,
+    changes: ToolListChanges,
 ) -> impl Transport<RoleClient, Error = E> + 'static
 where
     T: IntoTransport<RoleClient, E, A>,
@@ -31,7 +31,7 @@ where
 
 struct Watched<T> {
     inner: T,
-    changes: Changes,
+    changes: ToolListChanges,
 }
 
 impl<T: Transport<RoleClient> + 'static> Transport<RoleClient> for Watched<T> {

@@ -9,27 +9,27 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::admit::fits;
-use super::approve::{Approval, Approver, Proposal};
-use super::board::Board;
-use super::reply::Addressee;
-use super::turn::{Line, place};
-use super::{Core, Known};
+use super::admission::check_arguments;
+use super::approval::{Approval, ApprovalRequest, Approver};
+use super::events::EventQueue;
+use super::reply::ReplyTarget;
+use super::turn::{QueuePosition, place};
+use super::{Core, RegisteredTool};
 use crate::trace::{Span, here};
-use crate::{Approve, Call, Failure, Outcome};
+use crate::{ApprovalPolicy, Call, Failure, Outcome};
 
 /// A call that was admitted.
 pub(super) struct Job {
     pub(super) core: Arc<Core>,
-    pub(super) board: Arc<Board>,
+    pub(super) events: Arc<EventQueue>,
     /// Its number on the board.
     pub(super) call: usize,
-    pub(super) addressee: Arc<Addressee>,
-    pub(super) tool: Arc<Known>,
+    pub(super) target: Arc<ReplyTarget>,
+    pub(super) tool: Arc<RegisteredTool>,
     /// Until it is its turn, if its tool is sequential.
-    pub(super) line: Option<Line>,
+    pub(super) line: Option<QueuePosition>,
     /// Until somebody may be asked whether it may be made, if somebody is to be asked.
-    pub(super) question: Option<Line>,
+    pub(super) question: Option<QueuePosition>,
     pub(super) arguments: String,
     /// Whether they are others than those of the model.
     pub(super) is_edited: bool,
@@ -37,7 +37,7 @@ pub(super) struct Job {
 }
 
 /// What a call takes up that runs.
-struct Room {
+struct Permits {
     _running: OwnedSemaphorePermit,
     /// Its turn, if its tool is sequential.
     _turn: Option<OwnedSemaphorePermit>,
@@ -48,9 +48,9 @@ struct Room {
 /// It never runs the tool itself: that has a task of its own, so that neither a panic nor a tool
 /// that blocks its thread keeps the reply back.
 pub(super) async fn run(job: Job, queued: OwnedSemaphorePermit) {
-    let mut guard = Guard { job, is_done: false };
-    let addressee = guard.job.addressee.clone();
-    let span = Span::tool(&addressee.name, addressee.call_id.as_deref());
+    let mut guard = FinishGuard { job, is_done: false };
+    let target = guard.job.target.clone();
+    let span = Span::tool(&target.name, target.call_id.as_deref());
     let outcome = span.around(guard.job.outcome(queued)).await;
     if let Err(failure) = &outcome {
         span.failed_with(failure.code);
@@ -60,7 +60,7 @@ pub(super) async fn run(job: Job, queued: OwnedSemaphorePermit) {
 }
 
 /// What a call is told that was not done in time.
-pub(super) fn late() -> Failure {
+pub(super) fn timed_out() -> Failure {
     Failure::with_code(Code::ToolTimeout, "the call did not finish before its deadline")
 }
 
@@ -68,12 +68,12 @@ pub(super) fn late() -> Failure {
 const ANSWERS: usize = 3;
 
 /// What a call is told whose time was over before its tool began with it.
-fn unmade() -> Failure {
+fn not_started() -> Failure {
     Failure::with_code(Code::ToolTimeout, "the deadline passed before the call ran")
 }
 
 /// Why a call is not made that nobody can approve.
-pub(super) const NOBODY: &str = "the call requires an approval, but nobody can approve it";
+pub(super) const NO_APPROVER: &str = "the call requires an approval, but nobody can approve it";
 
 /// What a call is told that nobody approved.
 pub(super) fn denied(reason: &str) -> Failure {
@@ -85,13 +85,13 @@ impl Job {
         self.approve().await?;
         let outcome = self.make(queued).await;
         match self.is_edited {
-            true => self.tell_arguments(outcome),
+            true => self.report_arguments(outcome),
             false => outcome,
         }
     }
 
     /// The model learns with which arguments its call was made.
-    fn tell_arguments(&self, outcome: Outcome) -> Outcome {
+    fn report_arguments(&self, outcome: Outcome) -> Outcome {
         match outcome {
             Ok(mut output) => {
                 output.provenance.arguments = Some(self.arguments.clone());
@@ -114,13 +114,13 @@ impl Job {
         let Some(question) = self.question.take() else { return Ok(()) };
         let core = self.core.clone();
         let approver = core.options.approver.as_ref();
-        let approver = approver.ok_or_else(|| denied(NOBODY))?;
+        let approver = approver.ok_or_else(|| denied(NO_APPROVER))?;
         let begun = Instant::now();
         let _turn = question.turn().await;
-        let is_approved = || core.approved().contains(&self.addressee.name);
-        if core.approve(&self.tool) == Approve::Always || !is_approved() {
+        let is_approved = || core.approved().contains(&self.target.name);
+        if core.approve(&self.tool) == ApprovalPolicy::Always || !is_approved() {
             self.ask(approver.as_ref()).await?;
-            core.approved().insert(self.addressee.name.clone());
+            core.approved().insert(self.target.name.clone());
         }
         self.deadline += begun.elapsed();
         Ok(())
@@ -130,9 +130,9 @@ impl Job {
     async fn ask(&mut self, approver: &dyn Approver) -> Result<(), Failure> {
         let mut problem: Option<Failure> = None;
         for _ in 0..ANSWERS {
-            let proposal = Proposal {
-                call_id: self.addressee.call_id.as_deref().unwrap_or_default(),
-                name: &self.addressee.name,
+            let proposal = ApprovalRequest {
+                call_id: self.target.call_id.as_deref().unwrap_or_default(),
+                name: &self.target.name,
                 arguments: &self.arguments,
                 problem: problem.as_ref().map(|failure| &*failure.message),
             };
@@ -141,7 +141,7 @@ impl Job {
                 Approval::No(reason) => return Err(denied(&reason)),
                 Approval::Edited(arguments) => arguments,
             };
-            match fits(&arguments, self.tool.schema.as_ref()) {
+            match check_arguments(&arguments, self.tool.schema.as_ref()) {
                 Ok(()) => {
                     self.arguments = arguments;
                     self.is_edited = true;
@@ -161,25 +161,28 @@ impl Job {
                 Some(line) => Some(line.turn().await),
                 None => None,
             };
-            Room { _running: place(&self.core.running).await, _turn }
+            Permits { _running: place(&self.core.running).await, _turn }
         };
         match timeout_at(self.deadline, room).await {
             Ok(room) => {
                 drop(queued);
-                self.board.start(self.call, &self.addressee.name);
+                self.events.start(self.call, &self.target.name);
                 self.attempts(Arc::new(room)).await
             }
-            Err(_) => Err(late()),
+            Err(_) => Err(timed_out()),
         }
     }
 
     /// Calls the tool, and again if that may help.
-    async fn attempts(&self, room: Arc<Room>) -> Outcome {
+    async fn attempts(&self, room: Arc<Permits>) -> Outcome {
         let mut attempt = 0;
         loop {
             let outcome = self.attempt(room.clone()).await;
-            let may_pass = outcome.as_ref().is_err_and(|failure| failure.is_retryable);
-            if !may_pass || !self.tool.entry.is_idempotent || attempt >= self.core.options.retries {
+            let is_retryable = outcome.as_ref().is_err_and(|failure| failure.is_retryable);
+            if !is_retryable
+                || !self.tool.entry.is_idempotent
+                || attempt >= self.core.options.retries
+            {
                 return outcome;
             }
             let again = Instant::now() + self.pause(attempt);
@@ -192,12 +195,12 @@ impl Job {
     }
 
     /// Calls the tool once.
-    async fn attempt(&self, room: Arc<Room>) -> Outcome {
-        let (name, id) = (&self.addressee.name, self.addressee.call_id.as_deref());
-        let (board, number) = (self.board.clone(), self.call);
+    async fn attempt(&self, room: Arc<Permits>) -> Outcome {
+        let (name, id) = (&self.target.name, self.target.call_id.as_deref());
+        let (events, number) = (self.events.clone(), self.call);
         let call = Call::new(name, id.unwrap_or_default(), &self.arguments)
             .with_deadline(self.deadline)
-            .with_listener(move |progress| board.progress(number, progress));
+            .with_listener(move |progress| events.progress(number, progress));
         let tool = self.tool.entry.tool.clone();
         let made = call.clone();
         let task = tokio::spawn(here(async move {
@@ -207,8 +210,8 @@ impl Job {
             tool.call(&call).await
         }));
         match timeout_at(self.deadline, AbortOnDropHandle::new(task)).await {
-            Err(_) if made.is_unmade() => Err(unmade()),
-            Err(_) => Err(late()),
+            Err(_) if made.is_unstarted() => Err(not_started()),
+            Err(_) => Err(timed_out()),
             Ok(Ok(outcome)) => outcome,
             // What it says as it panics is for its developers, and goes to standard error.
             Ok(Err(_)) => Err(Failure::new("the tool panicked")),
@@ -220,24 +223,24 @@ impl Job {
     fn pause(&self, attempt: u32) -> Duration {
         let pause = self.core.options.backoff.saturating_mul(2u32.saturating_pow(attempt));
         let mut hasher = DefaultHasher::new();
-        (self.addressee.call_id.as_deref(), attempt).hash(&mut hasher);
+        (self.target.call_id.as_deref(), attempt).hash(&mut hasher);
         let part = u32::try_from(hasher.finish() % 256).unwrap_or_default();
         pause.saturating_add(pause / 1024 * part)
     }
 
     fn finish(&self, outcome: Outcome) {
-        let outcome = self.core.replies.outcome(&self.addressee, outcome);
-        self.board.finish(self.call, None, outcome);
+        let outcome = self.core.replies.outcome(&self.target, outcome);
+        self.events.finish(self.call, None, outcome);
     }
 }
 
 /// Whatever happens to the task of a call, the call has an outcome.
-struct Guard {
+struct FinishGuard {
     job: Job,
     is_done: bool,
 }
 
-impl Drop for Guard {
+impl Drop for FinishGuard {
     fn drop(&mut self) {
         if !self.is_done {
             self.job.finish(Err(Failure::new("the call was lost")));

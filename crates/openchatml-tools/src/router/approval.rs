@@ -6,7 +6,7 @@ use std::pin::Pin;
 /// A valid call that waits for approval and has not started.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct Proposal<'p> {
+pub struct ApprovalRequest<'p> {
     /// The id of the call.
     pub call_id: &'p str,
     /// The name of the tool, as the model wrote it.
@@ -18,7 +18,7 @@ pub struct Proposal<'p> {
     pub problem: Option<&'p str>,
 }
 
-/// The answer to a [`Proposal`].
+/// The answer to a [`ApprovalRequest`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Approval {
     /// The call may be made.
@@ -31,7 +31,7 @@ pub enum Approval {
 }
 
 /// The future of an answer.
-pub type Asked<'a> = Pin<Box<dyn Future<Output = Approval> + Send + 'a>>;
+pub type ApprovalFuture<'a> = Pin<Box<dyn Future<Output = Approval> + Send + 'a>>;
 
 /// Somebody who approves calls: a person, or a policy.
 ///
@@ -39,12 +39,12 @@ pub type Asked<'a> = Pin<Box<dyn Future<Output = Approval> + Send + 'a>>;
 /// deadline of the call.
 ///
 /// ```
-/// use openchatml_tools::{Approval, Approver, Asked, Proposal};
+/// use openchatml_tools::{Approval, Approver, ApprovalFuture, ApprovalRequest};
 ///
 /// struct NobodyPays;
 ///
 /// impl Approver for NobodyPays {
-///     fn approve<'a>(&'a self, call: Proposal<'a>) -> Asked<'a> {
+///     fn approve<'a>(&'a self, call: ApprovalRequest<'a>) -> ApprovalFuture<'a> {
 ///         let is_payment = call.name.starts_with("bank.");
 ///         Box::pin(async move {
 ///             if is_payment { Approval::No("no payments today".into()) } else { Approval::Yes }
@@ -54,5 +54,5 @@ pub type Asked<'a> = Pin<Box<dyn Future<Output = Approval> + Send + 'a>>;
 /// ```
 pub trait Approver: Send + Sync {
     /// Asks whether a call may be made. Dropped, the question is taken back.
-    fn approve<'a>(&'a self, proposal: Proposal<'a>) -> Asked<'a>;
+    fn approve<'a>(&'a self, proposal: ApprovalRequest<'a>) -> ApprovalFuture<'a>;
 }

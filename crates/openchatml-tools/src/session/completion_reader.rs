@@ -13,18 +13,18 @@ use crate::{Piece, Usage};
 pub(super) type Emit<'s> = dyn FnMut(SessionEvent<'_>) + Send + 's;
 
 /// A completion, as it is heard.
-pub(super) struct Hearing<'m> {
+pub(super) struct CompletionReader<'m> {
     model: &'m Model,
     options: ReadOptions,
     /// What reads the pieces; which it is shows with the first one.
-    reader: Reader,
-    heard: Heard,
+    reader: PieceReader,
+    outcome: CompletionOutcome,
     /// Whether a completion may end in any token that ends one, wherever its grammar lets it end: the
     /// grammar says which it is.
     pub(super) any_end: bool,
 }
 
-enum Reader {
+enum PieceReader {
     Unknown,
     Text(Box<Stream>),
     Ids(Box<TokenStream<SharedEncoding>>),
@@ -32,7 +32,7 @@ enum Reader {
 
 /// What was heard.
 #[derive(Debug, Default)]
-pub(super) struct Heard {
+pub(super) struct CompletionOutcome {
     /// The number of the first message.
     base: usize,
     /// How many messages began.
@@ -63,36 +63,36 @@ pub(super) struct Heard {
     calls: bool,
 }
 
-impl<'m> Hearing<'m> {
+impl<'m> CompletionReader<'m> {
     /// A completion whose first message has this number, and which is read with these options.
     pub(super) fn new(model: &'m Model, options: &ReadOptions, base: usize) -> Self {
         let options = options.clone();
-        let heard = Heard { base, ..Heard::default() };
-        Self { model, options, reader: Reader::Unknown, heard, any_end: false }
+        let outcome = CompletionOutcome { base, ..CompletionOutcome::default() };
+        Self { model, options, reader: PieceReader::Unknown, outcome, any_end: false }
     }
 
     /// Takes a piece. The messages that it completes.
     pub(super) fn piece(&mut self, piece: Piece, emit: &mut Emit<'_>) -> Vec<Message<'static>> {
         match piece {
             Piece::CutOff(reason) => {
-                (self.heard.is_cut, self.heard.is_limited) = (true, true);
+                (self.outcome.is_cut, self.outcome.is_limited) = (true, true);
                 emit(SessionEvent::CutOff { reason: &reason });
             }
             Piece::Usage(usage) => {
-                self.heard.usage = Some(usage);
+                self.outcome.usage = Some(usage);
                 emit(SessionEvent::Usage(usage));
             }
             Piece::Text(text) => {
-                if matches!(self.reader, Reader::Unknown) {
+                if matches!(self.reader, PieceReader::Unknown) {
                     self.reader = self.text();
                 }
-                let heard = &mut self.heard;
+                let outcome = &mut self.outcome;
                 match &mut self.reader {
-                    Reader::Text(stream) => {
-                        stream.feed_with(text, |event| heard.event(event, emit));
+                    PieceReader::Text(stream) => {
+                        stream.feed_with(text, |event| outcome.event(event, emit));
                     }
                     // A server that tells ids, and then text: what it had left to say.
-                    Reader::Ids(stream) => {
+                    PieceReader::Ids(stream) => {
                         let mut ids = Vec::new();
                         if let Some(tokenizer) = self.model.tokenizer() {
                             let control = tokenizer.encoding().control(&text);
@@ -101,31 +101,33 @@ impl<'m> Hearing<'m> {
                                 None => tokenizer.encoding().encode(&text, &mut ids),
                             }
                         }
-                        heard.ids.extend_from_slice(&ids);
-                        stream.feed_with(&ids, |event| heard.event(event, emit));
+                        outcome.ids.extend_from_slice(&ids);
+                        stream.feed_with(&ids, |event| outcome.event(event, emit));
                     }
-                    Reader::Unknown => {}
+                    PieceReader::Unknown => {}
                 }
             }
             Piece::Ids(ids) => {
-                if let (Reader::Unknown, Some(tokenizer)) = (&self.reader, self.model.tokenizer()) {
-                    self.reader = Reader::Ids(Box::new(tokenizer.stream(&self.options)));
+                if let (PieceReader::Unknown, Some(tokenizer)) =
+                    (&self.reader, self.model.tokenizer())
+                {
+                    self.reader = PieceReader::Ids(Box::new(tokenizer.stream(&self.options)));
                 }
                 let (ids, end) = self.until_the_end(&ids);
                 self.ids(ids, emit);
                 if let Some(ends) = end {
-                    self.ids(&[ends[usize::from(self.heard.calls)]], emit);
+                    self.ids(&[ends[usize::from(self.outcome.calls)]], emit);
                 }
             }
         }
-        self.heard.take()
+        self.outcome.take()
     }
 
     fn ids(&mut self, ids: &[u32], emit: &mut Emit<'_>) {
-        self.heard.ids.extend_from_slice(ids);
-        let heard = &mut self.heard;
-        if let Reader::Ids(stream) = &mut self.reader {
-            stream.feed_with(ids, |event| heard.event(event, emit));
+        self.outcome.ids.extend_from_slice(ids);
+        let outcome = &mut self.outcome;
+        if let PieceReader::Ids(stream) = &mut self.reader {
+            stream.feed_with(ids, |event| outcome.event(event, emit));
         }
     }
 
@@ -148,48 +150,54 @@ impl<'m> Hearing<'m> {
 
     /// Whether nothing that counts can come any more.
     pub(super) fn is_over(&self) -> bool {
-        self.heard.has_returned || self.heard.is_foreign
+        self.outcome.has_returned || self.outcome.is_foreign
     }
 
     /// Takes the end. The last messages, and what was heard.
-    pub(super) fn finish(mut self, emit: &mut Emit<'_>) -> (Vec<Message<'static>>, Heard) {
-        let mut heard = self.heard;
-        if heard.is_foreign {
-            if !heard.has_returned {
-                let reason = if heard.waits { Done::Call } else { Done::End };
-                let index = (heard.base + heard.began).checked_sub(2);
+    pub(super) fn finish(
+        mut self,
+        emit: &mut Emit<'_>,
+    ) -> (Vec<Message<'static>>, CompletionOutcome) {
+        let mut outcome = self.outcome;
+        if outcome.is_foreign {
+            if !outcome.has_returned {
+                let reason = if outcome.waits { Done::Call } else { Done::End };
+                let index = (outcome.base + outcome.began).checked_sub(2);
                 emit(SessionEvent::Said(Event::Done { index, reason }));
             }
         } else {
-            match std::mem::replace(&mut self.reader, Reader::Unknown) {
-                Reader::Text(stream) => stream.finish_with(|event| heard.event(event, emit)),
-                Reader::Ids(stream) => stream.finish_with(|event| heard.event(event, emit)),
-                Reader::Unknown => {}
+            match std::mem::replace(&mut self.reader, PieceReader::Unknown) {
+                PieceReader::Text(stream) => stream.finish_with(|event| outcome.event(event, emit)),
+                PieceReader::Ids(stream) => stream.finish_with(|event| outcome.event(event, emit)),
+                PieceReader::Unknown => {}
             }
         }
-        (heard.take(), heard)
+        (outcome.take(), outcome)
     }
 
     /// Ends it, since nobody wants the rest.
-    pub(super) fn cancel(mut self, emit: &mut Emit<'_>) -> (Vec<Message<'static>>, Heard) {
-        if matches!(self.reader, Reader::Unknown) {
+    pub(super) fn cancel(
+        mut self,
+        emit: &mut Emit<'_>,
+    ) -> (Vec<Message<'static>>, CompletionOutcome) {
+        if matches!(self.reader, PieceReader::Unknown) {
             self.reader = self.text();
         }
-        let mut heard = self.heard;
+        let mut outcome = self.outcome;
         match self.reader {
-            Reader::Text(stream) => stream.cancel_with(|event| heard.event(event, emit)),
-            Reader::Ids(stream) => stream.cancel_with(|event| heard.event(event, emit)),
-            Reader::Unknown => {}
+            PieceReader::Text(stream) => stream.cancel_with(|event| outcome.event(event, emit)),
+            PieceReader::Ids(stream) => stream.cancel_with(|event| outcome.event(event, emit)),
+            PieceReader::Unknown => {}
         }
-        (heard.take(), heard)
+        (outcome.take(), outcome)
     }
 
-    fn text(&self) -> Reader {
-        Reader::Text(Box::new(Stream::new(self.model.format(), &self.options)))
+    fn text(&self) -> PieceReader {
+        PieceReader::Text(Box::new(Stream::new(self.model.format(), &self.options)))
     }
 }
 
-impl Heard {
+impl CompletionOutcome {
     fn event(&mut self, event: Event<'_>, emit: &mut Emit<'_>) {
         match &event {
             Event::MessageStart { index, message } => {

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 
 /// The place of a file.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct AtomicFile {
     folder: PathBuf,
     name: OsString,
 }
 
-impl Place {
+impl AtomicFile {
     /// The place of the file at this path; of what it leads to, if it is a link.
     pub(super) fn of(path: &Path) -> io::Result<Self> {
         let path = match fs::metadata(path) {
