@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use openchatml::Value;
 use tokio::time::Instant;
 
-/// Hears how far a call has come.
+/// Receives the progress of a call.
 type Listener = Arc<dyn Fn(Progress) + Send + Sync>;
 
 /// A call, as its tool receives it: only its own arguments.
@@ -25,7 +25,7 @@ pub struct Call {
     arguments: String,
     deadline: Option<Instant>,
     listener: Option<Listener>,
-    /// Whether it is known that nothing was done for it yet.
+    /// Whether the tool reported that it has not started to work on the call.
     is_unstarted: Arc<AtomicBool>,
 }
 
@@ -94,7 +94,7 @@ impl Call {
         &self.arguments
     }
 
-    /// The arguments as a JSON value.
+    /// Parses the arguments as a JSON value.
     ///
     /// # Errors
     ///
@@ -109,12 +109,12 @@ impl Call {
         self.deadline
     }
 
-    /// Whether nothing was done for the call yet, as far as its tool says.
+    /// Whether the tool reported that it has not started to work on the call.
     pub(crate) fn is_unstarted(&self) -> bool {
         self.is_unstarted.load(Ordering::SeqCst)
     }
 
-    /// Says whether nothing was done for the call yet.
+    /// Sets whether the tool has not started to work on the call.
     #[cfg(feature = "mcp")]
     pub(crate) fn set_unstarted(&self, is_unstarted: bool) {
         self.is_unstarted.store(is_unstarted, Ordering::SeqCst);

@@ -100,11 +100,11 @@ pub use self::session::{
 };
 pub use self::tool::{ApprovalPolicy, Failure, Outcome, Output, Provenance, Tool, ToolFuture};
 pub use self::toolbox::{Entry, InvalidToolName, Toolbox};
-/// What tells a [`Session`] to stop.
+/// Stops the run of a [`Session`].
 #[cfg(feature = "session")]
 pub use tokio_util::sync::CancellationToken;
 
-/// Errors can be boxed, and sent to other threads.
+/// All error types can be boxed and sent to other threads.
 const _: () = {
     const fn is_error<E: std::error::Error + Send + Sync + 'static>() {}
     is_error::<InvalidSchema>();

@@ -1,6 +1,6 @@
-//! The offers of tool servers besides tools.
+//! The features of MCP servers besides tools: resources and prompts.
 
-/// Something that a server of the Model Context Protocol lets its clients read.
+/// A resource of a server of the Model Context Protocol, which clients can read.
 ///
 /// All texts come from the server and may contain control characters: escape them before you print
 /// them.
@@ -21,7 +21,7 @@ pub struct ServerResource {
     pub size: Option<u64>,
 }
 
-/// Resources that a server of the Model Context Protocol lets its clients read, by URIs of one form.
+/// A template for the URIs of resources of a server of the Model Context Protocol.
 ///
 /// All texts come from the server and may contain control characters: escape them before you print
 /// them.
@@ -40,7 +40,7 @@ pub struct ServerResourceTemplate {
     pub mime_type: Option<String>,
 }
 
-/// A text with blanks that a server of the Model Context Protocol fills in.
+/// A prompt template of a server of the Model Context Protocol.
 ///
 /// All texts come from the server and may contain control characters: escape them before you print
 /// them.

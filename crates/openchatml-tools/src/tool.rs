@@ -11,13 +11,13 @@ use crate::Call;
 /// The outcome of a call.
 pub type Outcome = Result<Output, Failure>;
 
-/// A call that runs.
+/// The future of a running call.
 ///
 /// The call is cancelled by dropping the future. All work must stop at that point. Work that a drop
 /// does not stop, such as a process or a thread, must be stopped by a value that the future owns.
 pub type ToolFuture<'t> = Pin<Box<dyn Future<Output = Outcome> + Send + 't>>;
 
-/// Something that can be called.
+/// A tool that models can call.
 ///
 /// A tool sees only the [`Call`]: no reasoning and no other message (OpenChatML 2.2 §8.3). A
 /// timeout, a panic or too much output affects only the call: the router sends the reply.
@@ -103,12 +103,13 @@ pub struct Provenance {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ApprovalPolicy {
-    /// None.
+    /// No calls.
     #[default]
     Never,
-    /// The calls until one is approved: the tool may be called then, in all turns of the router.
+    /// The calls before the first approval. After it, the tool can be called without approval in
+    /// all turns of the router.
     Once,
-    /// Each.
+    /// All calls.
     Always,
 }
 

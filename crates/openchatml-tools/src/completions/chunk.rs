@@ -1,46 +1,46 @@
-//! What one event of a completion says.
+//! The data of one event of a completion.
 
 use serde_json::Value;
 
 use super::{Piece, UpstreamError, Usage};
 
-/// What one event of a completion says.
+/// The data of one event of a completion.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Chunk {
-    /// Text, if there is any.
+    /// The text. It may be empty.
     pub(super) text: String,
-    /// Ids, if the server tells them.
+    /// The ids, if the server returns them.
     pub(super) ids: Option<Vec<u32>>,
-    /// Why the completion ended, if it did.
+    /// The reason for the end of the completion, if it ended.
     pub(super) finish: Option<FinishReason>,
-    /// What it took, if the server tells.
+    /// The usage, if the server reports it.
     pub(super) usage: Option<Usage>,
 }
 
-/// Why a completion ended.
+/// The reason for the end of a completion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum FinishReason {
-    /// By itself. What it ended by, as far as the server tells.
+    /// The model ended the completion, with this stop token if the server reports it.
     Stop(Option<Stop>),
-    /// It is as long as it may be, or something else cut it: the server's word for that.
+    /// The server cut the completion off, for this reason.
     CutOff(String),
 }
 
-/// What a completion ended by.
+/// The stop token of a completion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
     Text(String),
     Id(u32),
 }
 
-/// So much of a message of a server is quoted.
+/// The maximum length of a quoted server message, in bytes.
 const QUOTED: usize = 500;
 
-/// Reads the data of one event.
+/// Parses the data of one event.
 ///
 /// # Errors
 ///
-/// The server reports an error, or the data is no part of a completion.
+/// The server reports an error, or the data is not part of a completion.
 pub(super) fn read(data: &str) -> Result<Chunk, UpstreamError> {
     let value: Value = serde_json::from_str(data)
         .map_err(|error| UpstreamError::InvalidResponse(format!("{error} in {}", quoted(data))))?;
@@ -54,14 +54,14 @@ pub(super) fn read(data: &str) -> Result<Chunk, UpstreamError> {
         return Err(UpstreamError::InvalidResponse(format!("no `choices` in {}", quoted(data))));
     };
     let usage = value.get("usage").and_then(usage);
-    // Where several completions were asked for, this is the first. The last event may tell the
-    // usage, and nothing else.
+    // If the request asked for several completions, only the first is read. The last event may
+    // contain only the usage.
     let is_first = |choice: &&Value| choice.get("index").is_none_or(|index| *index == 0);
     let Some(choice) = choices.iter().find(is_first) else {
         return Ok(Chunk { usage, ..Chunk::default() });
     };
     let text = choice.get("text").and_then(Value::as_str).unwrap_or_default().to_owned();
-    // llama.cpp tells them beside all else that is told to those who want to know more.
+    // llama.cpp returns the ids with the verbose output.
     let told = choice.get("token_ids").filter(|ids| ids.is_array());
     let told = told.or_else(|| value.get("__verbose").and_then(|more| more.get("tokens")));
     let ids = match told.and_then(Value::as_array) {
@@ -81,7 +81,7 @@ pub(super) fn read(data: &str) -> Result<Chunk, UpstreamError> {
     Ok(Chunk { text, ids, finish, usage })
 }
 
-/// What a line of Ollama says. It leaves out the token that the completion ended by.
+/// Parses a line of Ollama, which omits the stop token.
 fn of_ollama(value: &Value, text: &str) -> Chunk {
     let reason = value.get("done_reason").and_then(Value::as_str);
     let is_done = value.get("done").and_then(Value::as_bool).unwrap_or_default();
@@ -98,7 +98,7 @@ fn of_ollama(value: &Value, text: &str) -> Chunk {
     Chunk { text: text.to_owned(), ids: None, finish, usage }
 }
 
-/// What a completion took.
+/// Parses the usage of a completion.
 fn usage(value: &Value) -> Option<Usage> {
     let number = |value: &Value, key: &str| value.get(key).and_then(Value::as_u64);
     let details = value.get("prompt_tokens_details");
@@ -113,11 +113,12 @@ fn id(value: &Value) -> Option<u32> {
     value.as_u64().and_then(|id| u32::try_from(id).ok())
 }
 
-/// What the error in an answer says, if there is one.
+/// Returns the error message of a response, if it has one.
 pub(super) fn said(value: &Value) -> Option<String> {
     let error = match value.get("error") {
         Some(error) if !error.is_null() => error,
-        // vLLM puts errors at the top in some versions, llama.cpp in its own field of the stream.
+        // Some versions of vLLM put errors at the top level, and llama.cpp in its own field of the
+        // stream.
         _ => match value.get("choices") {
             None if value.get("message").is_some_and(Value::is_string) => value,
             _ => return None,
@@ -127,12 +128,12 @@ pub(super) fn said(value: &Value) -> Option<String> {
     Some(message.map_or_else(|| quoted(&error.to_string()), printable))
 }
 
-/// A text of somebody else as a message of ours quotes it.
+/// Quotes a text of the server for an error message.
 pub(super) fn quoted(text: &str) -> String {
     format!("`{}`", printable(text))
 }
 
-/// One line of a text of somebody else, and not all of a long one.
+/// Returns a text of the server on one line, truncated if it is long.
 pub(super) fn printable(text: &str) -> String {
     let mut out = String::new();
     for c in text.trim().chars() {
@@ -145,7 +146,7 @@ pub(super) fn printable(text: &str) -> String {
     out
 }
 
-/// What is left to say where a server tells by what a completion ended, and did not say so.
+/// Returns the stop token that the server reported but omitted from the output.
 pub(super) fn ending(stop: Stop, said: &Tail) -> Option<Piece> {
     match stop {
         Stop::Text(text) if !text.is_empty() && !said.text.ends_with(&text) && !said.has_ids => {
@@ -156,7 +157,7 @@ pub(super) fn ending(stop: Stop, said: &Tail) -> Option<Piece> {
     }
 }
 
-/// What a completion ended in so far.
+/// The end of the output so far.
 #[derive(Debug, Default)]
 pub(super) struct Tail {
     text: String,
@@ -165,12 +166,12 @@ pub(super) struct Tail {
 }
 
 impl Tail {
-    /// Whether nothing was said.
+    /// Whether there is no output yet.
     pub(super) fn is_empty(&self) -> bool {
         self.text.is_empty() && !self.has_ids
     }
 
-    /// Takes note of a piece.
+    /// Adds a piece.
     pub(super) fn note(&mut self, piece: &Piece) {
         const LONGEST: usize = 64;
         match piece {

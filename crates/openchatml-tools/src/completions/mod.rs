@@ -56,25 +56,26 @@ pub use self::engine::{Engine, UnknownEngine};
 /// }
 /// ```
 pub trait Upstream: Send + Sync {
-    /// Asks for a completion. What is dropped is not sampled any further.
+    /// Requests a completion. Dropping the future or the completion stops the sampling.
     ///
     /// # Errors
     ///
-    /// The model cannot be asked, or refuses the request.
+    /// The model cannot be reached, or rejects the request.
     fn sample<'u>(&'u self, request: Request<'u>) -> CompletionFuture<'u>;
 
-    /// How grammars are given to it, in this language if one is wanted. By default it takes none.
+    /// Returns how the upstream accepts grammars, in this language if one is given. By default, it
+    /// accepts none.
     ///
     /// # Errors
     ///
-    /// It takes no grammars, or none in this language.
+    /// The upstream accepts no grammars, or none in this language.
     fn grammar_support(&self, wanted: Option<Language>) -> GrammarSupportFuture<'_> {
         let none = UpstreamError::NoGrammars { upstream: None, language: wanted };
         Box::pin(async { Err(none) })
     }
 }
 
-/// The future of [`GrammarSupport`]: an upstream may have to ask its server.
+/// The future of [`GrammarSupport`]: an upstream may have to ask its server first.
 pub type GrammarSupportFuture<'u> =
     Pin<Box<dyn Future<Output = Result<GrammarSupport, UpstreamError>> + Send + 'u>>;
 
@@ -119,17 +120,18 @@ impl Constraint {
     }
 }
 
-/// The future of a completion that begins.
+/// The future of a completion that starts.
 pub type CompletionFuture<'u> =
     Pin<Box<dyn Future<Output = Result<Box<dyn Completion>, UpstreamError>> + Send + 'u>>;
 
 /// A completion that arrives in pieces.
 pub trait Completion: Send {
-    /// The next piece; `None` at the end. What is dropped half-way loses no piece.
+    /// Returns the next piece, or `None` at the end. It is cancel safe: dropping the future loses
+    /// no piece.
     ///
     /// # Errors
     ///
-    /// The connection breaks, or what arrives is no completion.
+    /// The connection breaks, or the response is not a completion.
     fn next(&mut self) -> PieceFuture<'_>;
 }
 
@@ -161,23 +163,23 @@ impl<'r> Request<'r> {
 /// The text or the ids before a completion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Prompt {
-    /// Text, in which control tokens are spelled.
+    /// Text, with control tokens in their spelling.
     Text(String),
-    /// Token ids: nothing that text spells is a control token.
+    /// Token ids. Text that spells a control token is not the token.
     Ids(Vec<u32>),
 }
 
 /// A piece of a completion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// Text, in which control tokens are spelled.
+    /// Text, with control tokens in their spelling.
     Text(String),
     /// Token ids.
     Ids(Vec<u32>),
-    /// Nothing more comes, for this reason, in the server's word: `length` if the completion is as
-    /// long as it may be. What was being said was cut off.
+    /// The server cut the completion off, for the reason that it gives: `length` if the completion
+    /// has the maximum length. The last message is incomplete.
     CutOff(String),
-    /// What the completion took.
+    /// The usage of the completion.
     Usage(Usage),
 }
 
@@ -213,7 +215,7 @@ impl Usage {
     }
 }
 
-/// The error of a completion that failed or broke off.
+/// The error of a failed or incomplete completion.
 ///
 /// ```
 /// use openchatml_tools::UpstreamError;
@@ -224,36 +226,36 @@ impl Usage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum UpstreamError {
-    /// Nobody answers, or the connection broke.
+    /// The server is unreachable, or the connection broke.
     Connection(String),
-    /// The server answers with an error of this HTTP status.
+    /// The server returned an HTTP error.
     Refused {
-        /// The status.
+        /// The HTTP status.
         status: u16,
-        /// What it says of it.
+        /// The message of the server.
         message: String,
     },
-    /// The server reports an error while the completion arrives.
+    /// The server reported an error during the completion.
     Failed(String),
-    /// What arrives is no completion.
+    /// The response is not a completion.
     InvalidResponse(String),
-    /// The prompt is ids, and the server of this name tells none: what it says in text cannot be told
-    /// from control tokens.
+    /// The prompt consists of ids, but the server with this name returns none. In its text, control
+    /// tokens could not be distinguished from ordinary text.
     NoIds(String),
-    /// The server takes no grammars, or none in this language.
+    /// The server accepts no grammars, or none in this language.
     NoGrammars {
-        /// What kind of server it is, if that is known.
+        /// The kind of the server, if it is known.
         upstream: Option<String>,
-        /// The language that was wanted.
+        /// The requested language.
         language: Option<Language>,
     },
-    /// The caller sends a grammar of its own, in this field, beside the one of the format.
+    /// The caller sends its own grammar in this field in addition to the one of the format.
     TwoGrammars(String),
-    /// The prompt leaves no room for a completion.
+    /// The prompt leaves no room in the context for a completion.
     NoRoom {
-        /// How many ids the prompt is.
+        /// The number of ids of the prompt.
         prompt: usize,
-        /// How many ids there is room for.
+        /// The maximum number of ids of the context.
         context: u64,
     },
 }

@@ -1,19 +1,18 @@
-//! What is sent to a server of completions.
+//! Creates the requests to a completion server.
 
 use serde_json::{Map, Value, json};
 
 use super::engine::{BanFormat, Engine, ServerInfo};
 use super::{CompletionsOptions, Constraint, Prompt, Request, UpstreamError};
 
-/// So long is a completion at most, in tokens, unless the caller says otherwise. vLLM would stop
-/// after 16.
+/// The default maximum length of a completion, in tokens. The default of vLLM is 16.
 const MOST_TOKENS: u64 = 16_384;
 
-/// The body of a request to a server.
+/// Creates the body of a request.
 ///
 /// # Errors
 ///
-/// The server cannot be asked so: it tells no ids, or has no room for the prompt.
+/// The server returns no ids, or its context is too small for the prompt.
 pub(super) fn body(
     options: &CompletionsOptions,
     request: &Request<'_>,
@@ -57,12 +56,12 @@ pub(super) fn body(
     Ok(Value::Object(body))
 }
 
-/// Says what a completion is held to, in the words of an engine. Gives what else is to be sampled by:
-/// bans of the caller's own are added to these.
+/// Adds the constraint in the fields of an engine. Returns the `logit_bias`, which adds bans to
+/// those of the caller.
 ///
 /// # Errors
 ///
-/// The engine takes no such grammar, or the caller sends another one.
+/// The engine does not accept this grammar, or the caller sends another one.
 fn constrain(
     body: &mut Map<String, Value>,
     constraint: &Constraint,
@@ -106,7 +105,7 @@ fn constrain(
         (BanFormat::Biases, Value::Null) => {
             banned.map(|id| (id.to_string(), json!(-100))).collect()
         }
-        // What is no bias is the server's to refuse.
+        // The server rejects an invalid bias.
         (_, own) => own,
     };
     let is_empty = match &bias {
@@ -120,7 +119,8 @@ fn constrain(
     Ok(sampling)
 }
 
-/// How long the completion may be: as long as there is room. `None` if only the server knows.
+/// Returns the maximum length of the completion: the free space of the context. `None` if only the
+/// server knows it.
 fn most_tokens(request: &Request<'_>, server: ServerInfo) -> Result<Option<u64>, UpstreamError> {
     let Some(context) = server.context else { return Ok(Some(MOST_TOKENS)) };
     let count = |len: usize| u64::try_from(len).unwrap_or(u64::MAX);
@@ -129,7 +129,7 @@ fn most_tokens(request: &Request<'_>, server: ServerInfo) -> Result<Option<u64>,
             0 => Err(UpstreamError::NoRoom { prompt: ids.len(), context }),
             room => Ok(Some(room.min(MOST_TOKENS))),
         },
-        // A token is a byte at least.
+        // A token has at least one byte.
         Prompt::Text(text) => match context.checked_sub(count(text.len())) {
             Some(room) if room >= MOST_TOKENS => Ok(Some(MOST_TOKENS)),
             _ if server.engine.facts().refuses_excess => Ok(None),
@@ -138,7 +138,8 @@ fn most_tokens(request: &Request<'_>, server: ServerInfo) -> Result<Option<u64>,
     }
 }
 
-/// The body of a request to Ollama, which has its own words. A prompt that is `raw` gets no template.
+/// Creates the body of a request to Ollama, which has its own fields. A `raw` prompt gets no
+/// template.
 fn for_ollama(options: &CompletionsOptions, request: &Request<'_>, most: Option<u64>) -> Value {
     let mut sampling = options.sampling.clone();
     let most = sampling.remove("max_tokens").unwrap_or_else(|| json!(most));
@@ -285,7 +286,7 @@ mod tests {
         assert_eq!(most(ids(), Engine::Vllm, 1 << 17), Ok(json!(16_384)));
         let no_room = UpstreamError::NoRoom { prompt: 2, context: 2 };
         assert_eq!(most(ids(), Engine::LlamaCpp, 2), Err(no_room));
-        // How many tokens a text is, only the server knows.
+        // Only the server knows the number of tokens of a text.
         assert_eq!(most(text(), Engine::Vllm, 100), Ok(json!(null)));
         assert_eq!(most(text(), Engine::Vllm, 1 << 17), Ok(json!(16_384)));
         assert_eq!(most(text(), Engine::LlamaCpp, 100), Ok(json!(16_384)));

@@ -1,23 +1,23 @@
-//! Where a server is asked.
+//! The URLs of a completion server.
 
 use super::UpstreamError;
 use super::engine::Engine;
 
-/// Where a server is asked.
+/// The URLs of a completion server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ServerUrl {
-    /// What its paths begin with, without a slash at the end.
+    /// The base of all paths, without a slash at the end.
     base: String,
-    /// Where completions are, if that was said. An engine with a path of its own is asked there.
+    /// The URL of completions, if the caller gave it. An engine with its own path does not use it.
     completions: Option<String>,
 }
 
 impl ServerUrl {
-    /// The address of a server, or of its `/v1`, or of its completions.
+    /// Parses the URL of a server, of its `/v1`, or of its completions.
     ///
     /// # Errors
     ///
-    /// It is none of HTTP.
+    /// The URL does not use HTTP.
     pub(super) fn of(url: &str) -> Result<Self, UpstreamError> {
         let is_http = ["http://", "https://"].iter().any(|scheme| url.starts_with(scheme));
         if !is_http {
@@ -34,14 +34,14 @@ impl ServerUrl {
         Ok(Self { base, completions })
     }
 
-    /// Where completions are.
+    /// Returns the URL of completions.
     pub(super) fn completions(&self, engine: Engine) -> String {
         let path = engine.facts().path;
         let said = self.completions.as_ref().filter(|said| said.ends_with(path));
         said.cloned().unwrap_or_else(|| format!("{}/{path}", self.base))
     }
 
-    /// Where the models are listed.
+    /// Returns the URL of the list of models.
     pub(super) fn models(&self) -> String {
         format!("{}/v1/models", self.base)
     }

@@ -1,4 +1,4 @@
-//! A completion, while it arrives.
+//! A completion that arrives from a server.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -13,31 +13,31 @@ use super::engine::Engine;
 use super::sse::{Events, MOST_BYTES, TooLong};
 use super::{Completion, Piece, PieceFuture, UpstreamError};
 
-/// A completion, while it arrives.
+/// A completion that arrives from a server.
 pub(super) struct CompletionStream {
-    /// `None` once all of it has arrived.
+    /// `None` after the end of the response.
     response: Option<Response>,
     framing: Framing,
-    /// The server, if it is to tell ids.
+    /// The engine, if the response must contain ids.
     wants_ids: Option<Engine>,
-    /// What was not given yet.
+    /// The pieces that were not returned yet.
     ready: VecDeque<Result<Piece, UpstreamError>>,
     tail: Tail,
-    /// Whether the server said that the completion is complete.
+    /// Whether the server reported the end of the completion.
     is_finished: bool,
-    /// How long nothing of it may arrive, and until when something must.
+    /// The idle timeout, and the time by which the next data must arrive.
     idle: Duration,
     deadline: Instant,
-    /// When it must be done.
+    /// The time by which the completion must end.
     until: Option<Instant>,
 }
 
-/// How the parts of an answer are told apart.
+/// How a response is divided into parts.
 enum Framing {
     Events(Events),
-    /// The line that has not ended.
+    /// One part per line; the incomplete line.
     Lines(Vec<u8>),
-    /// There is one part, of which this has arrived.
+    /// One part; the data so far.
     Whole(Vec<u8>),
 }
 
@@ -51,7 +51,7 @@ impl Framing {
         }
     }
 
-    /// Takes bytes that have arrived, and gives the parts that are whole.
+    /// Reads bytes, and passes the complete parts to `take`.
     fn feed(&mut self, bytes: &[u8], mut take: impl FnMut(&str)) -> Result<(), TooLong> {
         match self {
             Self::Events(events) => return events.feed(bytes, take),
@@ -76,7 +76,7 @@ impl Framing {
         }
     }
 
-    /// Takes the end, and gives what nothing ended.
+    /// Ends the response, and passes the last incomplete part to `take`.
     fn finish(self, mut take: impl FnMut(&str)) {
         match self {
             Self::Events(events) => events.finish(take),
@@ -140,7 +140,7 @@ impl Completion for CompletionStream {
 }
 
 impl CompletionStream {
-    /// Takes bytes.
+    /// Reads bytes.
     fn arrived(&mut self, bytes: &[u8]) -> Result<(), UpstreamError> {
         let mut framing = std::mem::replace(&mut self.framing, Framing::Whole(Vec::new()));
         let fed = framing.feed(bytes, |data| self.event(data));
@@ -150,7 +150,7 @@ impl CompletionStream {
         })
     }
 
-    /// Takes the end.
+    /// Ends the response.
     fn ended(&mut self) -> Result<(), UpstreamError> {
         self.response = None;
         let ended = "the response ended before the completion";
@@ -158,7 +158,7 @@ impl CompletionStream {
         let framing = std::mem::replace(&mut self.framing, Framing::Whole(Vec::new()));
         let has_begun = !self.tail.is_empty();
         framing.finish(|data| self.event(data));
-        // A part that was cut off is no part that is wrong.
+        // An incomplete part at the end is a broken connection, not an invalid response.
         if has_begun && let Some(Err(UpstreamError::InvalidResponse(_))) = self.ready.back() {
             self.ready.pop_back();
             self.ready.push_back(Err(ended()));
@@ -169,7 +169,7 @@ impl CompletionStream {
         }
     }
 
-    /// Takes a part.
+    /// Reads a part.
     fn event(&mut self, data: &str) {
         if data.trim() == "[DONE]" {
             self.is_finished = true;
@@ -212,7 +212,7 @@ impl CompletionStream {
             Piece::CutOff(_) | Piece::Usage(_) => false,
         };
         if !is_empty {
-            // What a server counts is nothing that the model said.
+            // A usage report is not output of the model.
             if !matches!(piece, Piece::Usage(_)) {
                 self.deadline = Instant::now() + self.idle;
             }

@@ -9,18 +9,18 @@ use super::sections::{GrantType, Mcp, OAuthSection, Transport, has_authorization
 use super::template::Template;
 use crate::kinds::mcp::{Login, OAuth, Secrets, TokenFolder};
 
-/// How a server is told who asks.
+/// The authorization for a server.
 pub(super) enum Authorization {
-    /// Not by us. A header may do so.
+    /// None. A header may contain one.
     None,
-    /// By client credentials.
+    /// Client credentials.
     Client(OAuth),
-    /// By the token of somebody who logged in.
+    /// The token of a user who logged in.
     Login(Login),
 }
 
-/// How the server at this URL is told who asks. Where the file says nothing of it, a token that is there is
-/// shown.
+/// Returns the authorization for the server at this URL. Without a setting in the file, a stored
+/// token is used.
 pub(super) fn authorization(
     url: &str,
     headers: &[(String, String)],
@@ -54,9 +54,9 @@ pub(super) fn authorization(
 }
 
 impl Config {
-    /// Logs in at the server of this name (`tickets` of `[mcp.tickets]`): `show` is told the page that somebody
-    /// has to open in a browser on this machine. The token is kept in the folder of
-    /// [`with_tokens`](Self::with_tokens).
+    /// Logs in at the server with this name (`tickets` for `[mcp.tickets]`). `show` receives the
+    /// URL of the page that the user must open in a browser on this machine. The token is stored in
+    /// the folder of [`with_tokens`](Self::with_tokens).
     ///
     /// # Errors
     ///
@@ -74,8 +74,8 @@ impl Config {
         done.map_err(|error| section.location.error(secrets.redact(error.to_string())))
     }
 
-    /// Forgets the token for the server of this name. Returns whether there was one. The authorization server is
-    /// not told.
+    /// Removes the token for the server with this name. Returns whether there was one. The
+    /// authorization server is not informed.
     ///
     /// # Errors
     ///
@@ -86,7 +86,7 @@ impl Config {
         removed.map_err(|error| section.location.error(format!("cannot delete the token: {error}")))
     }
 
-    /// The server of this name, its URL, and how somebody logs in there.
+    /// Returns the server with this name, its URL and its login.
     fn login_at(&self, server: &str) -> Result<(&Mcp, String, Login), ConfigError> {
         let Some(section) = self.servers.iter().find(|it| it.name == server) else {
             let known: Vec<_> = self.servers.iter().filter(|it| it.takes_logins()).collect();

@@ -59,7 +59,7 @@ mod open;
 #[cfg_attr(not(all(unix, feature = "mcp")), allow(dead_code))]
 mod pattern;
 mod section;
-// A kind without its feature is read all the same, and then has no use for what was read.
+// Sections of tools whose feature is disabled are parsed as well, but their values are not used.
 #[cfg_attr(
     not(all(unix, feature = "browser", feature = "oauth", feature = "python")),
     allow(dead_code)
@@ -137,7 +137,7 @@ pub struct Config {
     python: Option<PythonSection>,
     browser: Option<BrowserSection>,
     is_continued: bool,
-    /// The folder with the tokens of those who logged in at servers.
+    /// The folder with the tokens of logged-in users.
     #[cfg_attr(not(all(unix, feature = "oauth")), allow(dead_code))]
     tokens: Option<PathBuf>,
     #[cfg(all(unix, feature = "mcp"))]
@@ -145,11 +145,11 @@ pub struct Config {
 }
 
 impl Config {
-    /// Reads a file. It looks at the text and at nothing else.
+    /// Parses the text of a tools file. It does not read other files.
     ///
     /// # Errors
     ///
-    /// All errors of the file, in order.
+    /// All errors of the file, in their order.
     pub fn parse(text: &str) -> Result<Self, Vec<ConfigError>> {
         let (table, malformed) = DeTable::parse_recoverable(text);
         let mut findings = ConfigErrors { lines: Lines::new(text), errors: Vec::new() };
@@ -198,8 +198,8 @@ impl Config {
         self
     }
 
-    /// The same tools, of which servers that are programs say on their standard error what `tell` is told: the name
-    /// of the server, and a line. Without it, they have the standard error of this process.
+    /// Passes the standard error of servers that are programs to `tell`: the name of the server,
+    /// and a line. Without it, they inherit the standard error of this process.
     ///
     /// A line comes from the server and may contain control characters: escape it before you print
     /// it.

@@ -16,14 +16,14 @@ use super::{Config, SectionListing};
 use crate::router::check_schema;
 use crate::{Entry, Toolbox};
 
-/// One finding, or all that can be found.
+/// The result of opening a section.
 type ConfigResult<T> = Result<T, ConfigError>;
 
 impl Config {
-    /// Opens files, starts servers, tries the sandbox: after that, the tools can be called.
+    /// Opens files, starts servers and tests the sandbox. After this, the tools can be called.
     ///
     /// Paths are relative to `base`, the folder of the file. A server runs as long as the toolbox
-    /// or a clone of it is kept.
+    /// or a clone of it exists.
     ///
     /// ```
     /// use openchatml_tools::config::Config;
@@ -46,7 +46,8 @@ impl Config {
         if opened.errors.is_empty() { Ok(opened.tools) } else { Err(opened.errors) }
     }
 
-    /// Opens the file as [`open`](Self::open) does, and asks its servers what they have beside tools.
+    /// Opens the file like [`open`](Self::open), and lists the tools, resources and prompts of each
+    /// section.
     ///
     /// ```
     /// use openchatml_tools::config::Config;
@@ -99,7 +100,7 @@ impl Config {
     }
 }
 
-/// A schema, if it is one. The error is at the key that has it, or names its file.
+/// Checks a schema. The error is at the key of the schema, or names its file.
 #[cfg(all(unix, feature = "process"))]
 fn valid(schema: Value<'static>, location: &Location) -> ConfigResult<Value<'static>> {
     match check_schema("", &schema) {
@@ -118,13 +119,13 @@ struct CompletionFuture {
     stderr: Option<crate::kinds::mcp::ServerStderr>,
     tools: Toolbox,
     listings: Vec<SectionListing>,
-    /// The servers, and which of the offers is theirs.
+    /// The servers, and the indexes of their listings.
     #[cfg(all(unix, feature = "mcp"))]
     servers: Vec<(usize, crate::kinds::mcp::Server, Location)>,
     errors: Vec<ConfigError>,
 }
 
-/// Entries by their full names.
+/// An entry with its full name.
 type Named = (String, Entry);
 
 impl CompletionFuture {
@@ -161,7 +162,7 @@ impl CompletionFuture {
         }
     }
 
-    /// A path as the file means it.
+    /// Resolves a path of the file.
     fn path(&self, path: &Path) -> PathBuf {
         self.base.join(path)
     }
@@ -191,7 +192,7 @@ impl CompletionFuture {
         Ok((section.name.clone(), entry))
     }
 
-    /// A program as the file means it.
+    /// Creates a program from its section.
     #[cfg(all(unix, feature = "process"))]
     fn start(&self, start: &ProgramConfig) -> ConfigResult<crate::kinds::process::Process> {
         let program = self.program_path(&start.command);
@@ -210,14 +211,14 @@ impl CompletionFuture {
         Ok(process)
     }
 
-    /// A program without a slash is looked for in `PATH`.
+    /// Resolves the path of a program. A name without a slash is searched in `PATH`.
     #[cfg(all(unix, feature = "process"))]
     fn program_path(&self, program: &Path) -> PathBuf {
         if !program.as_os_str().as_encoded_bytes().contains(&b'/') {
             return program.to_owned();
         }
         let path = self.path(program);
-        // Or else it would be relative to where it runs.
+        // Absolute, because the program may have another working directory.
         std::path::absolute(&path).unwrap_or(path)
     }
 
@@ -351,7 +352,7 @@ impl CompletionFuture {
         Ok((server, entries))
     }
 
-    /// Connects to a server over HTTP, with an authorization if there is to be one.
+    /// Connects to a server over HTTP, with an authorization if one is configured.
     #[cfg(all(unix, feature = "mcp"))]
     async fn connect_url(
         &self,
@@ -383,7 +384,7 @@ impl CompletionFuture {
         Ok(crate::kinds::mcp::connect_http(url, named, options).await)
     }
 
-    /// Asks the servers what they have beside tools.
+    /// Lists the resources, resource templates and prompts of the servers.
     #[cfg(all(unix, feature = "mcp"))]
     async fn ask_servers(&mut self) {
         for (index, server, location) in &self.servers {
@@ -437,7 +438,7 @@ impl CompletionFuture {
         limits.processes = section.processes.unwrap_or(limits.processes);
         limits.disk_bytes = section.disk_bytes.unwrap_or(limits.disk_bytes);
         python.is_stateless = section.is_stateless;
-        // The sandbox was tried with more than too little.
+        // The sandbox was tested with the default limits, so limits of the file are tested as well.
         let bounds = [section.memory_bytes, section.cpu_seconds, section.processes];
         if bounds.iter().any(Option::is_some) {
             python.check().await.map_err(|error| section.location.error(error.to_string()))?;
@@ -488,7 +489,7 @@ impl CompletionFuture {
     }
 }
 
-/// The values of templates, with the variables of the environment.
+/// Fills templates with environment variables.
 fn filled(templates: &[(String, Template)]) -> ConfigResult<Vec<(String, String)>> {
     templates.iter().map(|(name, value)| Ok((name.clone(), value.fill()?))).collect()
 }

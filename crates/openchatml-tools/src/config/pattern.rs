@@ -2,18 +2,18 @@
 
 use super::error::{ConfigError, Location};
 
-/// Names of tools, and patterns of names: `*` is any text, `?` any one character.
+/// Names and patterns of tools: `*` matches any text, `?` any single character.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Selection {
-    /// What is offered. Everything, if this is `None`.
+    /// The selected tools. `None`: all.
     pub(super) included: Option<Vec<Pattern>>,
-    /// What is not offered, even if it is included.
+    /// The excluded tools. They take precedence.
     pub(super) excluded: Vec<Pattern>,
-    /// Where the list stands that leaves nothing.
+    /// The location of the list, for the error that no tool remains.
     pub(super) location: Location,
 }
 
-/// A name or a pattern, and where it stands in the file.
+/// A name or a pattern, with its location in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pattern {
     pub(super) text: String,
@@ -21,12 +21,11 @@ pub(super) struct Pattern {
 }
 
 impl Selection {
-    /// Keeps those of the names that are offered.
+    /// Checks the selection against the names of the tools.
     ///
     /// # Errors
     ///
-    /// A pattern matches none of the names: it may be misspelt, and then more is offered than was meant,
-    /// or less. Or nothing is left.
+    /// A pattern matches no name, so it may be misspelled, or no tool remains.
     pub(super) fn check<'n>(
         &self,
         names: impl Iterator<Item = &'n str> + Clone,
@@ -43,7 +42,7 @@ impl Selection {
         if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
 
-    /// Whether a tool of this name is offered.
+    /// Whether the tool with this name is selected.
     pub(super) fn listings(&self, name: &str) -> bool {
         let any = |patterns: &[Pattern]| patterns.iter().any(|it| it.matches(name));
         self.included.as_deref().is_none_or(any) && !any(&self.excluded)
@@ -65,12 +64,12 @@ impl Pattern {
     }
 }
 
-/// Whether a pattern matches the whole of a name, in time proportional to the product of their lengths.
+/// Whether a pattern matches a whole name, in time proportional to the product of their lengths.
 fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) =
         (pattern.chars().collect(), name.chars().collect());
     let (mut at, mut in_name) = (0, 0);
-    // The last `*`, and where what it matches ends.
+    // The last `*`, and the end of the text that it matches.
     let mut star: Option<(usize, usize)> = None;
     while in_name < name.len() {
         match pattern.get(at) {
@@ -115,7 +114,7 @@ mod tests {
         ] {
             assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
         }
-        // Many stars take no more than a moment.
+        // Patterns with many stars are fast.
         assert!(!matches(&"*a".repeat(200), &"a".repeat(199)));
     }
 }

@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue};
 use super::error::{ConfigError, Location};
 use super::template::Template;
 
-/// What was found wrong so far.
+/// The errors so far.
 pub(super) struct ConfigErrors<'t> {
     pub(super) lines: Lines<'t>,
     pub(super) errors: Vec<ConfigError>,
@@ -23,7 +23,7 @@ impl ConfigErrors<'_> {
     }
 }
 
-/// One table. Which keys it may have is what it was asked for.
+/// A table. The keys that are read are the allowed keys.
 pub(super) struct Section<'f, 't> {
     findings: &'f mut ConfigErrors<'t>,
     table: &'f DeTable<'t>,
@@ -33,7 +33,7 @@ pub(super) struct Section<'f, 't> {
 }
 
 impl<'f, 't> Section<'f, 't> {
-    /// A value that must be a table.
+    /// Creates a section from a value that must be a table.
     pub(super) fn new(
         findings: &'f mut ConfigErrors<'t>,
         path: String,
@@ -50,7 +50,7 @@ impl<'f, 't> Section<'f, 't> {
         }
     }
 
-    /// Where this table stands.
+    /// Returns the location of this table.
     pub(super) fn location(&self) -> Location {
         self.findings.location(self.span.clone(), self.path.clone())
     }
@@ -59,7 +59,7 @@ impl<'f, 't> Section<'f, 't> {
         self.findings.errors.push(error);
     }
 
-    /// Complains of the keys that nobody asked for.
+    /// Reports the keys that were not read.
     pub(super) fn finish(self) {
         for (key, _) in self.table {
             let name = key.get_ref();
@@ -85,7 +85,7 @@ impl<'f, 't> Section<'f, 't> {
         self.table.contains_key(key)
     }
 
-    /// The value of a key, made by `read`, which says what it expects where it makes nothing.
+    /// Reads the value of a key with `read`, which returns `None` for an invalid value.
     fn read<T>(
         &mut self,
         key: &'static str,
@@ -107,7 +107,7 @@ impl<'f, 't> Section<'f, 't> {
         self.read(key, |value| text(value).ok_or_else(|| "a string".into()))
     }
 
-    /// A text that has to be there.
+    /// Reads a required string.
     pub(super) fn required(&mut self, key: &'static str) -> Option<String> {
         if !self.has(key) {
             let message = format!("missing key `{key}`");
@@ -124,12 +124,12 @@ impl<'f, 't> Section<'f, 't> {
         self.read(key, |value| value.as_bool().ok_or_else(|| "`true` or `false`".into()))
     }
 
-    /// A whole number, at least that.
+    /// Reads an integer that is at least `least`.
     pub(super) fn number(&mut self, key: &'static str, least: u64) -> Option<u64> {
         self.read(key, |value| {
             let number = value.as_integer();
             let number = number.and_then(|it| u64::from_str_radix(it.as_str(), it.radix()).ok());
-            // What TOML has at most.
+            // The maximum of a TOML integer.
             let number = number.filter(|it| (least..=i64::MAX as u64).contains(it));
             number.ok_or_else(|| format!("a whole number of at least {least}"))
         })
@@ -143,7 +143,7 @@ impl<'f, 't> Section<'f, 't> {
         self.number(key, 1).map(Duration::from_millis)
     }
 
-    /// One of these words.
+    /// Reads one of these words.
     pub(super) fn choice<T: Copy>(&mut self, key: &'static str, words: &[(&str, T)]) -> Option<T> {
         self.read(key, |value| {
             let word = value.as_str();
@@ -162,7 +162,7 @@ impl<'f, 't> Section<'f, 't> {
         })
     }
 
-    /// A list of strings, each with its place.
+    /// Reads a list of strings, each with its location.
     pub(super) fn placed_texts(&mut self, key: &'static str) -> Option<Vec<(String, Location)>> {
         let texts = self.texts(key)?;
         let items = self.table.get(key)?.get_ref().as_array()?;
@@ -171,12 +171,12 @@ impl<'f, 't> Section<'f, 't> {
         Some(texts.into_iter().zip(places).collect())
     }
 
-    /// Names and texts that may name variables of the environment.
+    /// Reads a table of strings that may contain environment variables.
     pub(super) fn templates(&mut self, key: &'static str) -> Vec<(String, Template)> {
         let Some(value) = self.get(key) else { return Vec::new() };
         let path = join(&self.path, key);
         let Some(table) = value.get_ref().as_table() else {
-            // The type alone: what stands here may be a secret.
+            // The error contains only the type, because the value may be a secret.
             let found = value.get_ref().type_str();
             let message = format!("expected a table of strings, found {found}");
             self.complain(self.findings.location(value.span(), path).error(message));
@@ -199,14 +199,14 @@ impl<'f, 't> Section<'f, 't> {
         templates
     }
 
-    /// A text that may name variables of the environment.
+    /// Reads a string that may contain environment variables.
     pub(super) fn template(&mut self, key: &'static str) -> Option<Template> {
         let text = self.text(key)?;
         let location = self.key_place(key)?;
         Template::parse(&text, location).map_err(|error| self.complain(error)).ok()
     }
 
-    /// A text that may name variables of the environment, and has to be there.
+    /// Reads a required string that may contain environment variables.
     pub(super) fn required_template(&mut self, key: &'static str) -> Option<Template> {
         if !self.has(key) {
             let message = format!("missing key `{key}`");
@@ -215,13 +215,13 @@ impl<'f, 't> Section<'f, 't> {
         self.template(key)
     }
 
-    /// Where the value of a key stands.
+    /// Returns the location of the value of a key.
     pub(super) fn key_place(&self, key: &'static str) -> Option<Location> {
         let value = self.table.get(key)?;
         Some(self.findings.location(value.span(), join(&self.path, key)))
     }
 
-    /// A schema, or the file that has it.
+    /// Reads a schema, or the path of its file.
     pub(super) fn schema(&mut self, key: &'static str) -> Option<Schema> {
         let location = self.key_place(key)?;
         self.read(key, |value| match value {
@@ -245,7 +245,7 @@ impl<'f, 't> Section<'f, 't> {
         read(Section::new(self.findings, path, value)?)
     }
 
-    /// Reads the tables in the table of a key, by their names and in their order.
+    /// Reads the tables inside the table of a key, with their names, in their order.
     pub(super) fn sections<T>(
         &mut self,
         key: &'static str,
@@ -271,7 +271,7 @@ pub(super) enum Schema {
     File(PathBuf, Location),
 }
 
-/// A table's entries as they stand in the file.
+/// Returns the entries of a table in the order of the file.
 fn in_order<'f, 't>(
     table: &'f DeTable<'t>,
 ) -> Vec<(&'f Spanned<std::borrow::Cow<'t, str>>, &'f Spanned<DeValue<'t>>)> {
@@ -280,7 +280,7 @@ fn in_order<'f, 't>(
     entries
 }
 
-/// `tools.weather`, `tools."a.b"`.
+/// Joins a path and a key: `tools.weather`, `tools."a.b"`.
 pub(super) fn join(path: &str, key: &str) -> String {
     let is_bare = |it: char| it.is_ascii_alphanumeric() || it == '_' || it == '-';
     let key = if !key.is_empty() && key.chars().all(is_bare) {
@@ -310,7 +310,7 @@ fn kind(value: &DeValue<'_>) -> String {
     }
 }
 
-/// A value as JSON has it.
+/// Converts a value to JSON.
 fn json(value: &DeValue<'_>) -> Option<Value<'static>> {
     let data = match value {
         DeValue::String(text) => Data::String(text.to_string().into()),

@@ -87,7 +87,7 @@ impl RouterSettings {
     }
 }
 
-/// Which calls of a tool are approved.
+/// Reads the calls that require approval.
 fn approve(section: &mut Section<'_, '_>) -> Option<ApprovalPolicy> {
     let words = [
         ("never", ApprovalPolicy::Never),
@@ -97,7 +97,7 @@ fn approve(section: &mut Section<'_, '_>) -> Option<ApprovalPolicy> {
     section.choice("approve", &words)
 }
 
-/// What a program's result is.
+/// The form of the result of a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Form {
     #[default]
@@ -106,7 +106,7 @@ pub(super) enum Form {
     Text,
 }
 
-/// How a program is started.
+/// The keys that start a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ProgramConfig {
     pub(super) command: PathBuf,
@@ -118,7 +118,7 @@ pub(super) struct ProgramConfig {
 
 impl ProgramConfig {
     fn read(section: &mut Section<'_, '_>) -> Option<Self> {
-        // All of it, whatever is missing, so that all of it is checked.
+        // All keys are read before the first missing one is reported, so that all are checked.
         let command = section.required("command");
         let args = section.texts("args").unwrap_or_default();
         let env = section.templates("env");
@@ -166,7 +166,7 @@ impl Program {
         let cpu_seconds = section.number("cpu_seconds", 1);
         let grace = section.milliseconds("grace_ms");
         section.finish();
-        // A name without a dot is a function's.
+        // A name without a dot is in the namespace `functions`.
         let name = if name.contains('.') { name.into() } else { format!("functions.{name}") };
         Some(Self {
             name,
@@ -242,7 +242,7 @@ pub(super) struct Mcp {
     pub(super) approve: Option<ApprovalPolicy>,
 }
 
-/// How a server is reached.
+/// The transport of a server: stdio or HTTP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Transport {
     Stdio(ProgramConfig),
@@ -250,7 +250,7 @@ pub(super) enum Transport {
 }
 
 impl Transport {
-    /// What may hold variables.
+    /// Returns the values that may contain variables.
     #[cfg(all(unix, feature = "mcp"))]
     pub(super) fn templates(&self) -> impl Iterator<Item = &Template> {
         let (url, named, oauth) = match self {
@@ -304,12 +304,12 @@ impl OAuthSection {
     }
 }
 
-/// How an authorization is had.
+/// The OAuth grant type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum GrantType {
-    /// Somebody logs in with a browser.
+    /// A user logs in with a browser.
     AuthorizationCode,
-    /// The client has a secret of its own.
+    /// The client has its own secret.
     ClientCredentials,
 }
 
@@ -347,7 +347,7 @@ impl Mcp {
     }
 }
 
-/// Whether one of these headers says who asks.
+/// Whether one of these headers is an authorization.
 #[cfg(all(unix, feature = "mcp"))]
 pub(super) fn has_authorization<V>(headers: &[(String, V)]) -> bool {
     headers.iter().any(|it| it.0.eq_ignore_ascii_case("authorization"))
@@ -355,7 +355,7 @@ pub(super) fn has_authorization<V>(headers: &[(String, V)]) -> bool {
 
 #[cfg(all(unix, feature = "mcp"))]
 impl Mcp {
-    /// Whether somebody can log in at the server.
+    /// Whether the server supports a login.
     pub(super) fn takes_logins(&self) -> bool {
         match &self.transport {
             Transport::Stdio(_) => false,
@@ -367,7 +367,7 @@ impl Mcp {
     }
 }
 
-/// Which tools of a server are offered.
+/// Reads the selection of tools.
 fn selection(section: &mut Section<'_, '_>) -> Selection {
     let mut patterns = |key| {
         let texts = section.placed_texts(key)?;

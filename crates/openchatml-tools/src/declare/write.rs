@@ -5,7 +5,7 @@ use openchatml::{Conversation, Data, Dialect, Header, Role, Settings, Tool, Valu
 
 use crate::{Entry, Toolbox};
 
-/// The namespaces that models were trained on: their declarations are part of the format.
+/// The namespaces that models were trained with. Their declarations are part of the format.
 const BUILTINS: [fn() -> Namespace<'static>; 2] = [Namespace::browser, Namespace::python];
 
 impl Toolbox {
@@ -112,9 +112,9 @@ impl Toolbox {
 }
 
 impl Toolbox {
-    /// Declares the tools in a conversation that is to be written in this dialect: as the dialect
-    /// has it, or else in what the developer says, as types of TypeScript in OpenChatML 2.x, or in
-    /// what the system says, as JSON.
+    /// Declares the tools in a conversation for this dialect. If the dialect has no declarations of
+    /// its own, they go into the developer message as TypeScript types (OpenChatML 2.x) or into the
+    /// system message as JSON.
     ///
     /// In OpenChatML 2.x, built-in tools are listed in the header. In Harmony, they are part of the
     /// system message: see [`builtins`](Self::builtins). Declaring the same tools again changes
@@ -141,7 +141,8 @@ impl Toolbox {
         let namespaces: Vec<_> = functions.into_iter().chain(self.namespaces()).collect();
         let has_others = namespaces.iter().any(|namespace| namespace.name != "functions");
         let place = match dialect.tools {
-            // The tools of a conversation have no namespace, but what its developer says has.
+            // The tools of a conversation have no namespaces, but a developer message can declare
+            // them.
             ToolPlace::Conversation if has_others && dialect.carries.declared_tools => {
                 ToolPlace::Types(Role::Developer)
             }

@@ -14,7 +14,7 @@ use super::reply::ReplyTarget;
 use super::{Core, RegisteredTool, Routes};
 use crate::Failure;
 
-/// Longer than anybody waits, and within what a clock can count.
+/// A practically unlimited time that still fits into an `Instant`.
 const FOREVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// A call that may run.
@@ -22,7 +22,7 @@ pub(super) struct Admission {
     pub(super) target: ReplyTarget,
     pub(super) tool: Arc<RegisteredTool>,
     pub(super) arguments: String,
-    /// How long it may take.
+    /// The timeout of the call.
     pub(super) time: Duration,
 }
 
@@ -30,13 +30,13 @@ pub(super) struct Admission {
 #[derive(Debug)]
 pub(super) struct Refusal {
     pub(super) failure: Failure,
-    /// Whether the id of the call is its own, so that the reply can say which call it is for.
+    /// Whether the id of the call is unique, so that the reply can contain it.
     pub(super) has_own_id: bool,
 }
 
 impl Core {
-    /// Whether a call may run, in a conversation of these settings whose calls have had the ids in
-    /// `taken`.
+    /// Checks a call in a conversation with these settings. `taken` are the ids of its earlier
+    /// calls.
     pub(super) fn admit(
         &self,
         message: &Message<'_>,
@@ -67,10 +67,10 @@ impl Core {
         })
     }
 
-    /// The tool that a call is for.
+    /// Finds the tool of a call.
     fn tool(&self, message: &Message<'_>) -> Result<&Arc<RegisteredTool>, Failure> {
         let name = message.recipient.as_deref().unwrap_or_default();
-        // Some formats leave out the namespace of functions.
+        // Some formats omit the namespace of functions.
         let bare = || self.tools.get(&format!("functions.{name}")).filter(|_| !name.contains('.'));
         self.tools.get(name).or_else(bare).ok_or_else(|| {
             let mut text = format!("unknown tool {}", quote(name));
@@ -81,8 +81,8 @@ impl Core {
         })
     }
 
-    /// The tool whose name is a third of its letters away at most; of several, the nearest one, and
-    /// the first one in the alphabet.
+    /// Finds the most similar name. At most a third of its letters may differ. Of several names
+    /// with the same distance, it is the first in alphabetical order.
     fn similar(&self, name: &str) -> Option<&str> {
         const LONGEST: usize = 64;
         let bare = |name: &str| openchatml::function_name(name).unwrap_or(name).to_lowercase();
@@ -114,7 +114,7 @@ fn is_certain(message: &Message<'_>) -> Result<(), Failure> {
     }
 }
 
-/// A call stands on a channel where such tools are called (OpenChatML 2.2 §8.3, §12.5).
+/// Rejects a call on a channel on which its tool must not be called (OpenChatML 2.2 §8.3, §12.5).
 fn is_routed(message: &Message<'_>, settings: &Settings, routes: Routes) -> Result<(), Failure> {
     let name = message.recipient.as_deref().unwrap_or_default();
     let (channel, allowed) = (message.effective_channel(), settings.call_channels(name));
@@ -128,7 +128,7 @@ fn is_routed(message: &Message<'_>, settings: &Settings, routes: Routes) -> Resu
     Err(Failure::with_code(Code::CallRoute, text))
 }
 
-/// A word of the model's, on one line and cut where it is long.
+/// Quotes a word of the model on one line, truncated if it is long.
 fn quote(word: &str) -> String {
     const LONGEST: usize = 64;
     let end = word.floor_char_boundary(LONGEST);

@@ -21,19 +21,19 @@ pub struct ApprovalRequest<'p> {
 /// The answer to a [`ApprovalRequest`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Approval {
-    /// The call may be made.
+    /// The call may run.
     Yes,
-    /// It may be made with these arguments instead, which must fit the schema of the tool: otherwise
-    /// it is asked again.
+    /// The call may run with these arguments instead. They must match the schema of the tool;
+    /// otherwise the approver is asked again.
     Edited(String),
-    /// It may not, for this reason, which the model is told.
+    /// The call must not run, for this reason. The model reads the reason.
     No(String),
 }
 
 /// The future of an answer.
 pub type ApprovalFuture<'a> = Pin<Box<dyn Future<Output = Approval> + Send + 'a>>;
 
-/// Somebody who approves calls: a person, or a policy.
+/// Approves or rejects calls: a person or a policy.
 ///
 /// Proposals are presented one at a time. The time of the answer does not count towards the
 /// deadline of the call.
@@ -53,6 +53,6 @@ pub type ApprovalFuture<'a> = Pin<Box<dyn Future<Output = Approval> + Send + 'a>
 /// }
 /// ```
 pub trait Approver: Send + Sync {
-    /// Asks whether a call may be made. Dropped, the question is taken back.
+    /// Asks whether a call may run. Dropping the future withdraws the question.
     fn approve<'a>(&'a self, proposal: ApprovalRequest<'a>) -> ApprovalFuture<'a>;
 }

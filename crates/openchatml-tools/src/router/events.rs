@@ -1,4 +1,4 @@
-//! Happenings of a turn that have not been returned yet.
+//! The events of a turn, and the queue of those that were not returned yet.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,49 +8,49 @@ use tokio::sync::Notify;
 
 use crate::Progress;
 
-/// Something that happened in a turn.
+/// An event of a call in a turn.
 ///
 /// The id is that of the call, unchanged. It is empty if the call had no id, or an id that was
 /// already used.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum TurnEvent {
-    /// A call runs now.
+    /// A call starts to run.
     Start {
         /// The id of the call.
         call_id: String,
-        /// The tool, as the model named it.
+        /// The name of the tool, as the model wrote it.
         name: String,
     },
-    /// A call has come so far. Reports that nobody fetched give way to newer ones.
+    /// The progress of a call. A newer report replaces an older one that was not fetched yet.
     Progress {
         /// The id of the call.
         call_id: String,
-        /// How far.
+        /// The progress.
         progress: Progress,
     },
     /// A call was cancelled (`tool.cancel`). Its reply comes next.
     Cancel {
         /// The id of the call.
         call_id: String,
-        /// Why, in the words of who cancelled it.
+        /// The reason that the caller of the cancellation gave.
         reason: String,
     },
-    /// A call has its reply, the only one that it will ever have.
+    /// A call is finished. It has exactly one such event.
     Done {
         /// The id of the call.
         call_id: String,
-        /// What went wrong, if anything did.
+        /// The error code, if the call failed.
         code: Option<Code>,
         /// The reply.
         reply: Message<'static>,
     },
 }
 
-/// What happened in a turn and was not told yet: calls write, the turn reads.
+/// The queue of events of a turn: calls write, the turn reads.
 ///
-/// A call is over once its outcome is here. Whatever it says after that is not heard: this is the
-/// one place that decides which outcome is the only one.
+/// A call is over after its first outcome arrives here. Everything that it reports later is
+/// ignored. Only this type decides which outcome counts.
 #[derive(Debug, Default)]
 pub(super) struct EventQueue {
     state: Mutex<State>,
@@ -61,7 +61,7 @@ pub(super) struct EventQueue {
 struct State {
     calls: Vec<CallSlot>,
     queue: VecDeque<QueueItem>,
-    /// How many calls are not over.
+    /// The number of calls that are not over.
     live: usize,
 }
 
@@ -69,7 +69,7 @@ struct State {
 struct CallSlot {
     call_id: String,
     is_over: bool,
-    /// The latest report that was not told. It is in `queue` once.
+    /// The latest progress that was not returned yet. The queue contains one item for it.
     progress: Option<Progress>,
 }
 
@@ -79,22 +79,23 @@ enum QueueItem {
     Progress(usize),
 }
 
-/// What [`EventQueue::take`] finds.
+/// The result of [`EventQueue::take`].
 pub(super) enum NextEvent {
-    TurnEvent(Box<TurnEvent>),
-    /// Nothing yet, but some call is not over.
+    Event(Box<TurnEvent>),
+    /// No event yet, but some call is not over.
     Later,
-    /// Nothing, and every call is over.
+    /// No event, and all calls are over.
     Never,
 }
 
 impl EventQueue {
-    /// Nothing panics while it holds the lock, and what it guards is whole between any two lines.
+    /// A poisoned lock is fine: nothing panics while it holds the lock, and every statement keeps
+    /// the state consistent.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes room for a call. Its number.
+    /// Adds a call, and returns its number.
     pub(super) fn add(&self, call_id: &str) -> usize {
         let mut state = self.state();
         state.calls.push(CallSlot { call_id: call_id.to_owned(), is_over: false, progress: None });
@@ -102,7 +103,7 @@ impl EventQueue {
         state.calls.len() - 1
     }
 
-    /// A call runs now.
+    /// A call starts to run.
     pub(super) fn start(&self, call: usize, name: &str) {
         let mut state = self.state();
         let slot = &state.calls[call];
@@ -114,7 +115,7 @@ impl EventQueue {
         }
     }
 
-    /// A call has come so far.
+    /// The progress of a call. A newer report replaces an older one that was not fetched yet.
     pub(super) fn progress(&self, call: usize, progress: Progress) {
         let mut state = self.state();
         let slot = &mut state.calls[call];
@@ -128,8 +129,8 @@ impl EventQueue {
         }
     }
 
-    /// A call is over, with this outcome. Whether it was not over before: the first outcome is the
-    /// only one.
+    /// Ends a call with this outcome. Returns `false` if the call was already over; then the
+    /// outcome is ignored.
     pub(super) fn finish(
         &self,
         call: usize,
@@ -153,31 +154,31 @@ impl EventQueue {
         true
     }
 
-    /// No call says anything anymore.
+    /// Ends all calls without events.
     pub(super) fn close(&self) {
         let mut state = self.state();
         state.calls.iter_mut().for_each(|slot| slot.is_over = true);
         state.live = 0;
     }
 
-    /// A call was refused: its reply is all that happens.
+    /// Adds the reply to a refused call, which has no other events.
     pub(super) fn refuse(&self, call_id: String, code: Code, reply: Message<'static>) {
         self.state().push(TurnEvent::Done { call_id, code: Some(code), reply });
         self.changed.notify_one();
     }
 
-    /// The next thing that happened.
+    /// Returns the next event.
     pub(super) fn take(&self) -> NextEvent {
         let mut state = self.state();
         while let Some(item) = state.queue.pop_front() {
             match item {
-                QueueItem::Told(event) => return NextEvent::TurnEvent(event),
+                QueueItem::Told(event) => return NextEvent::Event(event),
                 QueueItem::Progress(call) => {
                     let slot = &mut state.calls[call];
                     if let Some(progress) = slot.progress.take() {
                         let call_id = slot.call_id.clone();
                         let event = TurnEvent::Progress { call_id, progress };
-                        return NextEvent::TurnEvent(Box::new(event));
+                        return NextEvent::Event(Box::new(event));
                     }
                 }
             }
@@ -185,7 +186,7 @@ impl EventQueue {
         if state.live == 0 { NextEvent::Never } else { NextEvent::Later }
     }
 
-    /// Waits until something may have happened.
+    /// Waits until the queue changes.
     pub(super) async fn changed(&self) {
         self.changed.notified().await;
     }

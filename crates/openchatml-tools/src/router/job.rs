@@ -1,4 +1,4 @@
-//! A call, from the queue to its outcome.
+//! Runs a call, from the queue to its outcome.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -22,31 +22,30 @@ use crate::{ApprovalPolicy, Call, Failure, Outcome};
 pub(super) struct Job {
     pub(super) core: Arc<Core>,
     pub(super) events: Arc<EventQueue>,
-    /// Its number on the board.
+    /// The number of the call in the event queue.
     pub(super) call: usize,
     pub(super) target: Arc<ReplyTarget>,
     pub(super) tool: Arc<RegisteredTool>,
-    /// Until it is its turn, if its tool is sequential.
+    /// The position in the queue of a sequential tool.
     pub(super) line: Option<QueuePosition>,
-    /// Until somebody may be asked whether it may be made, if somebody is to be asked.
+    /// The position in the queue for approval, if the call may require one.
     pub(super) question: Option<QueuePosition>,
     pub(super) arguments: String,
-    /// Whether they are others than those of the model.
+    /// Whether the approver edited the arguments.
     pub(super) is_edited: bool,
     pub(super) deadline: Instant,
 }
 
-/// What a call takes up that runs.
+/// The permits of a running call.
 struct Permits {
     _running: OwnedSemaphorePermit,
-    /// Its turn, if its tool is sequential.
+    /// The permit of a sequential tool.
     _turn: Option<OwnedSemaphorePermit>,
 }
 
-/// Waits until there is room, runs the call, and puts its outcome on the board.
+/// Waits for permits, runs the call, and reports its outcome.
 ///
-/// It never runs the tool itself: that has a task of its own, so that neither a panic nor a tool
-/// that blocks its thread keeps the reply back.
+/// The tool runs in a separate task, so that neither a panic nor a blocked thread delays the reply.
 pub(super) async fn run(job: Job, queued: OwnedSemaphorePermit) {
     let mut guard = FinishGuard { job, is_done: false };
     let target = guard.job.target.clone();
@@ -59,23 +58,23 @@ pub(super) async fn run(job: Job, queued: OwnedSemaphorePermit) {
     guard.is_done = true;
 }
 
-/// What a call is told that was not done in time.
+/// The failure of a call that did not finish before its deadline.
 pub(super) fn timed_out() -> Failure {
     Failure::with_code(Code::ToolTimeout, "the call did not finish before its deadline")
 }
 
-/// So many answers may have arguments that cannot be used.
+/// The maximum number of answers of the approver with invalid arguments.
 const ANSWERS: usize = 3;
 
-/// What a call is told whose time was over before its tool began with it.
+/// The failure of a call whose deadline passed before its tool started.
 fn not_started() -> Failure {
     Failure::with_code(Code::ToolTimeout, "the deadline passed before the call ran")
 }
 
-/// Why a call is not made that nobody can approve.
+/// The reason for a call that requires approval if there is no approver.
 pub(super) const NO_APPROVER: &str = "the call requires an approval, but nobody can approve it";
 
-/// What a call is told that nobody approved.
+/// The failure of a call that was not approved.
 pub(super) fn denied(reason: &str) -> Failure {
     Failure::with_code(Code::ToolCancelled, format!("the call was not approved: {reason}"))
 }
@@ -90,7 +89,7 @@ impl Job {
         }
     }
 
-    /// The model learns with which arguments its call was made.
+    /// Adds the edited arguments to the outcome, so that the model reads them.
     fn report_arguments(&self, outcome: Outcome) -> Outcome {
         match outcome {
             Ok(mut output) => {
@@ -109,7 +108,8 @@ impl Job {
         }
     }
 
-    /// Asks whether the call may be made, if somebody is to be asked. That takes nothing of its time.
+    /// Asks for approval if the call requires it. The deadline is extended by the time of the
+    /// answer.
     async fn approve(&mut self) -> Result<(), Failure> {
         let Some(question) = self.question.take() else { return Ok(()) };
         let core = self.core.clone();
@@ -126,7 +126,7 @@ impl Job {
         Ok(())
     }
 
-    /// Asks until there is an answer that can be used.
+    /// Asks until the answer is valid.
     async fn ask(&mut self, approver: &dyn Approver) -> Result<(), Failure> {
         let mut problem: Option<Failure> = None;
         for _ in 0..ANSWERS {
@@ -153,7 +153,7 @@ impl Job {
         Err(denied("the replaced arguments are invalid"))
     }
 
-    /// Makes the call once there is room.
+    /// Runs the call when the limits allow it.
     async fn make(&mut self, queued: OwnedSemaphorePermit) -> Outcome {
         let line = self.line.take();
         let room = async {
@@ -173,7 +173,7 @@ impl Job {
         }
     }
 
-    /// Calls the tool, and again if that may help.
+    /// Calls the tool, and repeats the call after a temporary failure.
     async fn attempts(&self, room: Arc<Permits>) -> Outcome {
         let mut attempt = 0;
         loop {
@@ -204,8 +204,8 @@ impl Job {
         let tool = self.tool.entry.tool.clone();
         let made = call.clone();
         let task = tokio::spawn(here(async move {
-            // Given back when the tool is gone, not when its reply is: a tool that cannot be
-            // stopped takes up room as long as it runs.
+            // The permits are released when the tool ends, not when the reply is sent: a tool that
+            // cannot be stopped counts as running.
             let _room = room;
             tool.call(&call).await
         }));
@@ -213,13 +213,13 @@ impl Job {
             Err(_) if made.is_unstarted() => Err(not_started()),
             Err(_) => Err(timed_out()),
             Ok(Ok(outcome)) => outcome,
-            // What it says as it panics is for its developers, and goes to standard error.
+            // The panic message is for developers and goes to the standard error.
             Ok(Err(_)) => Err(Failure::new("the tool panicked")),
         }
     }
 
-    /// How long to wait before the next attempt: twice as long each time, and up to a quarter more,
-    /// so that calls that failed together do not come again together.
+    /// Returns the pause before the next attempt. It doubles each time, plus up to a quarter, so
+    /// that calls that failed together are not repeated at the same time.
     fn pause(&self, attempt: u32) -> Duration {
         let pause = self.core.options.backoff.saturating_mul(2u32.saturating_pow(attempt));
         let mut hasher = DefaultHasher::new();
@@ -234,7 +234,7 @@ impl Job {
     }
 }
 
-/// Whatever happens to the task of a call, the call has an outcome.
+/// Makes sure that the call has an outcome even if its task ends early.
 struct FinishGuard {
     job: Job,
     is_done: bool,

@@ -26,7 +26,7 @@ use self::schema::Schema;
 pub use self::turn::Turn;
 use crate::{ApprovalPolicy, Entry, Toolbox};
 
-/// Runs the calls of turns: several at once, each on time, and each once.
+/// Runs the calls of turns: concurrently, with timeouts, and each call at most once.
 ///
 /// Clones share the tools and the limits on concurrent calls. A panic of a tool affects only its
 /// own call if panics unwind, which is the default.
@@ -47,43 +47,43 @@ pub struct Router {
     core: Arc<Core>,
 }
 
-/// What all turns of a router share.
+/// The state that all turns of a router share.
 struct Core {
     tools: HashMap<String, Arc<RegisteredTool>>,
     options: RouterOptions,
     replies: Replies,
-    /// The tools of which a call was approved.
+    /// The names of the tools that have an approved call.
     approved: Mutex<HashSet<String>>,
-    /// Where calls queue up that somebody is to approve, one of which is asked for.
+    /// The queue of calls that wait for approval. The approver is asked about one call at a time.
     questions: Arc<Semaphore>,
-    /// Room for calls that run.
+    /// Limits the number of running calls.
     running: Arc<Semaphore>,
-    /// Room for calls that wait.
+    /// Limits the number of waiting calls.
     queue: Arc<Semaphore>,
 }
 
-/// A tool, and its schema ready for use.
+/// A tool and its compiled schema.
 struct RegisteredTool {
     entry: Entry,
     schema: Option<Schema>,
-    /// Where the calls of a sequential tool queue up, one of which is made.
+    /// The queue of a sequential tool, whose calls run one at a time.
     line: Option<Arc<Semaphore>>,
 }
 
 impl Core {
-    /// Which calls of a tool are approved before they are made.
+    /// Returns the calls of a tool that require approval.
     fn approve(&self, tool: &RegisteredTool) -> ApprovalPolicy {
         tool.entry.approve.unwrap_or(self.options.approve)
     }
 
-    /// The tools of which a call was approved.
+    /// The names of the tools that have an approved call.
     fn approved(&self) -> MutexGuard<'_, HashSet<String>> {
         self.approved.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Router {
-    /// A router of these tools.
+    /// Creates a router for these tools.
     ///
     /// # Errors
     ///
@@ -118,7 +118,7 @@ impl Router {
         Turn::new(self.core.clone(), taken.into_iter().collect())
     }
 
-    /// Whether a call would be made, and if so, which approval it would wait for.
+    /// Checks whether a call would run, and returns which approval it requires.
     #[cfg(feature = "session")]
     pub(crate) fn check(
         &self,
@@ -142,7 +142,7 @@ impl Router {
         }
     }
 
-    /// The reply to a call that is not made.
+    /// Returns the reply to a call that does not run.
     #[cfg(feature = "session")]
     pub(crate) fn refusal(
         &self,
@@ -153,7 +153,7 @@ impl Router {
     }
 }
 
-/// Whether these parameters of a tool are a JSON Schema.
+/// Checks whether the parameters of a tool are a JSON Schema.
 #[cfg(feature = "config")]
 pub(crate) fn check_schema(
     name: &str,

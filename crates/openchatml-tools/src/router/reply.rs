@@ -8,12 +8,12 @@ use sha2::{Digest, Sha256};
 use super::options::{Envelope, RouterOptions};
 use crate::{Failure, Outcome, Output, Provenance};
 
-/// Whom a reply is for.
+/// The call that a reply answers.
 #[derive(Debug)]
 pub(super) struct ReplyTarget {
-    /// The tool, as the model named it.
+    /// The name of the tool, as the model wrote it.
     pub(super) name: String,
-    /// `None` for a call that has no id of its own.
+    /// `None` for a call without a unique id.
     pub(super) call_id: Option<String>,
 }
 
@@ -25,19 +25,19 @@ impl ReplyTarget {
     }
 }
 
-/// How replies are written.
+/// Writes replies.
 #[derive(Debug)]
 pub(super) struct Replies {
     options: RouterOptions,
 }
 
-/// What a message of an error says at most, in bytes.
+/// The maximum length of an error message, in bytes.
 pub(super) const MESSAGE_BYTES: usize = 4096;
 
-/// What every error says.
+/// The keys of every error. Details must not replace them.
 const OWN: [&str; 2] = ["code", "message"];
 
-/// How deep content nests at most. Nothing reads JSON that is deeper.
+/// The maximum nesting depth of content. Readers reject deeper JSON.
 const DEPTH: usize = 120;
 
 impl Replies {
@@ -45,7 +45,7 @@ impl Replies {
         Self { options }
     }
 
-    /// The reply to a call that came to this.
+    /// Returns the reply for an outcome.
     pub(super) fn outcome(
         &self,
         target: &ReplyTarget,
@@ -60,7 +60,7 @@ impl Replies {
         }
     }
 
-    /// The reply that holds what a tool returned.
+    /// Returns the reply that contains the output of a tool.
     fn output(&self, target: &ReplyTarget, output: Output) -> Result<Message<'static>, Failure> {
         let Output { content, provenance } = output;
         let most = self.options.output_bytes;
@@ -86,7 +86,7 @@ impl Replies {
         Ok(self.envelope(target, &reply))
     }
 
-    /// The reply that says what went wrong.
+    /// Returns the reply that contains a failure.
     pub(super) fn failure(
         &self,
         target: &ReplyTarget,
@@ -131,7 +131,7 @@ impl Replies {
     }
 }
 
-/// A reply to a call (OpenChatML 2.2 §8.1).
+/// Creates a reply to a call (OpenChatML 2.2 §8.1).
 fn message(target: &ReplyTarget, body: String) -> Message<'static> {
     let mut message = Message::new(Role::Tool, body);
     message.name = Some(target.name.clone().into());
@@ -141,7 +141,7 @@ fn message(target: &ReplyTarget, body: String) -> Message<'static> {
     message
 }
 
-/// Of what this is the only content, as far as anybody knows: `sha256:` and 64 hexadecimal digits.
+/// Returns `sha256:` and the SHA-256 digest in 64 hexadecimal digits.
 pub(crate) fn checksum(content: &[u8]) -> String {
     let mut out = String::from("sha256:");
     for byte in Sha256::digest(content) {
@@ -159,7 +159,7 @@ fn is_shallow(value: &Value<'_>, depth: usize) -> bool {
     }
 }
 
-/// `text`, cut where it is long.
+/// Truncates a long text.
 pub(super) fn clip(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();

@@ -9,10 +9,10 @@ use serde_json::{Map, Number};
 
 use super::reply::clip;
 
-/// The schema of a tool.
+/// The compiled schema of a tool.
 pub(super) struct Schema {
     validator: Validator,
-    /// The properties that it declares at its top, wherever it says so.
+    /// The properties of the value itself, also those from `allOf`, `anyOf`, `oneOf` and `$ref`.
     properties: HashSet<String>,
 }
 
@@ -34,7 +34,7 @@ impl fmt::Display for InvalidSchema {
 
 impl std::error::Error for InvalidSchema {}
 
-/// What is wrong with arguments, and where.
+/// A violation of the schema in arguments.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Violation {
     /// The JSON pointer (RFC 6901) of the argument.
@@ -42,13 +42,15 @@ pub(super) struct Violation {
     pub(super) message: String,
 }
 
-/// No more misfits are told: one is enough to mend the next.
+/// The maximum number of reported violations. The model can fix its next call with fewer.
 const MOST: usize = 8;
 
-/// What is told of one misfit, in bytes: it may quote the argument.
+/// The maximum length of the message of one violation, in bytes. The message may quote the
+/// argument.
 const MESSAGE_BYTES: usize = 512;
 
-/// How many schemas are searched for properties: they may lead to one another without end.
+/// The maximum number of schemas that are searched for properties, because references can be
+/// cyclic.
 const MOST_SCHEMAS: usize = 256;
 
 impl Schema {
@@ -63,12 +65,12 @@ impl Schema {
         Ok(Self { validator, properties })
     }
 
-    /// Whether it declares this property of the arguments.
+    /// Whether the schema declares this property of the arguments.
     pub(super) fn declares(&self, property: &str) -> bool {
         self.properties.contains(property)
     }
 
-    /// What is wrong with these arguments; empty if nothing is.
+    /// Returns the violations of the schema in these arguments.
     pub(super) fn violations(&self, arguments: &Value<'_>) -> Vec<Violation> {
         let arguments = match to_serde(arguments, &mut String::new()) {
             Ok(arguments) => arguments,
@@ -87,8 +89,8 @@ impl Schema {
     }
 }
 
-/// The properties that `schema` declares for the value itself: its own, and those of the schemas
-/// that it is put together from.
+/// Collects the properties that `schema` declares for the value itself, including those of the
+/// schemas that it combines.
 fn declared(root: &Value<'_>, schema: &Value<'_>, left: &mut usize, out: &mut HashSet<String>) {
     let Some(rest) = left.checked_sub(1) else { return };
     *left = rest;
@@ -107,7 +109,7 @@ fn declared(root: &Value<'_>, schema: &Value<'_>, left: &mut usize, out: &mut Ha
     }
 }
 
-/// The value as the validator takes it. A number that it has no room for is a misfit.
+/// Converts a value for the validator. A number that `serde_json` cannot represent is a violation.
 fn to_serde(value: &Value<'_>, path: &mut String) -> Result<serde_json::Value, Violation> {
     Ok(match &value.data {
         Data::Null => serde_json::Value::Null,
@@ -145,7 +147,7 @@ fn number(spelling: &str) -> Option<Number> {
     Number::from_f64(spelling.parse().ok()?)
 }
 
-/// Works on what stands under `step`.
+/// Runs `work` with `step` appended to the path.
 fn within<T>(path: &mut String, step: &str, work: impl FnOnce(&mut String) -> T) -> T {
     let before = path.len();
     path.push('/');

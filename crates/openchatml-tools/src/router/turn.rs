@@ -18,10 +18,10 @@ use super::reply::ReplyTarget;
 use crate::trace::here;
 use crate::{ApprovalPolicy, Failure};
 
-/// The calls of one turn of the assistant: they are dispatched as their messages finish, and what
-/// happens to them is fetched one by one, in the order in which it happens.
+/// The calls of one turn of the assistant. Calls are dispatched when their messages are complete.
+/// Their events are fetched one by one, in the order in which they happen.
 ///
-/// Whoever drops it does not wait for the calls that still run: they are cancelled.
+/// Dropping the turn cancels the calls that still run.
 ///
 /// A turn requires a tokio runtime with timers.
 ///
@@ -58,14 +58,14 @@ pub struct Turn {
     core: Arc<Core>,
     settings: Settings,
     events: Arc<EventQueue>,
-    /// The ids that calls have had, in the whole conversation.
+    /// The ids of all calls of the conversation.
     taken: HashSet<String>,
-    /// The calls that were admitted, by their id.
+    /// The numbers of the admitted calls, by their ids.
     by_id: HashMap<String, usize>,
     running: Vec<Running>,
 }
 
-/// A call that was admitted, and may be over.
+/// An admitted call. It may already be over.
 struct Running {
     target: Arc<ReplyTarget>,
     task: AbortHandle,
@@ -85,12 +85,12 @@ impl Turn {
         self
     }
 
-    /// Takes a finished message. `false` if it is no call: then there is nothing to do.
+    /// Dispatches a complete message. Returns `false` if the message is not a call; then nothing
+    /// happens.
     ///
-    /// Starts a call. A valid call runs as soon as there is room, while the turn continues. An
-    /// invalid call gets a reply with the reason. While the queue is full, this function waits, at
-    /// most for the timeout of the call. It is cancel safe: a call whose dispatch is dropped was
-    /// never started.
+    /// A valid call runs as soon as the limits allow it, while the turn continues. An invalid call
+    /// gets a reply with the reason. While the queue is full, this function waits, at most for the
+    /// timeout of the call. It is cancel safe: a call whose dispatch is dropped was never started.
     pub async fn dispatch(&mut self, message: &Message<'_>) -> bool {
         if !message.is_call() || message.foreign {
             return false;
@@ -172,13 +172,12 @@ impl Turn {
         is_first
     }
 
-    /// Returns the next happening, or `None` after every dispatched call has its reply and all
-    /// happenings were returned. More calls may be dispatched after that. This function is cancel
-    /// safe.
+    /// Returns the next event, or `None` after every dispatched call has its reply and all events
+    /// were returned. More calls may be dispatched after that. This function is cancel safe.
     pub async fn next(&mut self) -> Option<TurnEvent> {
         loop {
             match self.events.take() {
-                NextEvent::TurnEvent(event) => return Some(*event),
+                NextEvent::Event(event) => return Some(*event),
                 NextEvent::Never => return None,
                 NextEvent::Later => self.events.changed().await,
             }
@@ -186,7 +185,7 @@ impl Turn {
     }
 }
 
-/// The caller went away.
+/// Cancels all calls.
 impl Drop for Turn {
     fn drop(&mut self) {
         self.events.close();
@@ -200,27 +199,27 @@ impl std::fmt::Debug for Turn {
     }
 }
 
-/// A place in a line, which was taken when this was made.
+/// A position in a queue, which is taken when the value is created.
 pub(super) struct QueuePosition(Pin<Box<dyn Future<Output = OwnedSemaphorePermit> + Send + Sync>>);
 
 impl QueuePosition {
     fn join(places: &Arc<Semaphore>) -> Self {
         let places = places.clone();
         let mut waiting = Box::pin(tokio::task::unconstrained(async move { place(&places).await }));
-        // Whoever was polled once is in the line.
+        // The first poll puts the future into the queue of the semaphore.
         match waiting.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(permit) => Self(Box::pin(std::future::ready(permit))),
             Poll::Pending => Self(waiting),
         }
     }
 
-    /// Waits until it is the turn of this place.
+    /// Waits for the turn of this position.
     pub(super) async fn turn(self) -> OwnedSemaphorePermit {
         self.0.await
     }
 }
 
-/// A place, once there is one.
+/// Waits for a permit.
 pub(super) async fn place(places: &Arc<Semaphore>) -> OwnedSemaphorePermit {
     places.clone().acquire_owned().await.expect("nobody closes it")
 }

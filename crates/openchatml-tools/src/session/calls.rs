@@ -17,13 +17,13 @@ use crate::{Turn, TurnEvent};
 pub(super) struct Calls {
     turn: Turn,
     store: Option<Arc<TranscriptStore>>,
-    /// The formats that replies must fit into.
+    /// The formats in which replies must be expressible.
     formats: Vec<Format>,
-    /// The calls in their order.
+    /// The ids of the calls, in the order of the calls.
     order: Vec<String>,
     replies: HashMap<String, Message<'static>>,
-    /// Calls whose own id is that of another one: the router tells of them without an id, in the
-    /// order in which they came.
+    /// Calls whose own id is a duplicate. The router reports them without an id, in the order of
+    /// their dispatch.
     nameless: VecDeque<String>,
     is_cancelled: bool,
 }
@@ -38,12 +38,12 @@ impl Calls {
         Self { turn, store, formats, order, replies, nameless, is_cancelled: false }
     }
 
-    /// Whether some call has no reply.
+    /// Whether some call has no reply yet.
     pub(super) fn are_open(&self) -> bool {
         self.replies.len() < self.order.len()
     }
 
-    /// Whether they were cancelled.
+    /// Whether the calls were cancelled.
     pub(super) fn is_cancelled(&self) -> bool {
         self.is_cancelled
     }
@@ -53,7 +53,7 @@ impl Calls {
         self.order.is_empty()
     }
 
-    /// Makes a call.
+    /// Dispatches a call to the router.
     pub(super) async fn dispatch(&mut self, pending: &PendingCall, message: &Message<'static>) {
         let mut message = message.clone();
         self.order.push(pending.id.clone());
@@ -68,19 +68,19 @@ impl Calls {
         self.turn.dispatch(&message).await;
     }
 
-    /// Gives a call a reply without making it.
+    /// Adds a reply to a call without running the call.
     pub(super) fn answer(&mut self, id: &str, reply: Message<'static>) {
         self.order.push(id.to_owned());
         self.replies.insert(id.to_owned(), reply);
     }
 
-    /// Waits until something happens, and tells it. To be asked only while calls
-    /// [are open](Self::are_open). It is cancel safe.
+    /// Waits for the next event. Call it only while calls [are open](Self::are_open). It is cancel
+    /// safe.
     pub(super) async fn next(&mut self) -> Option<TurnEvent> {
         self.turn.next().await
     }
 
-    /// Takes what happened.
+    /// Handles an event of the router.
     pub(super) async fn take(
         &mut self,
         event: Option<TurnEvent>,
@@ -100,7 +100,7 @@ impl Calls {
                 let own = call_id.is_empty().then(|| self.nameless.pop_front()).flatten();
                 return self.done(own.unwrap_or(call_id), code, reply, emit).await;
             }
-            // The router has no calls left: none may be waited for.
+            // The router has no calls left, so no reply can arrive anymore.
             None => self.order.retain(|id| self.replies.contains_key(id)),
         }
         Ok(())
@@ -130,7 +130,7 @@ impl Calls {
         self.turn.cancel_all(reason);
     }
 
-    /// The replies in the order of their calls. None of them is open any more.
+    /// Returns the replies in the order of their calls. All calls must be finished.
     pub(super) fn into_replies(mut self) -> Vec<(String, Message<'static>)> {
         let order = std::mem::take(&mut self.order);
         let replies = order.into_iter().filter_map(|id| {
@@ -141,8 +141,8 @@ impl Calls {
     }
 }
 
-/// What a call says, as a number: after a crash, a call with the same id and another mark is
-/// another call. It is the 64-bit FNV-1a of the tool and the arguments.
+/// Returns a hash of the tool and the arguments (64-bit FNV-1a). After a crash, a call with the
+/// same id and another fingerprint is a different call.
 pub(super) fn fingerprint(message: &Message<'_>) -> u64 {
     let body = message.body.text();
     let words = [message.recipient.as_deref().unwrap_or_default(), "\0", &*body];

@@ -9,18 +9,19 @@ use super::event::{SessionEvent, shifted};
 use super::model::{Model, SharedEncoding};
 use crate::{Piece, Usage};
 
-/// Who is told what happens.
+/// The receiver of events.
 pub(super) type Emit<'s> = dyn FnMut(SessionEvent<'_>) + Send + 's;
 
-/// A completion, as it is heard.
+/// Reads a completion while it arrives.
 pub(super) struct CompletionReader<'m> {
     model: &'m Model,
     options: ReadOptions,
-    /// What reads the pieces; which it is shows with the first one.
+    /// The reader of the pieces. The first piece determines its kind.
     reader: PieceReader,
     outcome: CompletionOutcome,
-    /// Whether a completion may end in any token that ends one, wherever its grammar lets it end: the
-    /// grammar says which it is.
+    /// Whether the grammar lets a completion end with any stop token
+    /// ([`Constraint::any_end`](crate::Constraint::any_end)). The reader then determines the right
+    /// one.
     pub(super) any_end: bool,
 }
 
@@ -30,48 +31,48 @@ enum PieceReader {
     Ids(Box<TokenStream<SharedEncoding>>),
 }
 
-/// What was heard.
+/// What was read of a completion.
 #[derive(Debug, Default)]
 pub(super) struct CompletionOutcome {
-    /// The number of the first message.
+    /// The number of the first message of the completion.
     base: usize,
-    /// How many messages began.
+    /// The number of messages that began.
     pub(super) began: usize,
-    /// The messages that are complete and were not taken.
+    /// The finished messages that were not returned yet.
     done: Vec<(usize, Message<'static>)>,
-    /// Those of which something is wrong that nobody would see in what is written of them.
+    /// The messages with an error that is not visible when the message is written and read again.
     wrong: HashSet<usize>,
-    /// Those that have no end.
+    /// The messages without an end.
     truncated: HashSet<usize>,
-    /// Whether what was being said was cut off.
+    /// Whether the last message was cut off.
     pub(super) is_cut: bool,
-    /// Whether the server cut it off, at a limit that it would reach again.
+    /// Whether the server cut the completion off at a limit. A retry would reach the same limit.
     pub(super) is_limited: bool,
-    /// The answer that was cut off, as far as it came.
+    /// The incomplete answer, if the completion was cut off in it.
     pub(super) partial: Option<Message<'static>>,
-    /// Whether the completion ended by `<|return|>`.
+    /// Whether the completion ended with `<|return|>`.
     pub(super) has_returned: bool,
-    /// The ids that arrived.
+    /// The ids of the completion.
     pub(super) ids: Vec<u32>,
-    /// What it took, if the server tells.
+    /// The usage, if the server reports it.
     pub(super) usage: Option<Usage>,
-    /// Whether somebody else spoke: what comes after that counts for nothing.
+    /// Whether a message of another role began. The rest of the completion is ignored.
     is_foreign: bool,
     /// Whether the last complete message of the assistant is a call.
     waits: bool,
-    /// Whether the last message that began is a call.
+    /// Whether the message that began last is a call.
     calls: bool,
 }
 
 impl<'m> CompletionReader<'m> {
-    /// A completion whose first message has this number, and which is read with these options.
+    /// Creates a reader with these options. `base` is the number of the first message.
     pub(super) fn new(model: &'m Model, options: &ReadOptions, base: usize) -> Self {
         let options = options.clone();
         let outcome = CompletionOutcome { base, ..CompletionOutcome::default() };
         Self { model, options, reader: PieceReader::Unknown, outcome, any_end: false }
     }
 
-    /// Takes a piece. The messages that it completes.
+    /// Reads a piece. Returns the messages that it completes.
     pub(super) fn piece(&mut self, piece: Piece, emit: &mut Emit<'_>) -> Vec<Message<'static>> {
         match piece {
             Piece::CutOff(reason) => {
@@ -91,7 +92,8 @@ impl<'m> CompletionReader<'m> {
                     PieceReader::Text(stream) => {
                         stream.feed_with(text, |event| outcome.event(event, emit));
                     }
-                    // A server that tells ids, and then text: what it had left to say.
+                    // After ids, text is the token that ended the completion, which the server
+                    // reports separately.
                     PieceReader::Ids(stream) => {
                         let mut ids = Vec::new();
                         if let Some(tokenizer) = self.model.tokenizer() {
@@ -131,8 +133,8 @@ impl<'m> CompletionReader<'m> {
         }
     }
 
-    /// Where any token may end the completion: the ids before that, and the ids that end an answer and
-    /// a call.
+    /// If any stop token may end the completion, returns the ids before the stop token, and the ids
+    /// of `<|return|>` and `<|call|>`.
     fn until_the_end<'i>(&self, ids: &'i [u32]) -> (&'i [u32], Option<[u32; 2]>) {
         let Some(tokenizer) = self.model.tokenizer().filter(|_| self.any_end) else {
             return (ids, None);
@@ -148,12 +150,12 @@ impl<'m> CompletionReader<'m> {
         }
     }
 
-    /// Whether nothing that counts can come any more.
+    /// Whether the rest of the completion is irrelevant.
     pub(super) fn is_over(&self) -> bool {
         self.outcome.has_returned || self.outcome.is_foreign
     }
 
-    /// Takes the end. The last messages, and what was heard.
+    /// Ends the completion. Returns the last messages, and everything that was read.
     pub(super) fn finish(
         mut self,
         emit: &mut Emit<'_>,
@@ -175,7 +177,7 @@ impl<'m> CompletionReader<'m> {
         (outcome.take(), outcome)
     }
 
-    /// Ends it, since nobody wants the rest.
+    /// Ends the completion before its end, because the run is cancelled.
     pub(super) fn cancel(
         mut self,
         emit: &mut Emit<'_>,
@@ -211,7 +213,7 @@ impl CompletionOutcome {
                 self.done.push((*index, Message::clone(message).into_owned()));
             }
             Event::Done { reason, .. } => self.has_returned |= *reason == Done::Return,
-            // It is about what follows the message that was last, which is none of the assistant's.
+            // This diagnostic is about the next message, which is not one of the assistant.
             Event::Diagnostic { diagnostic, .. } if diagnostic.code == Code::CompletionRole => {}
             Event::Diagnostic { index: Some(index), diagnostic }
                 if diagnostic.code == Code::StreamTruncated =>
@@ -248,13 +250,14 @@ impl CompletionOutcome {
     }
 }
 
-/// Whether it is an answer that was cut off, so that nobody can take it for a whole one.
+/// Whether a message is an answer without an end. Only with such a message can a later reader see
+/// that the answer is incomplete.
 pub(super) fn is_partial(message: &Message<'_>) -> bool {
     message.is_answer() && message.end == End::Open && !message.body.is_empty()
 }
 
-/// Whether what is wrong is still to be seen in a message that is written and read again: then the
-/// router refuses it, and the model is told why.
+/// Whether an error is found again when the message is written and read again. The router then
+/// refuses the call, and the model reads why.
 fn shows(code: Code) -> bool {
     matches!(
         code,

@@ -42,12 +42,13 @@ impl ConstraintOptions {
     /// Allows any completion of the format with calls of these tools.
     pub fn new(tools: Vec<Namespace<'static>>) -> Self {
         let mut options = Options::default();
-        // The servers that take it do not say which version of it they have.
+        // llguidance has several versions, and servers do not report theirs.
         options.unicode_escapes = false;
         Self { tools, language: None, options }
     }
 
-    /// What a completion is held to, the first of a run or another, and what that does not say.
+    /// Returns the constraint of a completion, and the requirements that it does not enforce.
+    /// `is_first` is true for the first completion of a run.
     pub(super) fn constraint<E: Encoding>(
         &self,
         format: TextFormat,
@@ -76,14 +77,14 @@ impl ConstraintOptions {
         let mut unenforced = found.unenforced;
         constraint.any_end = unenforced.iter().any(|it| it.requirement == Requirement::Stop);
         if tokenizer.is_some() {
-            // What ends a message is told by the message, and wrong ends cannot be sampled.
+            // With ids, the message determines its end token, and wrong end tokens are banned.
             unenforced.retain(|it| it.requirement != Requirement::Stop);
         }
         Ok((constraint, unenforced))
     }
 }
 
-/// The tokens that are no text, those of the format among them.
+/// Returns the special tokens of the encoding and the control tokens of the format.
 fn vocabulary<E: Encoding>(tokenizer: &Tokenizer<E>) -> Vec<(String, u32)> {
     let controls = tokenizer.encoding().controls();
     let mut all: Vec<_> = controls.into_iter().map(|(it, id)| (it.to_owned(), id)).collect();

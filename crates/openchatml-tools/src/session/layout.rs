@@ -18,16 +18,16 @@ use serde_json::value::RawValue;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct TranscriptLayout {
-    /// `None` for what is no JSON.
+    /// `None` if the format is not JSON.
     style: Option<JsonStyle>,
-    /// Whether it is a list of messages, with nothing around it.
+    /// Whether the transcript is a bare list of messages.
     is_list: bool,
-    /// Whether a line break stands behind it.
+    /// Whether the transcript ends with a line break.
     ends_line: bool,
 }
 
 impl TranscriptLayout {
-    /// Returns the shape of a transcript in this format.
+    /// Detects the layout of a transcript in this format.
     pub fn of(text: &str, format: Format) -> Self {
         if format.carrier() != Carrier::Json {
             return Self::default();
@@ -40,7 +40,7 @@ impl TranscriptLayout {
         }
     }
 
-    /// Returns a transcript in this shape. If the shape is a list, the tools that the session
+    /// Returns a transcript in this layout. If the layout is a list, the tools that the session
     /// declared to the model are omitted; the next session declares them again.
     pub fn apply(&self, text: String) -> String {
         let Some(style) = &self.style else { return text };
@@ -55,7 +55,7 @@ impl TranscriptLayout {
     }
 }
 
-/// The list of messages in an object that has them, and perhaps tools, and nothing else.
+/// Returns the list of messages, if the object contains only messages and optionally tools.
 fn messages(json: &str) -> Option<&str> {
     let fields: BTreeMap<String, &RawValue> = serde_json::from_str(json).ok()?;
     let mut others = fields.iter().filter(|(key, _)| *key != "tools");

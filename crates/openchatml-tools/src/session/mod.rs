@@ -40,7 +40,7 @@ pub use self::store::{TranscriptStore, TranscriptStoreError};
 pub use self::transcript::Transcript;
 use crate::{ApprovalPolicy, Failure, Router, Toolbox, UpstreamError};
 
-/// A transcript, the tools that it calls and, perhaps, a model that goes on with it.
+/// A transcript, its tools, and optionally a model that continues it.
 ///
 /// [`run`](Self::run) runs the calls without a reply. If there is a model, it then asks the model
 /// to continue until the model answers. A call starts when its message is complete, while the rest
@@ -83,37 +83,37 @@ pub struct Session {
     model: Option<Arc<Model>>,
     store: Option<Arc<TranscriptStore>>,
     options: SessionOptions,
-    /// What the transcript's format could not carry, when it was last written.
+    /// The losses of the last write of the transcript.
     losses: Vec<Loss>,
-    /// How many messages were told.
+    /// The index of the next message in the events.
     next_index: usize,
-    /// How many messages are on the disk: in the transcript, or in the journal. `None` before this
-    /// session wrote the transcript, which may lack the declarations of tools.
+    /// The number of messages that are stored, in the transcript or in the journal. `None` before
+    /// this session wrote the transcript, which may lack the declarations of tools.
     saved_messages: Option<usize>,
-    /// The calls of the conversation.
+    /// The calls of the conversation, with their ids.
     names: CallIds,
-    /// What the model said, in its ids.
+    /// The output of the model, with the ids that it sampled.
     sampled: SampledOutput,
-    /// How the transcript is laid out, if that was said.
+    /// The layout of the transcript, if the caller sets one.
     layout: Option<TranscriptLayout>,
-    /// What this run took so far.
+    /// The usage of this run so far.
     spent: RunUsage,
-    /// What the grammars of this run did not say.
+    /// The requirements that the grammars of this run do not enforce.
     unenforced: Vec<Unenforced>,
-    /// What the prompts had no place for: the first of each kind.
+    /// The losses in the prompts: the first of each kind.
     prompt_losses: Vec<Loss>,
 }
 
-/// What a run took.
+/// The usage of a run, for its limits.
 #[derive(Clone, Copy, Debug, Default)]
 struct RunUsage {
-    /// How often the model was asked.
+    /// The number of requests to the model.
     steps: usize,
     calls: usize,
     tokens: u64,
-    /// Whether there were completions of which nobody counted the tokens.
+    /// Whether the tokens of some completion were not counted.
     is_uncounted: bool,
-    /// How often in a row the model was asked in vain.
+    /// The number of failed requests in a row.
     failed_attempts: usize,
 }
 
@@ -206,11 +206,11 @@ pub enum StopReason {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum SessionError {
-    /// The upstream cannot be asked, or broke off.
+    /// The upstream cannot be reached, or its completion failed.
     Upstream(UpstreamError),
     /// The prompt cannot be written in the format of the model.
     Prompt(RenderError),
-    /// There is no grammar of what the model is held to.
+    /// The grammar for the constraints cannot be created.
     Grammar(GrammarError),
     /// The transcript cannot be written in its format.
     Transcript(RenderError),
@@ -219,7 +219,7 @@ pub enum SessionError {
 }
 
 impl SessionError {
-    /// A word for it.
+    /// The kind of the error, for traces.
     fn kind(&self) -> &'static str {
         match self {
             Self::Upstream(_) => "upstream",
@@ -287,9 +287,9 @@ impl Session {
         self
     }
 
-    /// Sets the desk that stores the transcript. The router must have the tools that the desk
-    /// [guards](Desk::guard). Output of the model before a crash that is not in the transcript yet
-    /// becomes part of the conversation.
+    /// Sets the store of the transcript. The router must have the tools that
+    /// [`TranscriptStore::record_calls`] returns. Output of the model before a crash that is not in
+    /// the transcript yet becomes part of the conversation.
     #[must_use]
     pub fn with_store(mut self, store: TranscriptStore) -> Self {
         let said = store.recover();
@@ -353,7 +353,8 @@ impl Session {
         &self.conversation
     }
 
-    /// Returns the calls that [`run`](Self::run) would handle first, each with its outlook.
+    /// Returns the calls that the next [`run`](Self::run) handles first, with what it does with
+    /// each.
     pub fn pending_calls(&self) -> Vec<(Message<'static>, CallDecision)> {
         let messages = &self.conversation.messages;
         let Next::Answer(pending) = plan::next(&self.conversation) else { return Vec::new() };
@@ -384,7 +385,8 @@ impl Session {
         calls.collect()
     }
 
-    /// The number of calls without a reply that do not run, because the user continued without one.
+    /// Returns the number of calls without a reply that do not run, because the user continued
+    /// without one.
     pub fn abandoned_calls(&self) -> usize {
         plan::abandoned_calls(&self.conversation.messages)
     }
@@ -394,7 +396,7 @@ impl Session {
         &self.losses
     }
 
-    /// The transcript.
+    /// Returns the text of the transcript.
     ///
     /// # Errors
     ///
@@ -403,7 +405,7 @@ impl Session {
         self.written().map(|text| self.laid_out(text))
     }
 
-    /// The transcript as it is written, whatever its shape: all that is known.
+    /// Writes the transcript in the default layout, with everything that the format carries.
     fn written(&mut self) -> Result<String, RenderError> {
         let document = Document::from(std::mem::take(&mut self.conversation));
         let converted = convert(&document, self.format, &self.options.render);
@@ -421,12 +423,12 @@ impl Session {
         layout.apply(written)
     }
 
-    /// Writes the transcript where it is kept, if it is kept anywhere. [`run`](Self::run) does that
-    /// whenever it changes.
+    /// Writes the transcript to its store, if there is one. [`run`](Self::run) does this after each
+    /// change.
     ///
-    /// Each time, the whole transcript is converted, read again, and saved. The time of a step
-    /// grows with the length of the transcript, about as `parse` and `render` take for it; bound
-    /// the length, or the steps, where that is too much.
+    /// Each write converts, parses and saves the whole transcript. The time of a step therefore
+    /// grows with the length of the transcript, about as fast as that of `parse` and `render`. If
+    /// this is too slow, limit the length or the number of steps.
     ///
     /// # Errors
     ///
@@ -435,8 +437,9 @@ impl Session {
         self.save(&HashMap::new()).await
     }
 
-    /// Writes the transcript, and goes on with what it says: after a crash nothing else is known.
-    /// Calls whose fate is known may be written otherwise than they were: the journal follows.
+    /// Writes the transcript and continues with the conversation that is read from it, because a
+    /// session after a crash has only this. If this changes the fingerprint of a call with a known
+    /// state, the journal gets the new fingerprint.
     async fn save(&mut self, call_states: &HashMap<String, KnownCall>) -> Result<(), SessionError> {
         let Some(store) = self.store.clone() else { return Ok(()) };
         let written = self.written().map_err(SessionError::Transcript)?;
@@ -475,7 +478,7 @@ impl fmt::Debug for Session {
     }
 }
 
-/// Does what may wait for a disk.
+/// Runs blocking file operations on another thread.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> Result<T, SessionError> {

@@ -1,4 +1,4 @@
-//! Handles the output of a model that broke off.
+//! Handles incomplete output of a model.
 
 use openchatml::convert::convert;
 use openchatml::{Conversation, Document, Message, Role, Visibility, parse};
@@ -8,7 +8,7 @@ use super::completion_reader::is_partial;
 use super::plan::CallIds;
 
 impl Session {
-    /// What a message becomes that is the last one of a transcript, once that is read again.
+    /// Returns the message as it is read again from a transcript in which it is the last one.
     fn written_and_read(&self, message: &Message<'static>) -> Option<Message<'static>> {
         let messages = [Message::new(Role::User, "-"), message.clone()];
         let document = Document::from(Conversation::from_messages(messages));
@@ -17,15 +17,15 @@ impl Session {
         read.into_conversation().into_owned().messages.pop()
     }
 
-    /// Keeps an answer that was cut off, where the format can say that it has no end.
+    /// Keeps an incomplete answer, if the format can mark it as incomplete.
     pub(super) fn keep_partial(&mut self, partial: Message<'static>) {
         let Some(partial) = self.writable(partial) else { return };
         let stays = self.written_and_read(&partial).as_ref().is_some_and(is_partial);
         self.conversation.messages.extend(stays.then_some(partial));
     }
 
-    /// Leaves out what the model said to the user before it broke off, where the transcript would say
-    /// that this is its answer: the next run would take it for one.
+    /// Drops user-visible text before an incomplete end, if the transcript would read it as the
+    /// final answer: the next run would stop there.
     pub(super) fn drop_preambles(&mut self, from: usize) {
         let is_preamble = |it: &Message<'_>| {
             it.role == Role::Assistant
@@ -46,8 +46,8 @@ impl Session {
         }
     }
 
-    /// The model answers anew: of an answer that was cut off, and of what it thought before that,
-    /// nothing is told it, and nothing stays once it has said more.
+    /// Drops an incomplete answer and the reasoning before it. The model answers again and does not
+    /// see them.
     pub(super) fn drop_partial(&mut self) {
         let messages = &mut self.conversation.messages;
         if messages.pop_if(|last| is_partial(last)).is_none() {

@@ -1,15 +1,15 @@
-//! Text that contains spellings of control tokens, in formats without an escape.
+//! Replaces spellings of control tokens in text, for formats without an escape.
 
 use openchatml::lex::{Escape, TokenTable};
 use openchatml::{Carrier, Format, Message};
 
-/// Makes sure that a message can be written in a format without an escape (OpenChatML 2.0, Harmony,
-/// Apertus): its text spells no control token then, and says which one was meant.
+/// Changes the text of a message so that it contains no spelling of a control token, for formats
+/// without an escape (OpenChatML 2.0, Harmony, Apertus). The change is reversible.
 ///
-/// In JSON the first character of the token becomes an escape, such as `\u003c`, which is the same
-/// string. In other text it becomes a character reference, such as `&lt;`. Where the text has such a
-/// reference already, one `amp;` comes into it, as often as it is respelled: so the text before can be
-/// told from the text after.
+/// In JSON, the first character of the token becomes an escape such as `\u003c`, which is the same
+/// string. In other text, it becomes a character reference such as `&lt;`. If the text already
+/// contains such a reference, it gets one more `amp;`, so that every result has exactly one
+/// original.
 pub(super) fn respell(message: &mut Message<'static>, format: Format) {
     let controls = &format.dialect().controls;
     if format.carrier() != Carrier::Text || controls.escape() != Escape::None {
@@ -30,8 +30,8 @@ pub(super) fn respell(message: &mut Message<'static>, format: Format) {
     }
 }
 
-/// Makes sure that the end of a reply can be seen in a format that marks none, by writing text that
-/// is no JSON as a JSON string: JSON shows where it ends.
+/// Makes the end of a reply visible in a format that does not mark it: text that is not JSON
+/// becomes a JSON string.
 pub(super) fn delimit(reply: &mut Message<'static>, format: Format) {
     if format.carrier() != Carrier::Text || !format.carries().json_calls {
         return;
@@ -42,8 +42,8 @@ pub(super) fn delimit(reply: &mut Message<'static>, format: Format) {
     }
 }
 
-/// The text with something else in the place of each `&`, and of each character that control tokens
-/// begin with, for which `instead` has something, given that character and the text from there on.
+/// Replaces each `&` and each first character of a control token for which `instead` returns a
+/// replacement. `instead` receives the character and the text from it on.
 fn replaced(
     text: &str,
     controls: &TokenTable,
@@ -61,12 +61,12 @@ fn replaced(
     out
 }
 
-/// A character in a JSON string.
+/// Spells a character as a JSON escape.
 fn escape(c: char) -> String {
     c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect()
 }
 
-/// A character in text where `&` is none.
+/// Spells a character as a character reference.
 fn reference(c: char) -> String {
     match c {
         '<' => "&lt;".to_owned(),
@@ -79,7 +79,7 @@ fn is_control(text: &str, controls: &TokenTable) -> bool {
     controls.entries().iter().any(|(_, spelling)| text.starts_with(spelling))
 }
 
-/// Whether text begins with a control token that was respelled, once or more often.
+/// Whether text begins with a replaced control token, with any number of `amp;`.
 fn is_respelled(text: &str, controls: &TokenTable) -> bool {
     let Some(mut rest) = text.strip_prefix('&') else { return false };
     while let Some(after) = rest.strip_prefix("amp;") {
@@ -105,8 +105,8 @@ mod tests {
         message.body.text().into_owned()
     }
 
-    /// What the guide says of how to read it: of `&lt;|end|>` the `&lt;` is `<`, and of
-    /// `&amp;lt;|end|>` one `amp;` is taken away.
+    /// Restores the text as the guide describes: `&lt;` in `&lt;|end|>` becomes `<`, and
+    /// `&amp;lt;|end|>` loses one `amp;`.
     fn read_back(text: &str) -> String {
         let mut text = text.to_owned();
         let mut from = 0;

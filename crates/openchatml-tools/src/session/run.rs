@@ -1,4 +1,4 @@
-//! The loop itself.
+//! The loop of a session.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -18,31 +18,31 @@ use super::{KnownCall, Model, RunUsage, Session, SessionError, StopReason};
 use crate::trace::Span;
 use crate::{Completion, Constraint, Failure, Piece, Prompt, Usage};
 
-/// Why calls are cancelled.
+/// The reason in the replies to cancelled calls.
 const CANCELLED: &str = "the session was cancelled";
 
-/// What the reply to a call says whose output the transcript or the prompt cannot say.
+/// The reply to a call whose output cannot be written in the transcript or in the prompt.
 const UNWRITABLE: &str = "the format of the transcript cannot express the output";
 
-/// What the reply to a call says that began before a crash.
+/// The reply to a call that started before a crash.
 const INTERRUPTED: &str = "interrupted; the call may have run";
 
-/// Why the model is asked again whose completion is of no use.
+/// The reason for a retry after a completion without a certain message.
 const NOTHING: &str = "the completion has no certain message";
 
-/// Why the model is asked again that stopped in the middle of a message.
+/// The reason for a retry after an incomplete message.
 const BROKEN: &str = "the completion is incomplete";
 
-/// No pause before the model is asked again is longer.
+/// The longest pause before a retry.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// How long, and for how many pieces, what a completion took is waited for once it has ended.
+/// How long to wait for the usage after the end of a completion, and for how many pieces.
 const AFTER_THE_END: Duration = Duration::from_secs(1);
 const MOST_AFTER_THE_END: usize = 4;
 
-/// How a completion went.
+/// The result of a request to the model.
 struct SampleResult {
-    /// Whether anything of it is kept.
+    /// Whether some part of the completion is kept.
     is_kept: bool,
     has_calls: bool,
     outcome: CompletionOutcome,
@@ -50,10 +50,11 @@ struct SampleResult {
 }
 
 impl Session {
-    /// Makes the calls that have no reply, and asks the model to go on until it answers; both as
-    /// long as `cancel` allows it. What happens is told to `emit`.
+    /// Runs the calls without a reply, and asks the model to continue until it answers. `cancel`
+    /// stops the run. `emit` receives the events.
     ///
-    /// It may be called again after it ended, for whatever reason: it goes on where it was.
+    /// It can be called again after it returned for any reason, and then continues where it
+    /// stopped.
     ///
     /// # Errors
     ///
@@ -85,7 +86,7 @@ impl Session {
         }
     }
 
-    /// How many calls may still be made.
+    /// Returns how many more calls may run.
     fn calls_left(&self) -> usize {
         let most = self.options.most_calls;
         most.map_or(usize::MAX, |most| most.saturating_sub(self.spent.calls))
@@ -98,7 +99,7 @@ impl Session {
     ) -> Result<StopReason, SessionError> {
         let most = self.options.most_steps;
         if !matches!(plan::next(&self.conversation), Next::Answer(_)) {
-            // What was noted before a crash is in the transcript.
+            // The transcript contains everything that was recorded before a crash.
             self.clear_journal().await?;
         }
         loop {
@@ -125,7 +126,7 @@ impl Session {
         }
     }
 
-    /// Asks the model once. How the session ends, if it does.
+    /// Sends one request to the model. Returns why the run stops, if it stops.
     async fn step(
         &mut self,
         cancel: &CancellationToken,
@@ -139,7 +140,7 @@ impl Session {
         let sampled = self.sample(cancel, emit).await;
         let is_whole = |it: &Message<'_>| it.is_call() || it.is_answer() && !is_partial(it);
         let new = self.conversation.messages.get(before..).unwrap_or_default();
-        // What was only thought, or broke off, is no step forward.
+        // Reasoning alone or incomplete output does not count as progress.
         if new.iter().any(is_whole) {
             self.spent.failed_attempts = 0;
         }
@@ -155,7 +156,7 @@ impl Session {
         let SampleResult { is_kept, has_calls, outcome, is_cancelled } = sampled;
         Ok(match () {
             () if is_cancelled => Some(StopReason::Cancelled),
-            // It may have answered before that.
+            // The completion may contain a complete answer before the incomplete part.
             () if outcome.is_cut
                 && !has_calls
                 && !matches!(plan::next(&self.conversation), Next::Done) =>
@@ -168,7 +169,7 @@ impl Session {
         })
     }
 
-    /// Waits until the model may be asked again after it was asked in vain. Whether it is.
+    /// Waits before a retry. Returns `false` if there are no retries left.
     async fn retry(&mut self, why: &str, cancel: &CancellationToken, emit: &mut Emit<'_>) -> bool {
         if self.spent.failed_attempts >= self.options.most_retries {
             return false;
@@ -181,12 +182,13 @@ impl Session {
             most: self.options.most_retries,
             why,
         });
-        // Where it is cancelled, the loop ends.
+        // After a cancellation, the loop returns.
         cancel.run_until_cancelled(tokio::time::sleep(pause.min(LONGEST_PAUSE))).await;
         true
     }
 
-    /// The calls of a turn that begins, in which the ids of these calls are free.
+    /// Starts a turn of the router. The ids of `pending` may be used, all other ids of the
+    /// conversation are taken.
     fn turn(&mut self, pending: &[PendingCall]) -> Calls {
         self.names.look(&self.conversation.messages);
         let free = pending.iter().filter(|call| call.repeated.is_none());
@@ -199,15 +201,16 @@ impl Session {
         Calls::new(turn.with_settings(settings), self.store.clone(), self.spelled_in())
     }
 
-    /// The formats in which messages are spelled out: that of the transcript, and that of prompts
-    /// that are text.
+    /// Returns the formats in which messages are written as text: that of the transcript, and that
+    /// of prompts if they are text.
     fn spelled_in(&self) -> Vec<Format> {
         let model = self.model.as_ref().filter(|model| model.tokenizer().is_none());
         std::iter::once(self.format).chain(model.map(|model| model.format().into())).collect()
     }
 
-    /// The message as the transcript can say it; `None` if it cannot, or the reply to it cannot be said
-    /// there or in a prompt: then it would end the session.
+    /// Returns the message in a form that the transcript can contain. Returns `None` if the message
+    /// or the reply to it cannot be written in the transcript or in a prompt, because that would
+    /// end the session.
     pub(super) fn writable(&self, mut message: Message<'static>) -> Option<Message<'static>> {
         self.spelled_in().iter().for_each(|format| respell(&mut message, *format));
         let reply = message.is_call().then(|| {
@@ -216,12 +219,13 @@ impl Session {
             (reply.call_id, reply.channel) = (message.call_id.clone(), Some(Channel::Commentary));
             reply
         });
-        // No format says more in front of it than this.
+        // No format requires more messages before it.
         let mut messages = vec![Message::new(Role::System, "-"), Message::new(Role::User, "-")];
         let at = messages.len();
         messages.extend([Some(message), reply].into_iter().flatten());
         let document = Document::from(Conversation::from_messages(messages));
-        // What says nothing would leave its turn open, and of a call that is left out, the reply stays.
+        // An empty message would leave its turn open, and the reply to a dropped call would have no
+        // call.
         let is_lost =
             |loss: &Loss| loss.message == Some(at) && matches!(loss.lost, Lost::Empty | Lost::Call);
         let written = convert(&document, self.format, &self.options.render);
@@ -230,7 +234,7 @@ impl Session {
                 if model.tokenizer().is_none() && model.format().format() == self.format {
                     return true;
                 }
-                // Among ids, no text is a control token; headers are words all the same.
+                // With ids, the body cannot spell a control token, but the header can be invalid.
                 let mut prompt = document.clone();
                 if let (Some(_), Document::Conversation(prompt)) = (model.tokenizer(), &mut prompt)
                 {
@@ -242,7 +246,7 @@ impl Session {
         is_writable.then(|| messages.swap_remove(at))
     }
 
-    /// Makes calls that stand in the transcript.
+    /// Runs calls of the transcript.
     async fn answer(
         &mut self,
         pending: &[PendingCall],
@@ -258,7 +262,7 @@ impl Session {
         self.reply(calls, emit).await
     }
 
-    /// Gives calls their ids, where the format has any.
+    /// Writes the ids of calls into their messages, if the format has call ids.
     fn name(&mut self, pending: &[PendingCall]) {
         if !self.format.carries().call_ids {
             return;
@@ -270,7 +274,7 @@ impl Session {
         }
     }
 
-    /// What became of these calls before a crash.
+    /// Returns the states of these calls from the journal.
     fn known(&self, pending: &[PendingCall]) -> HashMap<String, KnownCall> {
         let Some(store) = &self.store else { return HashMap::new() };
         let known = pending.iter().map(|call| {
@@ -283,14 +287,14 @@ impl Session {
         known.collect()
     }
 
-    /// Makes these calls, some of which may have been made before.
+    /// Runs these calls, except those that already ran before a crash.
     async fn dispatch(
         &mut self,
         calls: &mut Calls,
         pending: &[PendingCall],
         known: &HashMap<String, KnownCall>,
     ) {
-        // To write the transcript may have moved the messages, but not the calls.
+        // Writing the transcript can change the indexes of messages, but not the calls.
         let positions = self.names.positions();
         for call in pending {
             let Some(at) = positions.get(&*call.id) else { continue };
@@ -298,7 +302,7 @@ impl Session {
             let call_state =
                 known.get(&call.id).map_or(&CallState::NotStarted, |known| &known.call_state);
             match call_state {
-                // It waits for the next run.
+                // The call waits for the next run.
                 CallState::NotStarted if self.calls_left() == 0 => {}
                 CallState::NotStarted => {
                     self.spent.calls += 1;
@@ -334,7 +338,7 @@ impl Session {
         Ok(())
     }
 
-    /// Puts the replies to calls in the transcript.
+    /// Adds the replies to the transcript.
     async fn reply(&mut self, calls: Calls, emit: &mut Emit<'_>) -> Result<(), SessionError> {
         let has_ids = self.format.carries().call_ids;
         let from = self.conversation.messages.len();
@@ -353,14 +357,14 @@ impl Session {
         self.clear_journal().await
     }
 
-    /// Sees to it that the replies from this one on can be written: no tool ends a session by what it
-    /// says. Where a reply ends is not to be seen in every format, but the end of JSON is. What
-    /// cannot be written even so becomes an error.
+    /// Makes sure that the replies from this index on can be written, so that no output of a tool
+    /// ends a session. Some formats do not mark the end of a reply; there, text becomes a JSON
+    /// string, whose end is visible. Output that still cannot be written is replaced by an error.
     fn make_replies_writable(&mut self, from: usize) {
         let is_json = |reply: &Message<'_>| {
             serde_json::from_str::<&serde_json::value::RawValue>(&reply.body.text()).is_ok()
         };
-        // All else is what the router writes.
+        // JSON comes from the router and can always be written.
         if self.conversation.messages[from..].iter().all(is_json) || self.is_writable() {
             return;
         }
@@ -388,7 +392,7 @@ impl Session {
         is_promptable && self.text().is_ok()
     }
 
-    /// Forgets the calls that have their replies in the transcript.
+    /// Clears the journal, because the transcript contains all replies.
     async fn clear_journal(&self) -> Result<(), SessionError> {
         match self.store.clone() {
             Some(store) => super::blocking(move || store.clear()).await,
@@ -396,7 +400,7 @@ impl Session {
         }
     }
 
-    /// Asks the model once, and makes the calls that it makes.
+    /// Sends one request to the model and runs the calls in the completion.
     async fn sample(
         &mut self,
         cancel: &CancellationToken,
@@ -427,7 +431,7 @@ impl Session {
         let said = self.sampled.end(&model, &read);
         self.spent.is_uncounted |= outcome.usage.is_none() && said == 0 && outcome.began > 0;
         self.spent.tokens += outcome.usage.map_or_else(|| said, Usage::total);
-        // A completion that broke is as good as one that was cut off: what is complete, is.
+        // After an error, the complete messages are kept, as after a cut-off.
         let rest = if is_cancelled { Vec::new() } else { rest };
         self.said(rest, &mut calls).await?;
         if is_cancelled {
@@ -443,7 +447,7 @@ impl Session {
         self.drop_preambles(before);
         let is_kept = self.conversation.messages.len() > before;
         self.wait(&mut calls, cancel, emit).await?;
-        // Where nothing was said, the transcript stays as it is.
+        // Without new messages, the transcript does not change.
         if is_kept || has_calls {
             self.reply(calls, emit).await?;
         }
@@ -452,7 +456,7 @@ impl Session {
         Ok(SampleResult { is_kept, has_calls, outcome, is_cancelled })
     }
 
-    /// Listens to a completion until it ends, or nothing that counts can come any more.
+    /// Reads a completion until it ends or its rest is irrelevant.
     async fn read_completion(
         &mut self,
         model: &super::Model,
@@ -503,7 +507,7 @@ impl Session {
         Ok(ReadEnd::Complete)
     }
 
-    /// What the next completion is held to.
+    /// Creates the constraint of the next completion.
     async fn constraint(
         &mut self,
         model: &super::Model,
@@ -519,7 +523,7 @@ impl Session {
         }))
     }
 
-    /// Listens to what a server tells after the last token, if it tells that at once.
+    /// Waits for the usage that a server may send after the last token.
     async fn usage(
         &self,
         completion: &mut dyn Completion,
@@ -541,8 +545,8 @@ impl Session {
         }
     }
 
-    /// Adds what the model said to the conversation, and makes the calls among it: not before the
-    /// disk has them.
+    /// Adds output of the model to the conversation and runs its calls. The output is stored before
+    /// the calls run.
     async fn said(
         &mut self,
         said: Vec<Message<'static>>,
@@ -574,7 +578,7 @@ impl Session {
     }
 }
 
-/// How listening ended.
+/// How reading a completion ended.
 enum ReadEnd {
     Complete,
     Cancelled,

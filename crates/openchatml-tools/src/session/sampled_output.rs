@@ -7,22 +7,23 @@ use openchatml::{Conversation, Format, Message, ReadOptions, Role};
 
 use super::model::Model;
 
-/// What a model said, in the ids in which it said it.
+/// The messages of a model, with the ids that it sampled.
 ///
-/// A model may write a header, or a word, otherwise than we would. A server remembers what it has
-/// read and said as far as the next prompt begins with the same ids, so what was sampled is sent
-/// again as it was. A transcript does not keep that: it is the session that remembers.
+/// A model may tokenize a header or a word differently than the encoder. A server caches prompts by
+/// their ids, so sampled output is sent again with the same ids. The transcript does not contain
+/// the ids, so they are stored here.
 #[derive(Debug, Default)]
 pub(super) struct SampledOutput {
     messages: Vec<Message<'static>>,
-    /// The prompt of the last completion, and the completion.
+    /// The ids of the last prompt and of its completion.
     ids: Vec<u32>,
-    /// How much of them is the prompt, or was read.
+    /// The number of these ids that are the prompt or were already read.
     prompt: usize,
 }
 
 impl SampledOutput {
-    /// Takes note of a prompt. How many ids it begins with that the server has seen.
+    /// Sets the prompt. Returns the number of ids at its beginning that the server has already
+    /// processed.
     pub(super) fn ask(&mut self, prompt: &[u32]) -> usize {
         let shared = self.ids.iter().zip(prompt).take_while(|(one, two)| one == two).count();
         self.ids = prompt.to_vec();
@@ -30,12 +31,13 @@ impl SampledOutput {
         shared
     }
 
-    /// Takes note of ids that the model said.
+    /// Adds ids that the model sampled.
     pub(super) fn push_output(&mut self, ids: &[u32]) {
         self.ids.extend_from_slice(ids);
     }
 
-    /// Takes note of the end of a completion, which is read with these options. How many ids it and its prompt are.
+    /// Ends a completion and reads its messages with these options. Returns the number of ids of
+    /// the completion and its prompt, or 0 if the completion is empty.
     pub(super) fn end(&mut self, model: &Model, options: &ReadOptions) -> u64 {
         let said = &self.ids[self.prompt..];
         let is_empty = said.is_empty();
@@ -51,9 +53,9 @@ impl SampledOutput {
         }
     }
 
-    /// Gives the messages of a conversation the ids in which they were sampled, to be written in this
-    /// format. A transcript may not keep the channel of a call, the type of its arguments, or that a text
-    /// for the user is not the answer: messages that differ in this only are the same.
+    /// Replaces the messages of a conversation by those with the sampled ids, to write them in this
+    /// format. A transcript may lose the channel of a call, the type of its arguments, and the
+    /// difference between a preamble and an answer. Messages that differ only in these match.
     pub(super) fn tell(&self, conversation: &mut Conversation<'_>, format: Format) {
         let has_ids = format.carries().call_ids;
         let mut places: HashMap<u64, VecDeque<usize>> = HashMap::new();
@@ -73,7 +75,7 @@ impl SampledOutput {
                 is_same.then(|| found.clone())
             });
             if let Some(mut found) = found {
-                // In a history `<|return|>` is `<|end|>`.
+                // In a history, `<|end|>` replaces `<|return|>`.
                 (found.end, found.weight) = (message.end, message.weight);
                 if !has_ids {
                     found.call_id.clone_from(&message.call_id);
@@ -84,7 +86,8 @@ impl SampledOutput {
     }
 }
 
-/// What every transcript keeps of a header: the tool that is called, or whether the message is reasoning.
+/// The parts of a header that every transcript keeps: the called tool, or whether the message is
+/// reasoning.
 fn same<'m>(message: &'m Message<'_>) -> (Option<&'m str>, bool) {
     let recipient = message.recipient.as_deref();
     (recipient, recipient.is_none() && message.is_reasoning())

@@ -23,7 +23,7 @@ pub use self::entry::Entry;
 #[derive(Clone, Debug, Default)]
 pub struct Toolbox {
     entries: HashMap<String, Entry>,
-    /// The names in the order in which they came: what is declared keeps it.
+    /// The names in the order of their insertion, which is also the order of declarations.
     names: Vec<String>,
 }
 
@@ -64,7 +64,7 @@ impl Toolbox {
     }
 }
 
-/// What stands in a header without ending the value (OpenChatML 2.2 §15).
+/// Whether a name can be written in a header without ending the value (OpenChatML 2.2 §15).
 fn is_name(name: &str) -> bool {
     let is_part = |part: &str| {
         !part.is_empty()

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use reqwest::Url;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
-/// Hosts that may be asked, and those of them whose addresses may be private.
+/// The hosts that may be opened, and those of them that may have private addresses.
 #[derive(Clone, Debug)]
 pub(super) struct HostPolicy {
     pub(super) hosts: Vec<String>,
     pub(super) private: Arc<Vec<String>>,
 }
 
-/// Why a URL is not opened.
+/// The reason why a URL is not opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RefusedUrl {
     NotAUrl,
@@ -39,7 +39,7 @@ impl fmt::Display for RefusedUrl {
 impl std::error::Error for RefusedUrl {}
 
 impl HostPolicy {
-    /// Checks a URL before it is asked for. The address of a name is checked when it is known, by
+    /// Checks a URL before the request. The addresses of a host name are checked later, by
     /// [`GuardedResolver`].
     pub(super) fn check(&self, url: &Url) -> Result<(), RefusedUrl> {
         if !matches!(url.scheme(), "http" | "https") {
@@ -53,7 +53,7 @@ impl HostPolicy {
         if !matches(&self.hosts, with_port.as_deref().unwrap_or(host)) {
             return Err(RefusedUrl::Host);
         }
-        // Without a name, nothing is resolved.
+        // An IP address is not resolved, so it is checked here.
         let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
         match address {
             Ok(address) if !is_public(address) && !matches(&self.private, host) => {
@@ -64,8 +64,8 @@ impl HostPolicy {
     }
 }
 
-/// Whether one of the patterns is the host, is `*.` and what it ends in, or is `*`. A host with
-/// another port than its scheme's is one only with its port.
+/// Whether one of the patterns matches the host: the same host, `*.` and the domain, or `*`. A host
+/// with a port other than that of its scheme matches only with the port.
 fn matches(patterns: &[String], host: &str) -> bool {
     patterns.iter().any(|pattern| match pattern.strip_prefix('*') {
         Some("") => true,
@@ -79,7 +79,8 @@ fn matches(patterns: &[String], host: &str) -> bool {
     })
 }
 
-/// Resolves names, and gives no private address away: what was checked is what is connected to.
+/// Resolves host names and rejects private addresses. The connection uses the addresses that were
+/// checked.
 pub(super) struct GuardedResolver {
     pub(super) private: Arc<Vec<String>>,
 }
@@ -92,7 +93,7 @@ impl Resolve for GuardedResolver {
             let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
             let may_be_private = matches(&private, host);
             let addresses: Vec<SocketAddr> = found.collect();
-            // One that is private is enough: nobody needs a name that is both.
+            // One private address rejects the name: no legitimate host has both kinds.
             if !may_be_private && addresses.iter().any(|address| !is_public(address.ip())) {
                 return Err(RefusedUrl::Private.into());
             }
@@ -101,7 +102,7 @@ impl Resolve for GuardedResolver {
     }
 }
 
-/// Whether an address is one of the public network (IANA's special-purpose registries).
+/// Whether an address belongs to the public network (IANA special-purpose registries).
 pub(super) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
@@ -124,7 +125,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
         ([198, 18, 0, 0], 15),
         ([198, 51, 100, 0], 24),
         ([203, 0, 113, 0], 24),
-        // Groups, and what is reserved.
+        // Multicast and reserved addresses.
         ([224, 0, 0, 0], 4),
         ([240, 0, 0, 0], 4),
     ];
@@ -142,14 +143,14 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
         is_public_v4(Ipv4Addr::new(octets[at], octets[at + 1], octets[at + 2], octets[at + 3]))
     };
     match (a, b) {
-        // Addresses of the other kind: mapped, compatible, and by a translator.
+        // IPv4 addresses inside IPv6: mapped, compatible and translated (NAT64).
         (0, _) => octets[..10] == [0; 10] && octets[10..12] == [0xff; 2] && v4(12),
         (0x64, 0xff9b) => octets[4..12] == [0; 8] && v4(12),
         (0x2002, _) => v4(2),
-        // Protocols of IETF, Teredo among them, and documentation.
+        // IETF protocols such as Teredo, and documentation.
         (0x2001, 0..=0x1ff | 0xdb8) => false,
         (0x3fff, 0..=0xfff) => false,
-        // An identity of a router (ISATAP) may hold a private address; it stays in the site.
+        // An ISATAP identifier may contain a private address, but stays within its site.
         _ => (0x2000..=0x3fff).contains(&a) && (a, b, c) != (0x2620, 0x4f, 0x8000),
     }
 }
@@ -224,7 +225,7 @@ mod tests {
         assert_eq!(check("http://docs.example@127.0.0.1/"), Err(RefusedUrl::Login));
         assert_eq!(check("ftp://docs.example"), Err(RefusedUrl::Scheme));
         assert_eq!(check("file:///etc/passwd"), Err(RefusedUrl::Scheme));
-        // However it is spelled.
+        // All spellings of a loopback or private address.
         for url in [
             "http://127.0.0.1",
             "http://127.1",

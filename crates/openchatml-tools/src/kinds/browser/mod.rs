@@ -40,18 +40,19 @@ pub struct BrowserOptions {
 /// The search engine of a browser.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Search {
-    /// Nothing: the model knows what it opens.
+    /// No search engine: the model can only open URLs.
     #[default]
     Nothing,
-    /// An endpoint that answers with JSON: a list, or an object whose `results` is one, of objects
-    /// with `url`, `title`, and `snippet` or `content`.
+    /// An endpoint that returns JSON: a list of objects with `url`, `title`, and `snippet` or
+    /// `content`, or an object with this list in `results`.
     Endpoint {
-        /// Its URL, with `{query}` and perhaps `{topn}` in it.
+        /// The URL, with `{query}` and optionally `{topn}`.
         url: String,
-        /// Headers of every request.
+        /// The headers of every request.
         headers: Vec<(String, String)>,
     },
-    /// The files `*.txt`, `*.md` and `*.html` of a folder, as they are when it is opened.
+    /// The files `*.txt`, `*.md` and `*.html` of a folder. They are read when the browser is
+    /// created.
     Folder(PathBuf),
 }
 
@@ -66,7 +67,7 @@ impl Default for BrowserOptions {
     }
 }
 
-/// A browser: what its three tools share, which is the pages that were opened.
+/// The state that the three tools of a browser share: the pages that were opened.
 ///
 /// A browser belongs to one conversation: the model refers to pages by their cursors.
 ///
@@ -101,18 +102,18 @@ enum SearchEngine {
     Index(Index),
 }
 
-/// The pages that were opened last.
+/// The pages that were opened last, with consecutive cursors.
 #[derive(Default)]
 struct Pages {
-    /// The cursor of the first of them.
+    /// The cursor of the first page.
     first: usize,
     pages: VecDeque<Arc<Page>>,
 }
 
-/// How many pages are kept.
+/// The maximum number of stored pages.
 const KEPT: usize = 32;
 
-/// How many results a search has at most.
+/// The maximum number of search results.
 const RESULTS: usize = 50;
 
 /// The error of a browser that cannot be created.
@@ -132,7 +133,8 @@ impl fmt::Display for BrowserError {
 impl std::error::Error for BrowserError {}
 
 impl Browser {
-    /// A browser that has opened nothing. A folder is read now.
+    /// Creates a browser without open pages. If the search engine is a folder, its files are read
+    /// now.
     ///
     /// # Errors
     ///
@@ -190,7 +192,7 @@ enum BrowserAction {
     Find,
 }
 
-/// One of the three tools.
+/// One of the three tools of a browser.
 struct BrowserTool {
     shared: Arc<Shared>,
     action: BrowserAction,
@@ -272,7 +274,7 @@ impl Shared {
         Ok(self.show(page.find(cursor, pattern), 0, None))
     }
 
-    /// Puts a page on top, and shows it.
+    /// Adds a page and returns its first lines.
     fn show(&self, page: Page, from: usize, count: Option<usize>) -> Output {
         let page = Arc::new(page);
         let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
@@ -286,7 +288,7 @@ impl Shared {
         output(page.view(cursor, from, count), page.url.clone())
     }
 
-    /// The page with this cursor, or the last one.
+    /// Returns the page with this cursor, or the last page.
     fn page(&self, cursor: Option<usize>) -> Result<(usize, Arc<Page>), Failure> {
         let pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(last) = pages.pages.len().checked_sub(1) else {
@@ -309,12 +311,13 @@ fn text<'v>(arguments: &'v Value<'_>, name: &str) -> Result<&'v str, Failure> {
     value.ok_or_else(|| Failure::with_code(Code::CallSchema, format!("`{name}` must be a string")))
 }
 
-/// A whole number; nothing, if it is absent or negative, as the declaration's `-1`.
+/// Reads an optional number. A negative number means that the argument is absent, as `-1` in the
+/// declaration.
 fn number(arguments: &Value<'_>, name: &str) -> Result<Option<usize>, Failure> {
     let Some(value) = arguments.get(name) else { return Ok(None) };
     let wrong = || Failure::with_code(Code::CallSchema, format!("`{name}` must be a number"));
     let number = value.as_spelling().filter(|_| value.as_str().is_none());
     let number: f64 = number.and_then(|it| it.parse().ok()).ok_or_else(wrong)?;
-    // `as` ends at the largest number there is.
+    // `as` saturates.
     Ok((number >= 0.0).then_some(number as usize))
 }

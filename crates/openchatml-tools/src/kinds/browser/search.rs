@@ -1,4 +1,4 @@
-//! Search with an endpoint or in a folder.
+//! Search with an HTTP endpoint or in a folder.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -13,14 +13,14 @@ use super::page::{Link, Page, escape_link_brackets};
 use crate::Failure;
 use crate::kinds::http::{body, without_url};
 
-/// One thing that was found.
+/// A search result.
 pub(super) struct SearchHit {
     pub(super) title: String,
     pub(super) url: String,
     pub(super) snippet: String,
 }
 
-/// What was found, as a page that links to it.
+/// Creates a page with links to the search results.
 pub(super) fn page(query: &str, hits: &[SearchHit]) -> Page {
     let mut page = Page {
         title: format!("Results for `{}`", escape_link_brackets(query).escape_debug()),
@@ -46,7 +46,7 @@ pub(super) fn page(query: &str, hits: &[SearchHit]) -> Page {
     page
 }
 
-/// An endpoint that answers with JSON.
+/// A search endpoint that returns JSON.
 pub(super) struct Endpoint {
     client: Client,
     url: String,
@@ -111,22 +111,22 @@ impl Endpoint {
     }
 }
 
-/// A folder whose files are searched and opened. They are read once.
+/// An index of the files of a folder. The files are read once.
 pub(super) struct Index {
     pages: Vec<Page>,
-    /// Where each word is, and how often.
+    /// The pages that contain each word, and how often.
     words: HashMap<String, Vec<(usize, u32)>>,
 }
 
-/// What the files of a folder are called.
+/// The scheme of the URLs of files in the folder.
 pub(super) const SCHEME: &str = "index:";
 
-/// How many files a folder has at most.
+/// The maximum number of files.
 const FILES: usize = 100_000;
 
 impl Index {
-    /// Reads the text, Markdown and HTML files of a folder that are no larger than that. Links to
-    /// other places are not followed.
+    /// Reads the text, Markdown and HTML files of a folder. Larger files than `limit` and symbolic
+    /// links are ignored.
     pub(super) fn read(folder: &Path, limit: usize) -> std::io::Result<Self> {
         let mut files = Vec::new();
         let mut folders = vec![folder.to_owned()];
@@ -164,7 +164,7 @@ impl Index {
         let page = if is_html { Page::html(&url, &text) } else { Page::text(&url, &text) };
         let at = self.pages.len();
         let mut counts: HashMap<String, u32> = HashMap::new();
-        // The title counts as the text does, and once more.
+        // Words of the title count twice.
         for line in page.lines.iter().chain([&page.title]) {
             for word in words(line) {
                 *counts.entry(word).or_default() += 1;
@@ -177,7 +177,8 @@ impl Index {
         Ok(())
     }
 
-    /// The pages with words of the query: those with rare words, and with many of them, first.
+    /// Finds the pages with words of the query. Pages with rare words and with many occurrences
+    /// come first.
     pub(super) fn search(&self, query: &str, count: usize) -> Vec<SearchHit> {
         let mut scores: HashMap<usize, f64> = HashMap::new();
         let mut wanted: Vec<_> = words(query).collect();
@@ -205,7 +206,7 @@ impl Index {
         ranked.into_iter().take(count).map(hit).collect()
     }
 
-    /// A page of the folder.
+    /// Returns a page of the folder.
     pub(super) fn open(&self, url: &str) -> Option<&Page> {
         self.pages.iter().find(|page| page.url == url)
     }

@@ -8,7 +8,7 @@ use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 
 use super::OpenApiError;
 
-/// Reads JSON if the text begins like an object, else YAML.
+/// Parses JSON if the text starts like an object, and YAML otherwise.
 pub(super) fn read(text: &str) -> Result<Value<'static>, OpenApiError> {
     let text = text.trim_start_matches('\u{feff}');
     if text.trim_start().starts_with('{') {
@@ -35,7 +35,7 @@ pub(super) fn read(text: &str) -> Result<Value<'static>, OpenApiError> {
     }
 }
 
-/// A value that is read with its keys in their order.
+/// A value whose keys keep their order.
 struct Node(Value<'static>);
 
 impl<'de> Deserialize<'de> for Node {
@@ -46,7 +46,7 @@ impl<'de> Deserialize<'de> for Node {
 
 struct Nodes;
 
-/// A number in the spelling of JSON, which has none for those that are not finite.
+/// Converts a number to its JSON spelling. JSON has no spelling for numbers that are not finite.
 fn number(number: impl fmt::Display) -> Node {
     Node(Data::Number(number.to_string().into()).into())
 }

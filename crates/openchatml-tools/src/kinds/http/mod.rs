@@ -55,13 +55,13 @@ pub struct Api {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SkippedOperation {
-    /// Its name.
+    /// The name of the operation.
     pub operation: String,
     /// The unsupported feature.
     pub why: String,
 }
 
-/// How to reach a service. The model cannot see or change it.
+/// The options for requests to a service. The model cannot see or change them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServiceOptions {
@@ -108,7 +108,7 @@ impl fmt::Display for OpenApiError {
 impl std::error::Error for OpenApiError {}
 
 impl Api {
-    /// Reads a document, JSON or YAML.
+    /// Parses a document in JSON or YAML.
     ///
     /// # Errors
     ///
@@ -160,7 +160,7 @@ impl Api {
         &self.skipped
     }
 
-    /// A tool for every operation, by its name.
+    /// Creates a tool for every operation, with its name.
     ///
     /// # Errors
     ///
@@ -195,7 +195,8 @@ impl Api {
     }
 }
 
-/// The name of an operation, in the letters of names: its own, or its method and path.
+/// Returns the name of an operation: its own, or its method and path. Characters that are not
+/// allowed in names are replaced.
 fn name(operation: &Value<'_>, method: &str, path: &str) -> String {
     let own = operation.get("operationId").and_then(Value::as_str).filter(|it| !it.is_empty());
     let name = own.map_or_else(|| format!("{method}_{path}"), str::to_owned);
@@ -204,12 +205,12 @@ fn name(operation: &Value<'_>, method: &str, path: &str) -> String {
     parts.join("_").replace("__", "_")
 }
 
-/// Where an operation is asked.
+/// Returns the base URL of an operation.
 fn base(access: &ServiceOptions, operation: &Operation) -> Result<Url, String> {
     let base = access.base_url.as_ref().or(operation.server.as_ref());
     let base =
         base.ok_or("missing base URL: neither the document nor the configuration has one")?;
-    // Not quoted: it may hold a secret.
+    // The message does not quote the URL, because it may contain a secret.
     let url = Url::parse(base).map_err(|error| format!("invalid base URL: {error}"))?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err("the base URL must use `http` or `https`".into());
@@ -217,7 +218,7 @@ fn base(access: &ServiceOptions, operation: &Operation) -> Result<Url, String> {
     Ok(url)
 }
 
-/// Follows redirects to the same host only: what is sent was meant for nobody else.
+/// Follows redirects only to the same host, because the headers are meant only for this host.
 fn stay(attempt: Attempt<'_>) -> reqwest::redirect::Action {
     const REDIRECTS: usize = 5;
     let origin = |url: &Url| url.origin();
@@ -232,16 +233,16 @@ fn stay(attempt: Attempt<'_>) -> reqwest::redirect::Action {
     attempt.follow()
 }
 
-/// What the tools of one document share.
+/// The state that the tools of one document share.
 struct Service {
     client: Client,
     headers: HeaderMap,
-    /// The names of the headers.
+    /// The names of the headers that the model does not set.
     ours: Vec<String>,
     limit: usize,
 }
 
-/// An operation that is asked.
+/// A tool that calls an operation.
 struct OperationTool {
     service: Arc<Service>,
     base: Url,
@@ -258,7 +259,7 @@ impl OperationTool {
             .map_err(|_| Failure::new("unknown method"))?;
         let source = source(&asked.url);
         let mut request = self.service.client.request(method, asked.url).headers(asked.headers);
-        // After those of the arguments, which they replace.
+        // These headers replace headers from the arguments, so they are set last.
         request = request.headers(self.service.headers.clone());
         if let Some(body) = asked.body {
             request = request.body(body);
@@ -274,10 +275,10 @@ impl Tool for OperationTool {
     }
 }
 
-/// The URL without what is before its host.
+/// Returns the URL without user name and password.
 fn source(url: &Url) -> String {
     let mut url = url.clone();
-    // They fail where there can be neither.
+    // Setting them fails only for URLs that cannot have them.
     let _ = url.set_username("");
     let _ = url.set_password(None);
     url.into()

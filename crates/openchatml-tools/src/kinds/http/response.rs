@@ -6,10 +6,10 @@ use reqwest::{Error, Response, StatusCode};
 
 use crate::{Failure, Outcome, Output};
 
-/// How much of the body of a refusal the model reads.
+/// The maximum size of an error body for the model, in bytes.
 const REFUSAL: usize = 2 << 10;
 
-/// Reads an answer.
+/// Reads a response.
 pub(super) async fn read(mut response: Response, limit: usize) -> Outcome {
     let status = response.status();
     if !status.is_success() {
@@ -43,7 +43,7 @@ pub(super) async fn read(mut response: Response, limit: usize) -> Outcome {
     }
 }
 
-/// The body, if it is no longer than that. No more is read than that.
+/// Reads the body, or fails if it is longer than `limit`. No more than `limit` bytes are stored.
 pub(crate) async fn body(response: &mut Response, limit: usize) -> Result<Vec<u8>, Failure> {
     let flood = || {
         let message = format!("the answer is longer than {limit} bytes");
@@ -63,7 +63,8 @@ pub(crate) async fn body(response: &mut Response, limit: usize) -> Result<Vec<u8
     }
 }
 
-/// What the model hears where no answer came. The error itself may tell a secret.
+/// Returns the failure of a request without a response. It does not contain the error itself,
+/// because that may contain a secret.
 pub(crate) fn without_url(error: &Error) -> Failure {
     if error.is_connect() {
         return Failure::new("the server could not be reached").retryable();
@@ -93,7 +94,7 @@ fn refusal(status: StatusCode, body: Vec<u8>) -> Failure {
     failure
 }
 
-/// Types of which a model can read the text.
+/// Whether a model can read content of this type as text.
 fn is_text(kind: &str) -> bool {
     const KINDS: [&str; 5] = [
         "application/xml",

@@ -29,14 +29,13 @@ use super::stderr;
 use super::{ConnectError, ServerOptions, content};
 use crate::{Call, Failure, Outcome, Progress};
 
-/// A connection to a server. It is closed when this is dropped: the session over HTTP is ended, and the program
-/// at the other end.
+/// A connection to a server. Dropping it ends the HTTP session or the program of the server.
 pub(super) struct Connection {
     peer: Peer<RoleClient>,
     listeners: Arc<ProgressListeners>,
     exact_numbers: ExactNumbers,
     changes: ToolListChanges,
-    /// Whether a request found out that nobody is there, which a transport may not notice.
+    /// Whether a request failed because the server is gone. Some transports do not report this.
     is_broken: AtomicBool,
     /// `None` once it is closed.
     service: Option<RunningService<RoleClient, Arc<ProgressListeners>>>,
@@ -44,16 +43,16 @@ pub(super) struct Connection {
     program: Option<ServerProcess>,
 }
 
-/// The program at the other end.
+/// The program of the server.
 #[cfg(unix)]
 struct ServerProcess {
-    /// What ends it.
+    /// Ends the program when it is dropped.
     over: DropGuard,
-    /// Done once it has ended and everything that it said was told.
+    /// Completes after the program has ended and its standard error was reported.
     ended: JoinHandle<()>,
 }
 
-/// The calls that run, by what the server reports their progress under.
+/// The running calls, by their progress tokens.
 #[derive(Default)]
 pub(super) struct ProgressListeners {
     calls: Mutex<HashMap<ProgressToken, ProgressListener>>,
@@ -61,7 +60,7 @@ pub(super) struct ProgressListeners {
 
 struct ProgressListener {
     call: Call,
-    /// How far it had come when the server last said so.
+    /// The last reported progress.
     done: f64,
 }
 
@@ -73,7 +72,8 @@ impl ClientHandler for ProgressListeners {
     ) {
         let mut calls = self.calls.lock().await;
         let Some(listener) = calls.get_mut(&progress.progress_token) else { return };
-        // Reports are handled side by side: one that was overtaken is old news.
+        // Notifications are handled concurrently, so an older report may arrive later. It is
+        // ignored.
         if progress.progress > listener.done {
             listener.done = progress.progress;
             let (done, total, message) = (progress.progress, progress.total, progress.message);
@@ -118,7 +118,7 @@ impl Connection {
         })
     }
 
-    /// The same connection, which takes the program at its other end with it.
+    /// Attaches the program of the server, which ends with the connection.
     #[cfg(unix)]
     pub(super) fn with_program(
         mut self,
@@ -135,7 +135,7 @@ impl Connection {
             if is_over {
                 let _ = tokio::time::timeout(PATIENCE, group.wait()).await;
             }
-            // It is killed, and so is what it left behind.
+            // Kills the program and its descendants.
             drop(group);
             if let Some(stderr) = stderr {
                 stderr::finish(stderr).await;
@@ -153,7 +153,7 @@ impl Connection {
         self.peer.is_transport_closed() || self.is_broken.load(Ordering::SeqCst)
     }
 
-    /// How often the server said that its tools changed.
+    /// Returns how often the server reported that its tools changed.
     pub(super) fn changes(&self) -> u64 {
         self.changes.count()
     }
@@ -162,12 +162,12 @@ impl Connection {
         &self.exact_numbers
     }
 
-    /// What the server says it has.
+    /// Whether the server declares a capability.
     fn has(&self, what: impl Fn(&ServerCapabilities) -> bool) -> bool {
         self.peer.peer_info().is_some_and(|info| what(&info.capabilities))
     }
 
-    /// The tools of the server, and no more than so many.
+    /// Lists the tools of the server, at most this many.
     pub(super) async fn tools(&self, most: usize) -> Result<Vec<rmcp::model::Tool>, ConnectError> {
         let page = |page| async {
             let page = self.peer.list_tools(page).await?;
@@ -176,7 +176,7 @@ impl Connection {
         self.all("tools", most, page).await
     }
 
-    /// The resources of the server.
+    /// Lists the resources of the server.
     pub(super) async fn resources(
         &self,
         most: usize,
@@ -191,7 +191,8 @@ impl Connection {
         self.all("resources", most, page).await
     }
 
-    /// The templates of resources of the server. One that does not know the request has none.
+    /// Lists the resource templates of the server. A server that does not know the request has
+    /// none.
     pub(super) async fn resource_templates(
         &self,
         most: usize,
@@ -211,7 +212,7 @@ impl Connection {
         self.all("resources/templates", most, page).await
     }
 
-    /// The prompts of the server.
+    /// Lists the prompts of the server.
     pub(super) async fn prompts(
         &self,
         most: usize,
@@ -226,7 +227,7 @@ impl Connection {
         self.all("prompts", most, page).await
     }
 
-    /// What the server lists, page by page, and no more than so many.
+    /// Reads a list page by page, at most this many items.
     async fn all<T, P>(
         &self,
         what: &str,
@@ -249,7 +250,7 @@ impl Connection {
             }
             match next {
                 None => return Ok(listed),
-                // Pages without anything on them could go on for ever.
+                // Empty pages could continue forever.
                 Some(_) if is_empty => {
                     let why =
                         format!("it returns an empty page of {what} that is not the last page");
@@ -260,12 +261,12 @@ impl Connection {
         }
     }
 
-    /// Makes a call of the tool that the server calls so.
+    /// Calls the tool with this name of the server.
     pub(super) async fn call(&self, tool: &str, call: &Call) -> Outcome {
         let mut params = CallToolRequestParams::new(tool.to_owned());
         params.arguments = Some(self.exact_numbers.arguments(call.arguments())?);
         let request = ClientRequest::CallToolRequest(Request::new(params));
-        // A report that comes before the call is listed waits for the lock.
+        // The lock delays a progress report that arrives before the call is registered.
         let mut calls = self.listeners.calls.lock().await;
         let options = PeerRequestOptions::no_options();
         let sent = self.peer.send_cancellable_request(request, options).await;
@@ -293,13 +294,13 @@ impl Connection {
         }
     }
 
-    /// What the model is told of an error.
+    /// Returns the failure for the model.
     fn failure(&self, error: ServiceError) -> Failure {
         self.note(&error);
         failure(error)
     }
 
-    /// Remembers what an error means for the connection.
+    /// Notes whether an error breaks the connection.
     fn note(&self, error: &ServiceError) {
         if is_broken_by(error) {
             self.is_broken.store(true, Ordering::SeqCst);
@@ -309,7 +310,7 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        // Without a runtime, whoever is at the other end is left alone.
+        // Without a runtime, the session cannot be ended.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let (service, closing) = (self.service.take(), Closing::new());
         #[cfg(unix)]
@@ -328,18 +329,18 @@ impl Drop for Connection {
     }
 }
 
-/// A call that the server has, until its answer is here. To drop it is to cancel it.
+/// A call that the server is processing. Dropping it before the response cancels the call.
 struct RunningCall {
     peer: Peer<RoleClient>,
     listeners: Arc<ProgressListeners>,
-    /// `None` once the server has answered.
+    /// `None` after the response.
     id: Option<RequestId>,
     token: ProgressToken,
 }
 
 impl Drop for RunningCall {
     fn drop(&mut self) {
-        // Without a runtime, there is no connection either.
+        // Without a runtime, there is no connection.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let (peer, listeners) = (self.peer.clone(), self.listeners.clone());
         let (id, token) = (self.id.take(), self.token.clone());
@@ -348,13 +349,13 @@ impl Drop for RunningCall {
             let Some(id) = id else { return };
             let params = CancelledNotificationParam::new(Some(id), Some(CANCELLED.to_owned()));
             let notification = CancelledNotification::new(params);
-            // A server that is gone has cancelled it already.
+            // If the server is gone, there is nothing to cancel.
             let _ = peer.send_notification(notification.into()).await;
         });
     }
 }
 
-/// What the server is told.
+/// The reason in the cancellation notification.
 const CANCELLED: &str = "the result is no longer needed";
 
 impl fmt::Debug for Connection {

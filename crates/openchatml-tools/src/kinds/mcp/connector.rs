@@ -1,4 +1,4 @@
-//! Connects to a server, again if necessary.
+//! Connects to a server, and reconnects if necessary.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,19 +16,19 @@ use super::http::{Authorize, HttpClient};
 use super::line_limit::LimitedLines;
 use super::{ConnectError, Secrets, ServerOptions};
 
-/// How a server is connected to.
+/// How to connect to a server.
 pub(super) enum Connector {
-    /// Streams that somebody else made: there are no others.
+    /// Streams of the caller. Reconnecting is impossible.
     Once,
-    /// A program that is started.
+    /// A program to start (stdio transport).
     #[cfg(unix)]
     ServerProcess(Box<tokio::process::Command>),
-    /// A server over HTTP.
+    /// A server over streamable HTTP.
     Http(Http),
 }
 
 impl Connector {
-    /// Whether there can be another connection.
+    /// Whether reconnecting is possible.
     pub(super) fn is_repeatable(&self) -> bool {
         !matches!(self, Self::Once)
     }
@@ -67,7 +67,7 @@ async fn start(
     match over(read, write, options).await {
         Ok(connection) => Ok(connection.with_program(group, stderr)),
         Err(error) => {
-            // It is killed. What it said before may tell why.
+            // Kill the program. Its standard error may explain the failure.
             drop(group);
             if let Some(stderr) = stderr {
                 super::stderr::finish(stderr).await;
@@ -77,7 +77,7 @@ async fn start(
     }
 }
 
-/// Which program cannot be started, and where.
+/// Returns the error for a program that cannot be started.
 #[cfg(unix)]
 fn unstarted(command: &tokio::process::Command, error: &std::io::Error) -> ConnectError {
     let command = command.as_std();
@@ -90,7 +90,7 @@ fn unstarted(command: &tokio::process::Command, error: &std::io::Error) -> Conne
     }
 }
 
-/// A connection over streams, one message a line.
+/// Connects over streams with one message per line.
 pub(super) async fn over(
     read: impl AsyncRead + Send + Unpin + 'static,
     write: impl AsyncWrite + Send + Unpin + 'static,
@@ -103,7 +103,7 @@ pub(super) async fn over(
         LimitedLines::new(read, &exact_numbers),
         RestoringWriter::new(write, exact_numbers.clone()),
     );
-    // Lines are bounded already, and would be passed over here without a word.
+    // Lines are already limited; this limit would drop long lines silently.
     let transport = AsyncRwTransport::new_client(read, write).with_max_line_length(usize::MAX);
     Connection::open(transport, exact_numbers, options).await
 }
@@ -117,7 +117,7 @@ pub(super) struct Http {
 }
 
 impl Http {
-    /// A server, and the options with the secrets that are sent to it.
+    /// Creates a connector, and adds the secrets that are sent to the server to the options.
     pub(super) fn new<'n, 'v>(
         url: &str,
         headers: impl IntoIterator<Item = (&'n str, &'v str)>,
@@ -133,7 +133,8 @@ impl Http {
             parsed.push((key, value));
             secrets.extend(Secrets::of_header(text));
         }
-        // As the SDK's own client: an idle connection whose last answer was not read to its end stalls.
+        // No connection pool, like the client of the SDK: an idle connection whose last response
+        // was not read to the end blocks.
         let client = crate::client::builder().redirect(Policy::none()).pool_max_idle_per_host(0);
         let client = client.build().map_err(ConnectError::new)?;
         let http = Self { url: url.into(), headers: parsed, client, authorization: None };
@@ -141,7 +142,7 @@ impl Http {
         Ok((http, ServerOptions { secrets, ..options.clone() }))
     }
 
-    /// The same server, which is shown a token with each request.
+    /// Adds an access token to each request.
     #[cfg(feature = "oauth")]
     pub(super) fn with_authorization(
         mut self,
@@ -156,10 +157,10 @@ impl Http {
 
     async fn connect(&self, options: &ServerOptions) -> Result<Connection, ConnectError> {
         let Some(authorization) = &self.authorization else { return self.open(options).await };
-        // The transport would say no more than that it has none.
+        // Fetch the token here, because the transport would hide the reason of a failure.
         authorization.token().await?;
         match self.open(options).await {
-            // The server did nothing but refuse the token. There may be another one.
+            // The server only rejected the token. Try again with another token.
             Err(error) if error.needs_login => {
                 authorization.token().await?;
                 self.open(options).await
@@ -173,7 +174,8 @@ impl Http {
         let mut patience = ExponentialBackoff::default();
         (patience.max_times, patience.base_duration) = (Some(3), Duration::from_millis(250));
         config.retry_config = Arc::new(patience);
-        // A call is made once: the SDK would make it again in a new session.
+        // No reinitialization: the SDK would repeat a call in a new session, but calls run at most
+        // once.
         config.reinit_on_expired_session = false;
         config.custom_headers.extend(self.headers.iter().cloned());
         let exact_numbers = ExactNumbers::new();

@@ -20,13 +20,15 @@ use tokio::io::AsyncWrite;
 
 use crate::Failure;
 
-/// The keys whose values the SDK holds as JSON. Where it has types of its own, a string would be wrong.
+/// The keys whose values are JSON in the SDK. Other values have types of the SDK, where a string
+/// would be wrong.
 const KEYS: [&[u8]; 2] = [b"structuredContent", b"inputSchema"];
 
-/// The keys that `serde_json` uses itself. The second one means something in builds that hold numbers as text.
+/// The keys that `serde_json` reserves. The second one has a meaning only in builds that store
+/// numbers as text.
 const PRIVATE: [&str; 2] = ["$serde_json::private::RawValue", "$serde_json::private::Number"];
 
-/// The mark of one connection.
+/// Masks and restores numbers, with the mark of one connection.
 #[derive(Clone, Debug)]
 pub(super) struct ExactNumbers {
     mark: Arc<str>,
@@ -34,29 +36,29 @@ pub(super) struct ExactNumbers {
 
 impl ExactNumbers {
     pub(super) fn new() -> Self {
-        // Each has random keys of its own.
+        // Each `RandomState` has its own random keys.
         let [first, second] = [0; 2].map(|none: u64| RandomState::new().hash_one(none));
         Self { mark: format!("openchatml-digits-{first:016x}{second:016x}:").into() }
     }
 
-    /// What hides the numbers of messages of a server.
+    /// Returns a masker for the messages of a server.
     pub(super) fn hider(&self) -> NumberHider {
         NumberHider::new(self.mark.clone(), false)
     }
 
-    /// A message of a server, whose numbers are hidden.
+    /// Masks the numbers in a message of a server.
     pub(super) fn hide(&self, text: &[u8]) -> Vec<u8> {
         hidden(self.hider(), text)
     }
 
-    /// The arguments of a call, whose numbers are hidden.
+    /// Masks the numbers in the arguments of a call.
     pub(super) fn arguments(&self, text: &str) -> Result<Map<String, Value>, Failure> {
         let text = hidden(NumberHider::new(self.mark.clone(), true), text.as_bytes());
         serde_json::from_slice(&text)
             .map_err(|_| Failure::new("the arguments are not a JSON object"))
     }
 
-    /// JSON as it was before numbers and keys were hidden.
+    /// Restores the numbers and keys in JSON.
     pub(super) fn restore<'t>(&self, json: &'t str) -> Cow<'t, str> {
         let quoted = format!("\"{}", self.mark);
         let mut parts = json.split(&quoted);
@@ -67,7 +69,7 @@ impl ExactNumbers {
         let mut text = first.to_owned();
         for part in parts {
             if !part.starts_with(|c: char| c == '-' || c.is_ascii_digit()) {
-                // It is a key.
+                // A key.
                 text.push('"');
                 text.push_str(part);
                 continue;
@@ -79,7 +81,7 @@ impl ExactNumbers {
         Cow::Owned(text)
     }
 
-    /// Text that is not JSON, without the mark.
+    /// Removes the mark from text that is not JSON.
     pub(super) fn without_mark<'t>(&self, text: &'t str) -> Cow<'t, str> {
         if text.contains(&*self.mark) {
             Cow::Owned(text.replace(&*self.mark, ""))
@@ -96,21 +98,23 @@ fn hidden(mut hider: NumberHider, text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Hides numbers and the keys of [`PRIVATE`] in JSON that arrives in parts. What is not JSON passes as it is.
+/// Masks numbers and the keys in [`PRIVATE`] in JSON that arrives in parts. Text that is not JSON
+/// is not changed.
 pub(super) struct NumberHider {
     mark: Arc<str>,
-    /// Whether all numbers are hidden, and not only those under [`KEYS`].
+    /// Whether all numbers are masked, and not only those in the values of [`KEYS`].
     is_everywhere: bool,
     depth: usize,
-    /// The depth of the value whose numbers are hidden.
+    /// The depth of the value in which numbers are masked.
     hides_from: Option<usize>,
-    /// Whether the next value is one whose numbers are hidden.
+    /// Whether numbers are masked in the next value.
     is_next: bool,
     place: Place,
-    /// The beginning of the last string, as far as it can be a key.
+    /// The beginning of the last string, up to the length of a key.
     key: Vec<u8>,
     number: Vec<u8>,
-    /// A string that may be a key of [`PRIVATE`], from its quote on: it is not given on before that is known.
+    /// A string that may be a key in [`PRIVATE`], including its quote. It is held back until this
+    /// is known.
     held: Vec<u8>,
 }
 
@@ -120,7 +124,7 @@ enum Place {
     String,
     Escape,
     Number,
-    /// Behind a string, which may be a key.
+    /// After a string, which may be a key.
     AfterString,
 }
 
@@ -164,7 +168,7 @@ impl NumberHider {
         }
     }
 
-    /// The end of a message. The next one begins anew.
+    /// Ends a message, and resets the state for the next one.
     pub(super) fn end(&mut self, out: &mut Vec<u8>) {
         out.append(&mut self.held);
         if self.place == Place::Number {
@@ -173,7 +177,7 @@ impl NumberHider {
         }
     }
 
-    /// Forgets the message that was being read.
+    /// Drops the state of the current message.
     pub(super) fn reset(&mut self) {
         *self = Self::new(self.mark.clone(), self.is_everywhere);
     }
@@ -232,16 +236,16 @@ impl NumberHider {
         out.push(byte);
     }
 
-    /// A part of a string, which is kept as far as it can be one of [`KEYS`].
+    /// Adds a part of a string, up to the length of the longest of [`KEYS`].
     fn key_part(&mut self, part: &[u8]) {
         const LONGEST: usize = 32;
         let room = LONGEST.saturating_sub(self.key.len());
         self.key.extend_from_slice(&part[..part.len().min(room)]);
     }
 
-    /// A part of a string as it is spelled.
+    /// Adds a part of a string in its spelling.
     fn string_part(&mut self, part: &[u8], out: &mut Vec<u8>) {
-        /// Each letter may be spelled with six, as `\u0024`.
+        /// An escape such as `\u0024` has six characters for one.
         const LONGEST: usize = 6 * PRIVATE[0].len() + 2;
         if self.held.is_empty() {
             return out.extend_from_slice(part);
@@ -261,7 +265,7 @@ impl NumberHider {
         let text = str::from_utf8(&number).unwrap_or_default();
         let is_kept = match serde_json::from_str::<Number>(text) {
             Ok(read) => read.to_string() == text,
-            // Either no number of JSON, or one that is out of range.
+            // The text is not a JSON number, or the number is out of range.
             Err(_) => openchatml::Value::from_json(text, &openchatml::Limits::default()).is_err(),
         };
         if is_kept {
@@ -284,13 +288,13 @@ fn is_of_number(byte: u8) -> bool {
     byte.is_ascii_digit() || matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E')
 }
 
-/// Writes lines with their numbers as they were before they were hidden.
+/// Restores the numbers in the lines that are written.
 pub(super) struct RestoringWriter<W> {
     inner: W,
     exact_numbers: ExactNumbers,
-    /// The line that has not ended.
+    /// The incomplete line.
     line: Vec<u8>,
-    /// What is to be written.
+    /// The bytes to write.
     out: Vec<u8>,
     written: usize,
 }
@@ -370,11 +374,11 @@ mod tests {
         let value: serde_json::Value = serde_json::from_slice(&hidden).unwrap();
         assert!(value["result"]["structuredContent"]["a"].is_string());
         assert!(value["result"]["structuredContent"]["b"][3].is_f64());
-        // What is not held as JSON is left alone.
+        // Values that are not JSON in the SDK are not changed.
         assert!(value["id"].is_f64() && value["result"]["e"].is_f64());
         assert_eq!(value["f"], "1.50");
         assert_eq!(exact_numbers.restore(str::from_utf8(&hidden).unwrap()), MESSAGE);
-        // The same, however it is cut.
+        // Splitting the input anywhere gives the same result.
         for at in 0..MESSAGE.len() {
             let (mut hider, mut out) = (exact_numbers.hider(), Vec::new());
             hider.feed(&MESSAGE.as_bytes()[..at], &mut out);

@@ -15,24 +15,24 @@ const BROKE: &str = "the connection to the server broke; the call may have run";
 pub(super) const NO_RESULT: &str = "the server returned an invalid result";
 const GONE: &str = "the server of the tool has stopped; the call did not run";
 
-/// There is no connection, and none can be had.
+/// The failure if there is no connection and reconnecting is impossible.
 pub(super) fn gone() -> Failure {
     Failure::new(GONE).retryable()
 }
 
-/// The server has the tool no longer.
+/// The failure if the server no longer has the tool.
 pub(super) fn removed() -> Failure {
     Failure::with_code(Code::CallUnknown, "the server no longer offers this tool")
 }
 
-/// Whether the connection is broken after this error, so that the next request needs another one.
+/// Whether the connection is broken after this error, so that the next request must reconnect.
 pub(super) fn is_broken_by(error: &ServiceError) -> bool {
     let error = match error {
         ServiceError::TransportClosed => return true,
         ServiceError::TransportSend(error) => error,
         _ => return false,
     };
-    // What a server says, whatever it is, is said on a connection.
+    // A response of the server, even an error, proves that the connection works.
     !matches!(
         error.error.downcast_ref(),
         Some(
@@ -46,7 +46,7 @@ pub(super) fn is_broken_by(error: &ServiceError) -> bool {
     )
 }
 
-/// What the model is told. What the transport says of addresses and files is not for it.
+/// Returns the failure for the model. It contains no addresses and files from transport errors.
 pub(super) fn failure(error: ServiceError) -> Failure {
     match error {
         ServiceError::McpError(error) if error.message == TOO_LONG => {
@@ -65,7 +65,7 @@ pub(super) fn failure(error: ServiceError) -> Failure {
     }
 }
 
-/// What is told of a request that the transport could not send, or of an answer to it that is none.
+/// Returns the failure for a request that could not be sent, or whose response is invalid.
 fn unsent(error: &DynamicTransportError) -> Failure {
     match error.error.downcast_ref() {
         Some(HttpError::SessionExpired) => {
@@ -91,7 +91,7 @@ fn unsent(error: &DynamicTransportError) -> Failure {
     }
 }
 
-/// Why there is no connection, in plain words.
+/// Returns the error for a failed connection.
 pub(super) fn unready(error: &ClientInitializeError) -> ConnectError {
     use ClientInitializeError as Error;
     match error {
@@ -111,7 +111,7 @@ pub(super) fn unready(error: &ClientInitializeError) -> ConnectError {
     }
 }
 
-/// Why there is no list of these, in plain words.
+/// Returns the error for a failed list request.
 pub(super) fn unlisted(what: &str, error: &ServiceError) -> ConnectError {
     match error {
         ServiceError::McpError(error) => refused(&format!("{what}/list"), error),
@@ -124,7 +124,7 @@ pub(super) fn unlisted(what: &str, error: &ServiceError) -> ConnectError {
     }
 }
 
-/// What is told of an error that a server answers a request of ours with.
+/// Returns the error for an error response of the server.
 fn refused(method: &str, error: &ErrorData) -> ConnectError {
     ConnectError::unusable(match &*error.message {
         TOO_LONG => format!("its answer to `{method}` is longer than {MOST} bytes"),
@@ -133,7 +133,7 @@ fn refused(method: &str, error: &ErrorData) -> ConnectError {
     })
 }
 
-/// Whether the server does not know who asks.
+/// Whether the server requires an authorization.
 fn is_unauthorized(error: &DynamicTransportError) -> bool {
     match error.error.downcast_ref() {
         Some(HttpError::AuthRequired(_)) => true,
@@ -142,7 +142,7 @@ fn is_unauthorized(error: &DynamicTransportError) -> bool {
     }
 }
 
-/// What is told of a request over HTTP that has no answer, or none that is one.
+/// Describes an HTTP request without a valid response.
 fn unanswered(error: &DynamicTransportError) -> String {
     const UNAUTHORIZED: &str = "it requires an authorization";
     let Some(error) = error.error.downcast_ref::<HttpError>() else {
@@ -172,7 +172,7 @@ fn unanswered(error: &DynamicTransportError) -> String {
     }
 }
 
-/// What is behind an error: that a connection is refused, a name unknown.
+/// Returns the root cause of an error, such as a refused connection or an unknown host.
 fn root(error: &(dyn std::error::Error + 'static)) -> String {
     let mut root = error;
     while let Some(source) = root.source() {

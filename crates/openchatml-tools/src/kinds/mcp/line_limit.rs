@@ -11,36 +11,37 @@ use tokio::io::{AsyncRead, ReadBuf};
 
 use super::exact_numbers::{ExactNumbers, NumberHider};
 
-/// The bytes of a message.
+/// The maximum size of a message, in bytes.
 pub(super) const MOST: usize = 16_000_000;
 
-/// What stands in the place of an answer that is too long.
+/// The error that replaces a response that is too long.
 pub(super) const TOO_LONG: &str = "the answer is too long";
 
-/// What stands in the place of an answer that cannot be read.
+/// The error that replaces a response that cannot be parsed.
 pub(super) const UNREADABLE: &str = "the answer cannot be read";
 
-/// How many times as long as the longest message a line may be. The connection ends with one that is longer: no
-/// answer would come through anymore.
+/// A line may be this many times as long as the longest message. A longer line ends the connection,
+/// because no response could follow it in reasonable time.
 const PATIENCE: usize = 16;
 
-/// How much of the beginning and of the end of a message is looked at.
+/// The number of bytes at the beginning and at the end of a message in which its id is searched.
 const EDGE: usize = 128;
 const CHUNK: usize = 16 << 10;
 
-/// Lines, of which those that are too long are dropped. If one is an answer, or one that cannot be read is, an
-/// error takes its place, which answers the same request. Numbers that the SDK cannot hold are hidden from it.
+/// Reads lines and drops those that are too long. If such a line, or one that cannot be parsed, is
+/// a response, an error for the same request replaces it. Numbers that the SDK cannot represent are
+/// masked.
 pub(super) struct LimitedLines<R> {
     inner: R,
     hider: NumberHider,
-    /// What was read, and how much of it was given on.
+    /// The bytes that were read, and how many of them were passed on.
     ready: Vec<u8>,
     given: usize,
-    /// The line that is being read, unless it is too long.
+    /// The current line, unless it is too long.
     message: Vec<u8>,
-    /// Whether an error has taken its place already.
+    /// Whether an error has already replaced the line.
     is_answered: bool,
-    /// The length of the line that is being read, its beginning and, if it is too long, its end.
+    /// The length of the current line, its beginning and, if it is too long, its end.
     line: usize,
     head: Vec<u8>,
     tail: Vec<u8>,
@@ -80,7 +81,7 @@ impl<R> LimitedLines<R> {
         }
     }
 
-    /// A part of a line.
+    /// Processes a part of a line.
     fn part(&mut self, part: &[u8]) {
         let room = EDGE - self.head.len();
         self.head.extend_from_slice(&part[..part.len().min(room)]);
@@ -89,7 +90,8 @@ impl<R> LimitedLines<R> {
             self.hider.feed(part, &mut self.message);
         } else {
             self.message = Vec::new();
-            // It may have no end. If its id stands at its end, that is waited for.
+            // The line may never end, so it is answered now if its beginning contains the id. If
+            // the id is at the end, the answer waits for the end.
             self.answer_too_long(b"");
             self.tail.extend_from_slice(&part[part.len().saturating_sub(EDGE)..]);
             let excess = self.tail.len().saturating_sub(EDGE);
@@ -97,7 +99,8 @@ impl<R> LimitedLines<R> {
         }
     }
 
-    /// Answers the line in its stead, once, if the request is known by what is read of it.
+    /// Replaces the line by an error, once, if the part that was read contains the id of the
+    /// request.
     fn answer_too_long(&mut self, tail: &[u8]) {
         if self.is_answered {
             return;
@@ -109,7 +112,7 @@ impl<R> LimitedLines<R> {
         }
     }
 
-    /// The end of a line.
+    /// Processes the end of a line.
     fn end(&mut self) {
         self.hider.end(&mut self.message);
         self.hider.reset();
@@ -128,7 +131,7 @@ impl<R> LimitedLines<R> {
     }
 }
 
-/// A message, or an error in its place if it is an answer that cannot be read.
+/// Returns the message, or an error if it is a response that cannot be parsed.
 pub(super) fn readable(message: Vec<u8>) -> Vec<u8> {
     let (head, tail) = (&message[..message.len().min(EDGE)], message.len().saturating_sub(EDGE));
     let Some(id) = answered(head, &message[tail..]) else { return message };
@@ -143,8 +146,8 @@ fn error(id: &str, message: &str) -> Vec<u8> {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#).into_bytes()
 }
 
-/// The id of the request that a message answers, of which these are the beginning and the end. It stands
-/// before the result, or behind it.
+/// Finds the id of the request that a message answers, in its beginning and end. The id can be
+/// before or after the result.
 fn answered(head: &[u8], tail: &[u8]) -> Option<String> {
     let plain = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace([' ', '\t', '\r'], "");
     let version = r#""jsonrpc":"2.0","#;
@@ -168,7 +171,8 @@ fn answered(head: &[u8], tail: &[u8]) -> Option<String> {
     number(id).map(str::to_owned)
 }
 
-/// The number that an id is. The ids of our requests are numbers; some servers answer with strings of them.
+/// Returns the number of an id. Our request ids are numbers, but some servers return them as
+/// strings.
 fn number(id: &str) -> Option<&str> {
     let id = id.strip_prefix('"').and_then(|id| id.strip_suffix('"')).unwrap_or(id);
     (!id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit())).then_some(id)
@@ -246,7 +250,7 @@ mod tests {
         write.write_all(b"\"}\n{}\n").await.unwrap();
         let read = bounded.read(&mut out).await.unwrap();
         assert_eq!(&out[..read], b"{}\n", "it is answered once");
-        // One that never ends ends the connection.
+        // A line that never ends closes the connection.
         write.write_all(&[b'x'; 3300]).await.unwrap();
         assert!(bounded.read(&mut out).await.is_err());
     }

@@ -1,4 +1,5 @@
-//! Receives changes of tools in order: the SDK delivers notifications and responses concurrently.
+//! Counts the notifications `tools/list_changed` in order: the SDK delivers notifications and
+//! responses concurrently.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,7 +8,7 @@ use rmcp::RoleClient;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage, ServerNotification};
 use rmcp::transport::{IntoTransport, Transport};
 
-/// How often a server said that its tools changed.
+/// The number of times that a server reported a change of its tools.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ToolListChanges(Arc<AtomicU64>);
 
@@ -17,7 +18,7 @@ impl ToolListChanges {
     }
 }
 
-/// A transport that counts what its server says of its tools.
+/// Wraps a transport and counts the notifications about tools.
 pub(super) fn watched<T, E, A>(
     transport: T,
     changes: ToolListChanges,

@@ -99,9 +99,10 @@ pub struct ServerOptions {
     /// it goes.
     #[cfg(unix)]
     pub stderr: Option<ServerStderr>,
-    /// What no error repeats, beside the secrets that the connection has.
+    /// Additional secrets that no error may contain.
     pub(crate) secrets: Secrets,
-    /// Whether the entries have names twice if the server does: whoever takes them chooses among them.
+    /// Whether duplicate names of the server remain in the entries. The caller then selects among
+    /// them.
     pub(crate) keeps_clashes: bool,
 }
 
@@ -142,18 +143,18 @@ impl ConnectError {
         Self { why, is_connected: false, needs_login: false }
     }
 
-    /// Why nobody is logged in at a server.
+    /// Creates the error for a missing or expired login.
     #[cfg(feature = "oauth")]
     fn logged_out(why: impl fmt::Display) -> Self {
         Self { needs_login: true, ..Self::new(why) }
     }
 
-    /// Why a server is not used that there is a connection to.
+    /// Creates the error for a server that is connected but cannot be used.
     fn unusable(why: impl fmt::Display) -> Self {
         Self { is_connected: true, ..Self::new(why) }
     }
 
-    /// The same, as it can be told.
+    /// Removes the secrets from the error.
     fn without(self, secrets: &Secrets) -> Self {
         const LONGEST: usize = 1_000;
         let mut why = secrets.redact(self.why);
@@ -175,15 +176,15 @@ impl fmt::Display for ConnectError {
 
 impl std::error::Error for ConnectError {}
 
-/// Starts a program and speaks with it over its input and output.
+/// Starts a program and connects to it over its standard input and output.
 ///
-/// It leads a process group of its own, which is killed once nobody has the server or one of its
-/// tools anymore. Its standard error is yours, unless the command or [`ServerOptions::stderr`] says otherwise. If
-/// it ends before, the next call starts it again.
+/// The program leads its own process group, which is killed when the server and all of its tools
+/// are dropped. It inherits the standard error, unless the command or [`ServerOptions::stderr`]
+/// sets another one. If the program ends earlier, the next call restarts it.
 ///
 /// # Errors
 ///
-/// The program cannot be started, is not such a server, or does not list its tools in time.
+/// The program cannot be started, is not an MCP server, or does not list its tools in time.
 #[cfg(unix)]
 pub async fn connect_stdio(
     command: tokio::process::Command,
@@ -192,12 +193,12 @@ pub async fn connect_stdio(
     Server::open(Connector::ServerProcess(Box::new(command)), None, options).await
 }
 
-/// Connects to a server over streamable HTTP, with these headers on every request. Redirects are
-/// not followed: the headers are for this server.
+/// Connects to a server over streamable HTTP, with these headers in every request. Redirects are
+/// not followed, because the headers are only for this server.
 ///
 /// # Errors
 ///
-/// A header is invalid, or the server is unreachable, is not such a server, or does not list its
+/// A header is invalid, or the server is unreachable, is not an MCP server, or does not list its
 /// tools in time.
 ///
 /// ```no_run
@@ -220,12 +221,12 @@ pub async fn connect_http(
     Server::open(Connector::Http(http), None, &options).await
 }
 
-/// Connects to a server over streamable HTTP as [`connect_http`] does, and shows it an access token with each
-/// request. No secret and no token is sent to anybody but the authorization server and the server.
+/// Connects to a server over streamable HTTP like [`connect_http`], with an access token in each
+/// request. Secrets and tokens are sent only to the authorization server and to the server.
 ///
 /// # Errors
 ///
-/// Like [`connect_http`]; or there is no authorization.
+/// Like [`connect_http`], or the authorization failed.
 ///
 /// ```no_run
 /// use openchatml_tools::kinds::mcp::{self, OAuth, ServerOptions};
@@ -254,13 +255,13 @@ pub async fn connect_authorized(
     Server::open(Connector::Http(http), None, &options).await
 }
 
-/// Connects to a server over streamable HTTP as [`connect_http`] does, and shows it with each request the access
-/// token of somebody who [logged in](Login::log_in). The token is sent to nobody else, and is renewed at the
-/// authorization server where they did.
+/// Connects to a server over streamable HTTP like [`connect_http`], with the access token of a user
+/// who [logged in](Login::log_in). The token is sent to no other server. It is renewed at the
+/// authorization server of the login.
 ///
 /// # Errors
 ///
-/// Like [`connect_http`]; or nobody is logged in, or the login has expired
+/// Like [`connect_http`], or nobody is logged in, or the login has expired
 /// ([`ConnectError::needs_login`]).
 ///
 /// ```no_run
@@ -290,11 +291,12 @@ pub async fn connect_logged_in(
     Server::open(Connector::Http(http), None, &options).await
 }
 
-/// Speaks with a server over any pair of streams, one message a line. Once they have ended, its tools fail.
+/// Connects to a server over any pair of streams, with one message per line. When the streams end,
+/// the tools fail.
 ///
 /// # Errors
 ///
-/// The other end is not such a server, or does not list its tools in time.
+/// The other end is not an MCP server, or does not list its tools in time.
 pub async fn connect(
     read: impl AsyncRead + Send + Unpin + 'static,
     write: impl AsyncWrite + Send + Unpin + 'static,
@@ -319,12 +321,12 @@ impl Server {
         Ok(Self { entries, instructions, remote })
     }
 
-    /// Lists the tools of the server again. [`entries`](Self::entries) are what it has now; tools that were
-    /// handed out before stay as they are, and calls of those that are gone are refused.
+    /// Lists the tools of the server again. [`entries`](Self::entries) then returns the current
+    /// tools. Entries that were returned before do not change; calls of removed tools are rejected.
     ///
     /// # Errors
     ///
-    /// The server is unreachable, or does not list its tools in time. The entries are not changed.
+    /// The server is unreachable, or does not list its tools in time. The entries do not change.
     ///
     /// ```no_run
     /// # async fn check(mut server: openchatml_tools::kinds::mcp::Server)
@@ -344,9 +346,9 @@ impl Server {
         Ok(())
     }
 
-    /// The resources that the server lists: none, if it has none.
+    /// Lists the resources of the server.
     ///
-    /// What they say is the server's word, and may hold control characters.
+    /// All texts come from the server and may contain control characters.
     ///
     /// # Errors
     ///
@@ -368,7 +370,7 @@ impl Server {
         Ok(self.in_time(resources).await?.into_iter().map(listing::resource).collect())
     }
 
-    /// The templates of resources that the server lists: none, if it has none.
+    /// Lists the resource templates of the server.
     ///
     /// # Errors
     ///
@@ -379,7 +381,7 @@ impl Server {
         Ok(self.in_time(templates).await?.into_iter().map(listing::template).collect())
     }
 
-    /// The prompts that the server lists: none, if it has none.
+    /// Lists the prompts of the server.
     ///
     /// # Errors
     ///
@@ -400,7 +402,7 @@ impl Server {
         listed.unwrap_or_else(|_| Err(late())).map_err(|error| error.without(secrets))
     }
 
-    /// Its tools, by the names that models call them by.
+    /// Returns the tools, with the names that models use.
     ///
     /// Characters that are not allowed in names are replaced by `_`: `files/read` is
     /// `functions.files_read`.
@@ -408,7 +410,7 @@ impl Server {
         &self.entries
     }
 
-    /// Adds its tools to those that are there.
+    /// Adds the tools to a toolbox.
     ///
     /// # Errors
     ///

@@ -1,14 +1,15 @@
-//! Errors on one line and without secrets.
+//! Removes secrets and line breaks from errors.
 
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use reqwest::Url;
 
-/// The secrets that a server or an authorization server is told, and could repeat. Clones know the same ones.
+/// The secrets that are sent to a server or an authorization server, which could repeat them in
+/// errors. Clones share the same list.
 #[derive(Clone, Default)]
 pub(crate) struct Secrets {
-    /// The longest first.
+    /// The secrets, the longest first.
     known: Arc<RwLock<Vec<String>>>,
 }
 
@@ -19,17 +20,17 @@ impl Secrets {
         new
     }
 
-    /// Adds secrets that came later, such as a token.
+    /// Adds secrets.
     pub(super) fn learn(&self, secrets: impl IntoIterator<Item = String>) {
-        /// What is shorter is in many words that are no secret.
+        /// Shorter texts are part of many ordinary words.
         const SHORTEST: usize = 4;
 
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         for secret in secrets {
-            // As a form, and as a string of JSON.
+            // Also the encoded forms: as in a URL, and as in a JSON string.
             let encoded = encoded(&secret);
             let json = serde_json::to_string(&secret).unwrap_or_default();
-            // Between its quotes.
+            // Without the quotes.
             let json = json.strip_prefix('"').and_then(|json| json.strip_suffix('"'));
             known.extend(json.map(str::to_owned));
             known.extend([encoded, secret]);
@@ -39,7 +40,7 @@ impl Secrets {
         known.dedup();
     }
 
-    /// The secrets of a URL: its user and password, and its query, which is often a key.
+    /// Returns the secrets of a URL: user, password and query, which is often a key.
     pub(super) fn of_url(url: &str) -> Vec<String> {
         let Ok(url) = Url::parse(url) else { return vec![url.to_owned()] };
         let mut secrets: Vec<String> = url.password().map(str::to_owned).into_iter().collect();
@@ -48,7 +49,8 @@ impl Secrets {
         secrets
     }
 
-    /// The secrets of a header: its value, and what stands behind the name of a scheme, as in `Bearer 1234`.
+    /// Returns the secrets of a header: its value, and the part after a scheme, as in `Bearer
+    /// 1234`.
     pub(super) fn of_header(value: &str) -> Vec<String> {
         let behind = value.split_once(' ').map(|it| it.1.trim().to_owned());
         behind.into_iter().chain([value.to_owned()]).collect()
@@ -59,7 +61,7 @@ impl Secrets {
         Self::new(known.into_iter().chain(more))
     }
 
-    /// A text without the secrets.
+    /// Replaces the secrets in a text.
     pub(crate) fn redact(&self, text: String) -> String {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         known.iter().fold(text, |text, secret| match text.contains(secret) {
@@ -75,7 +77,7 @@ impl fmt::Debug for Secrets {
     }
 }
 
-/// A text as forms and URLs have it.
+/// Encodes a text as in forms and URLs.
 fn encoded(text: &str) -> String {
     let url = Url::parse_with_params("http://none/", [("", text)]);
     url.ok()
@@ -83,7 +85,7 @@ fn encoded(text: &str) -> String {
         .unwrap_or_default()
 }
 
-/// A text on one line, in which characters that a terminal obeys are spelled: `\n`, `\u{1b}`.
+/// Returns a text on one line, with control characters escaped: `\n`, `\u{1b}`.
 pub(super) fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for c in text.chars() {
@@ -96,7 +98,8 @@ pub(super) fn one_line(text: &str) -> String {
     line
 }
 
-/// Whether a character is a command, ends a line, or changes how the ones beside it are shown.
+/// Whether a character is a control character, ends a line, or changes the display of other
+/// characters.
 fn is_invisible(c: char) -> bool {
     c.is_control()
         || matches!(c,

@@ -14,11 +14,11 @@ use super::failure::{gone, removed};
 use super::{ConnectError, ServerOptions};
 use crate::{Call, Failure, Outcome};
 
-/// A server that is connected to anew when its connection has broken.
+/// A server with automatic reconnection.
 pub(super) struct RemoteServer {
     options: ServerOptions,
     state: Mutex<State>,
-    /// How often nobody could be reached.
+    /// The number of failed reconnections.
     failures: AtomicU64,
 }
 
@@ -31,16 +31,16 @@ pub(super) struct Listed {
 struct State {
     connector: Connector,
     connection: Arc<Connection>,
-    /// The tools that the server listed last, by its own names.
+    /// The names of the tools in the last list of the server.
     offered: HashSet<String>,
-    /// How often the server had said that they changed when it listed them, or `None` if this connection
-    /// never listed them.
+    /// The number of reported changes at the time of the last list, or `None` if this connection
+    /// has no list yet.
     listed: Option<u64>,
 }
 
 impl RemoteServer {
-    /// Connects to the server, and lists its tools. The connection to it is there already where it can be had
-    /// once only.
+    /// Connects to the server and lists its tools. A connector that cannot reconnect requires an
+    /// existing connection.
     pub(super) async fn new(
         mut connector: Connector,
         connection: Option<Connection>,
@@ -57,7 +57,7 @@ impl RemoteServer {
         Ok((Arc::new(Self { options, state: Mutex::new(state), failures }), listed))
     }
 
-    /// A connection on which the tools are known as they are now.
+    /// Returns a working connection with a current list of tools.
     async fn ready(
         &self,
         tool: &str,
@@ -65,11 +65,13 @@ impl RemoteServer {
     ) -> Result<Arc<Connection>, Failure> {
         let failures = self.failures.load(Ordering::SeqCst);
         let mut state = self.state.lock().await;
-        // A list may be what finds out that nobody is there: nothing was called yet.
+        // The list request may be the first to notice a broken connection. No call was made yet, so
+        // reconnecting is safe.
         let mut is_listed = false;
         for _ in 0..2 {
             if state.connection.is_disconnected() {
-                // Others have tried in the meantime, and calls that wait must not each try for so long.
+                // Another call has tried to reconnect in the meantime. Waiting calls must not each
+                // repeat all attempts.
                 if failures != self.failures.load(Ordering::SeqCst) {
                     return Err(gone());
                 }
@@ -78,7 +80,7 @@ impl RemoteServer {
                     return Err(gone());
                 }
             }
-            // A server may say at once that they changed again: that is for the next call.
+            // If the tools change again during the list, the next call lists them.
             is_listed = state.is_listed() || state.list(&self.options).await.is_ok();
             if is_listed {
                 break;
@@ -93,7 +95,7 @@ impl RemoteServer {
         Ok(state.connection.clone())
     }
 
-    /// Makes a call of the tool that the server calls so, once.
+    /// Calls the tool with this name of the server, at most once.
     pub(super) async fn call(&self, tool: &str, call: &Call) -> Outcome {
         call.set_unstarted(true);
         let outcome = match self.ready(tool, call.deadline()).await {
@@ -109,7 +111,7 @@ impl RemoteServer {
         })
     }
 
-    /// The connection that there is, or another one if it has broken.
+    /// Returns the connection, and reconnects if it is broken.
     pub(super) async fn connection(&self) -> Result<Arc<Connection>, ConnectError> {
         let mut state = self.state.lock().await;
         if state.connection.is_disconnected() {
@@ -118,7 +120,7 @@ impl RemoteServer {
         Ok(state.connection.clone())
     }
 
-    /// The tools that the server has now.
+    /// Lists the tools of the server.
     pub(super) async fn list(&self) -> Result<Listed, ConnectError> {
         let mut state = self.state.lock().await;
         if state.connection.is_disconnected() {
@@ -131,14 +133,14 @@ impl RemoteServer {
         &self.options
     }
 
-    /// Whether the connection is known to be broken. While it is at work, it is not.
+    /// Whether the connection is known to be broken. While it is in use, it counts as working.
     pub(super) fn is_disconnected(&self) -> bool {
         self.state.try_lock().is_ok_and(|state| state.connection.is_disconnected())
     }
 }
 
 impl State {
-    /// Connects anew: at once, and then some more times, with twice the time between them each time.
+    /// Reconnects: immediately, and then several times with a pause that doubles each time.
     async fn reconnect(
         &mut self,
         options: &ServerOptions,
@@ -168,13 +170,14 @@ impl State {
         result
     }
 
-    /// Whether the tools are those that the server has now, as far as it said.
+    /// Whether the list of tools is current, as far as the server reported changes.
     fn is_listed(&self) -> bool {
         self.listed == Some(self.connection.changes())
     }
 
     async fn list(&mut self, options: &ServerOptions) -> Result<Listed, ConnectError> {
-        // What changes while they are listed is listed again.
+        // The number is read before the request, so that a change during the list causes another
+        // list.
         let changes = self.connection.changes();
         let tools = tokio::time::timeout(options.timeout, self.connection.tools(options.tools));
         let tools = tools

@@ -1,4 +1,4 @@
-//! The standard error of programs, line by line.
+//! Reads the standard error of programs line by line.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::task::JoinHandle;
 
-/// Who is told what a server says on its standard error: the name of the server, and a line.
+/// The receiver of the standard error of servers: it gets the name of the server and a line.
 ///
 /// A line comes from the server and may contain control characters: escape it before you print it.
 /// A line is truncated after 4,096 bytes.
@@ -32,13 +32,13 @@ impl ServerStderr {
         Self { name: name.into(), tell: Arc::new(tell) }
     }
 
-    /// The same, for another server.
+    /// Returns a receiver for another server.
     #[cfg(feature = "config")]
     pub(crate) fn named(&self, name: &str) -> Self {
         Self { name: name.into(), ..self.clone() }
     }
 
-    /// Tells what comes, until it ends.
+    /// Passes the lines to the receiver until the pipe ends.
     pub(super) fn listen(&self, pipe: impl AsyncRead + Send + Unpin + 'static) -> JoinHandle<()> {
         let stderr = self.clone();
         tokio::spawn(async move { stderr.read(pipe).await })
@@ -77,7 +77,7 @@ impl PartialEq for ServerStderr {
 
 impl Eq for ServerStderr {}
 
-/// A line that has not ended.
+/// An incomplete line.
 #[derive(Default)]
 struct Line {
     record: Vec<u8>,
@@ -86,7 +86,7 @@ struct Line {
 
 impl Line {
     fn push(&mut self, byte: u8) {
-        /// The bytes of a line that are told.
+        /// The maximum length of a line, in bytes.
         const MOST: usize = 4_096;
 
         if self.record.len() < MOST {
@@ -108,9 +108,10 @@ impl Line {
     }
 }
 
-/// Waits until the last words of a program that has ended are told. Somebody else may hold its pipe open.
+/// Waits for the last lines of a program that has ended. Another process may keep the pipe open, so
+/// the time is limited.
 pub(super) async fn finish(mut listening: JoinHandle<()>) {
-    /// How long to wait.
+    /// The maximum time to wait.
     const PATIENCE: Duration = Duration::from_millis(500);
 
     if tokio::time::timeout(PATIENCE, &mut listening).await.is_err() {

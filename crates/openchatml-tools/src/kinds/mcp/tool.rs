@@ -12,7 +12,7 @@ use crate::{Call, Entry, Tool, ToolFuture};
 /// A tool of a server.
 struct ServerTool {
     remote: Arc<RemoteServer>,
-    /// What the server calls it.
+    /// The name on the server.
     name: String,
 }
 
@@ -22,7 +22,7 @@ impl Tool for ServerTool {
     }
 }
 
-/// The tools of a server as it lists them, by the names that models call them by.
+/// Converts the listed tools of a server to entries, with the names that models use.
 pub(super) fn entries(
     remote: &Arc<RemoteServer>,
     listed: Listed,
@@ -42,13 +42,13 @@ pub(super) fn entries(
     Ok(entries)
 }
 
-/// What models call a tool that its server calls so.
+/// Converts the name of a tool on the server to the name that models use.
 fn name(theirs: &str) -> String {
     let fits = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     theirs.chars().map(|c| if fits(&c) { c } else { '_' }).collect()
 }
 
-/// A tool as its server lists it.
+/// Converts a listed tool to an entry.
 fn entry(
     remote: &Arc<RemoteServer>,
     listed: rmcp::model::Tool,

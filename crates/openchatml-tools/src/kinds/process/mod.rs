@@ -1,4 +1,4 @@
-//! Programs as tools: the arguments are the standard input, the result is the standard output.
+//! Programs as tools: the arguments are the standard input, and the result is the standard output.
 
 mod cgroup;
 mod contain;
@@ -32,15 +32,15 @@ pub(crate) use self::run::{
 };
 use crate::{Call, Failure, Outcome, Output, Tool, ToolFuture};
 
-/// A program that is a tool. Each call starts it anew.
+/// A program as a tool. Each call starts the program once.
 ///
-/// Its input is the call's arguments, byte for byte, and then the end. What it has written when it
-/// ends is the result. It leads a process group of its own, and the whole group is killed when the
-/// program ends, when the call is dropped, and as soon as more was written than
-/// [`ProcessLimits::output_bytes`]; and when this process ends, whatever ends it: a shell that does nothing else
-/// watches for that. On Linux, so are descendants that left the group (`setsid`), if they have
-/// kept `OPENCHATML_PROCESS` in their environment, or [`contain`] keeps them. What runs code that nobody
-/// vouches for belongs into a sandbox all the same.
+/// The standard input is the arguments of the call, byte for byte. The result is everything that
+/// the program wrote before it ended. The program leads its own process group. The whole group is
+/// killed when the program ends, when the call is dropped, when the output exceeds
+/// [`ProcessLimits::output_bytes`], and when this process ends for any reason (a shell watches for
+/// that). On Linux, descendants that left the group (`setsid`) are killed as well if they kept
+/// `OPENCHATML_PROCESS` in their environment, or if [`contain`] is active. Run untrusted code in a
+/// sandbox.
 ///
 /// The program sees only these environment variables: those of [`inherit`](Self::inherit) and of
 /// [`env`](Self::env), `OPENCHATML_PROCESS`, which identifies its descendants, and `PWD` if a shell
@@ -81,12 +81,12 @@ pub struct Process {
 /// The form of the output of a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Result {
-    /// One JSON value. Anything else is `E-TOOL-OUTPUT`.
+    /// One JSON value. Other output is `E-TOOL-OUTPUT`.
     #[default]
     Json,
-    /// JSON if it is, else text.
+    /// JSON if the output is JSON, otherwise text.
     JsonOrText,
-    /// Text, whatever it spells.
+    /// Text, even if it is JSON.
     Text,
 }
 
@@ -104,7 +104,7 @@ pub struct ProcessLimits {
     /// The processor time of each process in seconds (`RLIMIT_CPU`).
     pub cpu_seconds: Option<u64>,
     /// How long a program may continue after its call is cancelled and it receives `SIGTERM`,
-    /// before it is killed. Zero: it is killed at once.
+    /// before it is killed. With zero, it is killed at once.
     pub grace: Duration,
 }
 
@@ -134,7 +134,7 @@ impl Process {
         }
     }
 
-    /// The command that starts it.
+    /// Returns the command that starts the program.
     pub(crate) fn command(&self) -> Command {
         let mut command = limited(&self.limits, self.program.as_os_str().into(), &self.args);
         command.env_clear();
@@ -179,15 +179,15 @@ impl Tool for Process {
     }
 }
 
-/// Hides what this process holds from the programs that it starts: on Linux, processes of the same user
-/// can read the environment and the memory of each other (`/proc`), unless the process to be read says no.
-/// The system writes no core dump of it then. Elsewhere this does nothing.
+/// Makes this process non-dumpable, so that the programs that it starts cannot read its environment
+/// and memory. On Linux, processes of the same user can otherwise read each other (`/proc`). The
+/// system also writes no core dumps of the process. On other systems, this does nothing.
 ///
-/// Who may trace any process, as `root` may, can read it all the same.
+/// Users who may trace any process, such as `root`, can still read it.
 ///
 /// # Errors
 ///
-/// The system refuses it.
+/// The system rejects the change.
 pub fn make_non_dumpable() -> std::io::Result<()> {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     {
@@ -197,8 +197,9 @@ pub fn make_non_dumpable() -> std::io::Result<()> {
     Ok(())
 }
 
-/// The program, started by a shell that sets its limits where there are any: what sets them before
-/// the program runs is unsafe code elsewhere, and what sets them after is too late.
+/// Returns the command of a program. If there are limits, a shell sets them and starts the program:
+/// setting them in this process before `exec` requires unsafe code, and setting them later is too
+/// late.
 pub(crate) fn limited(limits: &ProcessLimits, program: OsString, args: &[OsString]) -> Command {
     if limits.memory_bytes.is_none() && limits.cpu_seconds.is_none() {
         let mut command = Command::new(program);
@@ -214,12 +215,12 @@ pub(crate) fn limited(limits: &ProcessLimits, program: OsString, args: &[OsStrin
     command
 }
 
-/// Gives the command its three pipes.
+/// Connects the command to three pipes.
 pub(crate) fn piped(command: &mut Command) -> &mut Command {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped())
 }
 
-/// What the output of a program is in text.
+/// Converts the output of a program to text.
 pub(crate) fn text(output: Vec<u8>) -> std::result::Result<String, Failure> {
     String::from_utf8(output).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
@@ -227,10 +228,10 @@ pub(crate) fn text(output: Vec<u8>) -> std::result::Result<String, Failure> {
     })
 }
 
-/// What the model hears of a program that gave no result.
+/// Returns the failure of a program without a result, for the model.
 pub(crate) fn refusal(broken: &RunError) -> Failure {
     match broken {
-        // The kind and not the error: that one may name the program's place.
+        // Only the kind of the error: its text may contain the path of the program.
         RunError::Start(error) => {
             Failure::new(format!("cannot start the program: {}", error.kind()))
         }

@@ -1,4 +1,4 @@
-//! Makes processes that lost their parent children of this process.
+//! Adopts orphaned descendants of programs, so that they can be found and killed.
 
 use std::collections::HashSet;
 use std::io;
@@ -10,20 +10,20 @@ use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, waitpid};
 
 use super::mark::{file, mark, processes};
 
-/// Whether this process asked for it.
+/// Whether this process is a subreaper.
 static IS_ON: AtomicBool = AtomicBool::new(false);
 
-/// How often orphans are looked for: whoever is killed leaves orphans of its own.
+/// The maximum number of searches for orphans: killed processes leave orphans of their own.
 const ROUNDS: usize = 64;
 
-/// How long an orphan has to die before it is looked for again.
+/// The pause before the next search, in which killed processes end.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Children that are no orphans, and programs that may have some.
+/// The known children, which are not orphans, and the programs that may leave orphans.
 #[derive(Default)]
 struct KnownProcesses {
     children: HashSet<Pid>,
-    /// The tokens of programs that run.
+    /// The tokens of running programs.
     running: HashSet<String>,
 }
 
@@ -33,8 +33,8 @@ fn known() -> MutexGuard<'static, KnownProcesses> {
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Asks for it, unless there are children already: what a shell started before it became this process
-/// is none of ours, and nor is what that leaves behind.
+/// Makes this process a subreaper, unless it already has children: a shell may have started them
+/// before it became this process, so they and their orphans must not be killed.
 pub(super) fn start() -> io::Result<()> {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     {
@@ -49,12 +49,12 @@ pub(super) fn start() -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Starts a child, which is never taken for an orphan.
+/// Starts a child that never counts as an orphan.
 pub(super) fn child<T>(
     spawn: impl FnOnce() -> io::Result<T>,
     id: impl FnOnce(&T) -> Option<u32>,
 ) -> io::Result<T> {
-    // Nobody looks for orphans until it is known.
+    // The lock is held until the child is known, so that it does not count as an orphan.
     let mut known = known();
     let spawned = spawn()?;
     let pid = id(&spawned).and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
@@ -62,19 +62,19 @@ pub(super) fn child<T>(
     Ok(spawned)
 }
 
-/// From here on, orphans may be those of a program with this token.
+/// Registers a running program with this token.
 pub(super) fn begin(token: &str) {
     known().running.insert(token.into());
 }
 
-/// From here on, no orphan is that of a running program with this token.
+/// Unregisters the program with this token.
 pub(super) fn end(token: &str) {
     known().running.remove(token);
 }
 
-/// Kills the orphans that belong to no program that runs, and reaps all that are dead.
+/// Kills the orphans that belong to no running program, and reaps all dead ones.
 ///
-/// An orphan without a mark may belong to any program that runs, and is spared as long as one does.
+/// An orphan without a mark may belong to any running program, so it is kept while a program runs.
 pub(super) fn sweep() {
     if !IS_ON.load(Ordering::Acquire) {
         return;
@@ -87,10 +87,10 @@ pub(super) fn sweep() {
     }
 }
 
-/// Whether there may be more.
+/// Returns whether there may be more orphans.
 fn sweep_once(known: &mut KnownProcesses) -> bool {
     let children: HashSet<Pid> = processes().filter(|pid| is_child(*pid)).collect();
-    // Numbers that were reaped are given away again.
+    // The system reuses the ids of reaped processes.
     known.children.retain(|pid| children.contains(pid));
     let mut found = false;
     for orphan in children.difference(&known.children) {
@@ -99,7 +99,7 @@ fn sweep_once(known: &mut KnownProcesses) -> bool {
             None => !known.running.is_empty(),
         };
         if !is_spared {
-            // As a child that was not reaped it keeps its number.
+            // The id is still valid: a child keeps its id until it is reaped.
             let _ = kill_process(*orphan, Signal::KILL);
             found = true;
         }
@@ -112,7 +112,7 @@ fn sweep_once(known: &mut KnownProcesses) -> bool {
 fn is_child(pid: Pid) -> bool {
     let parent = || {
         let stat = std::fs::read_to_string(file(pid, "stat")).ok()?;
-        // The name of the program stands in parentheses, and may have some.
+        // The name of the program is in parentheses and may contain parentheses.
         stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(1)?.parse().ok()
     };
     parent() == Some(getpid().as_raw_nonzero().get())

@@ -10,15 +10,15 @@ use rustix::process::Pid;
 
 use super::orphans;
 
-/// A shell that reads which programs run, and kills those that still do when its input ends: that is when
-/// this process ends, and nothing that kills it can keep that from happening. Nothing else would end
-/// them then, since what a process asks of the system for its descendants takes unsafe code.
+/// A shell that reads which programs run, and kills them when its input ends. The input ends when
+/// this process ends, even if it is killed. Asking the system to kill descendants
+/// (`PR_SET_PDEATHSIG`) would require unsafe code.
 ///
-/// It reads a line for the tree of control groups, if there is one, and for each program one before it
-/// starts, one with its process group, and one when all of it is dead. Processes that left their
-/// group are known by their control group and by their mark.
+/// It reads one line for the tree of control groups, if there is one. For each program, it reads a
+/// line before its start, a line with its process group, and a line when all of its processes are
+/// dead. Processes that left their group are recognized by their control group and by their mark.
 ///
-/// Signals of the terminal are none of its business: it has a process group of its own.
+/// The shell has its own process group, so that it does not receive the signals of the terminal.
 const SCRIPT: &str = r#"
 PATH=/usr/bin:/bin
 trap '' HUP INT TERM
@@ -68,17 +68,17 @@ while [ -n "$tree" ] && [ -d "$tree" ] && [ $round -lt 100 ]; do
 done
 "#;
 
-/// Where the shell reads.
+/// The state of the shell.
 enum Watchdog {
     Unstarted,
     Started(ChildStdin),
-    /// There is no shell. Programs run all the same.
+    /// There is no shell. Programs run without a watchdog.
     Missing,
 }
 
 static WATCHDOG: Mutex<Watchdog> = Mutex::new(Watchdog::Unstarted);
 
-/// Sees to it that there is somebody to watch, before there is what is to be watched.
+/// Starts the watchdog before the first program.
 pub(super) fn prepare() {
     let mut watch = WATCHDOG.lock().unwrap_or_else(PoisonError::into_inner);
     if matches!(*watch, Watchdog::Unstarted) {
@@ -86,18 +86,18 @@ pub(super) fn prepare() {
     }
 }
 
-/// A program that is watched until this is dropped.
+/// Registers a program at the watchdog until this is dropped.
 #[derive(Debug)]
 pub(super) struct WatchedProgram(String);
 
 impl WatchedProgram {
-    /// Watches what is marked so.
+    /// Registers the processes with this mark.
     pub(super) fn new(token: &str) -> Self {
         tell(format_args!("start {token}"));
         Self(token.into())
     }
 
-    /// Watches the process group, too.
+    /// Registers the process group.
     pub(super) fn lead(&self, leader: Pid) {
         tell(format_args!("lead {} {}", self.0, leader.as_raw_nonzero()));
     }
@@ -109,7 +109,7 @@ impl Drop for WatchedProgram {
     }
 }
 
-/// Watches a tree of control groups until this process ends.
+/// Registers a tree of control groups.
 pub(super) fn tell_tree(tree: &Path) {
     prepare();
     tell(format_args!("tree {}", tree.display()));
@@ -140,7 +140,7 @@ mod tests {
     use super::super::mark::MARK;
     use super::SCRIPT;
 
-    /// A program that this script becomes, once it has said that it is there.
+    /// Runs a script that prints a line and then becomes a sleeping program.
     fn sleeper(script: &str, token: &str) -> Child {
         let mut command = Command::new("sh");
         command.args(["-c", script]).process_group(0).env(MARK, token);
@@ -152,7 +152,7 @@ mod tests {
 
     const SLEEP: &str = "echo here; exec sleep 1000";
 
-    /// What becomes of programs of which the shell reads this.
+    /// Runs the shell with this input.
     fn watched(told: &str) {
         let mut watch = Command::new("/bin/sh");
         let mut watch = watch.args(["-c", SCRIPT]).stdin(Stdio::piped()).spawn().unwrap();

@@ -24,30 +24,30 @@ use super::PythonLimits;
 use super::sandbox::{CodeInput, Sandbox};
 use crate::kinds::process::{CollectedOutput, Group, OutputSink, RunError, drain, pump};
 
-/// How long a cell has to end once it was interrupted.
+/// How long an interrupted cell may take to end.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How many pipes of earlier cells are kept open for the programs that these left behind. What is
-/// written to them is dropped; without a reader, writing would end the program.
+/// The number of output pipes of earlier cells that stay open for programs that these cells left
+/// running. Their output is dropped; without a reader, a write would kill the program.
 const EARLIER: usize = 8;
 
-/// The bytes of a line that means something.
+/// The maximum length of a valid line, in bytes.
 const LINE: usize = 128;
 
-/// An interpreter in a sandbox. It is killed when this is dropped.
+/// An interpreter in a sandbox. Dropping it kills the process.
 #[derive(Debug)]
 pub(super) struct Interpreter {
     group: Group,
     control: UnixStream,
-    /// The beginning of a line.
+    /// The beginning of an incomplete line.
     received: Vec<u8>,
     earlier: VecDeque<AbortOnDropHandle<()>>,
 }
 
-/// A cell that is run.
+/// A running cell.
 #[derive(Debug)]
 pub(super) struct Cell {
-    /// Whether all of it was sent: only then the interpreter listens to what is sent next.
+    /// Whether the cell was sent completely. The interpreter reads nothing else before that.
     is_sent: bool,
     nonce: String,
     output: Option<pipe::Receiver>,
@@ -56,9 +56,9 @@ pub(super) struct Cell {
 /// How a cell ended.
 pub(super) enum CellEnd {
     Status(u8),
-    /// It used all of its processor time.
+    /// The cell used all of its processor time.
     ProcessorTime,
-    /// The interpreter ended with it.
+    /// The interpreter ended.
     Exit(ExitStatus),
 }
 
@@ -73,13 +73,13 @@ impl Interpreter {
         Ok(Self { group, control, received: Vec::new(), earlier: VecDeque::new() })
     }
 
-    /// Whether it ended by itself.
+    /// Whether the interpreter has ended by itself.
     pub(super) fn is_gone(&mut self) -> bool {
         !matches!(self.group.child().try_wait(), Ok(None))
     }
 
-    /// Runs a cell until it ends. Its output is in `kept`, whatever comes of it. If it did not end,
-    /// it goes on until it is [interrupted](Self::interrupt).
+    /// Runs a cell until it ends. The output is in `kept` in any case. If this returns before the
+    /// end of the cell, the cell continues until it is [interrupted](Self::interrupt).
     pub(super) async fn run(
         &mut self,
         cell: &mut Cell,
@@ -103,11 +103,11 @@ impl Interpreter {
             async { tokio::try_join!(feed, done(control, received, nonce)).map(|(_, end)| end) };
         let listen = async {
             pump(output, kept).await?;
-            // Whoever has closed all of its outputs may go on.
+            // A cell that closed all of its outputs may continue.
             std::future::pending::<Result<(), RunError>>().await
         };
         let end = tokio::select! {
-            // What was written before the end of the interpreter tells why it ended.
+            // The output before the end of the interpreter explains the end, so it is read first.
             status = group.child().wait() => CellEnd::Exit(status.map_err(RunError::Pipe)?),
             Ok(end) = talk => end,
             Err(broken) = listen => return Err(broken),
@@ -121,7 +121,7 @@ impl Interpreter {
         Ok(end)
     }
 
-    /// Interrupts a cell, and tells whether the interpreter can run another one.
+    /// Interrupts a cell. Returns whether the interpreter can run another cell.
     pub(super) async fn interrupt(&mut self, mut cell: Cell) -> bool {
         let Some(mut output) = cell.output.take() else { return true };
         if !cell.is_sent {
@@ -136,7 +136,7 @@ impl Interpreter {
             tokio::select! {
                 _ = group.child().wait() => false,
                 end = stop => end.is_ok(),
-                // It could not go on if nobody read what it writes.
+                // The output is read and dropped; otherwise the cell would block.
                 () = discard(&mut output) => false,
             }
         };
@@ -145,7 +145,7 @@ impl Interpreter {
         is_settled
     }
 
-    /// Drops what is written from now on.
+    /// Drops all further output of a cell.
     fn drop_later(&mut self, output: Option<pipe::Receiver>) {
         self.earlier.retain(|earlier| !earlier.is_finished());
         let Some(mut output) = output else { return };
@@ -161,13 +161,13 @@ impl Interpreter {
 
 impl Cell {
     pub(super) fn new() -> Self {
-        // A cell that knew it could end the next one before it began.
+        // The nonce is random: a cell that knows it could end the next cell before it starts.
         let nonce = format!("{:016x}", RandomState::new().hash_one(0));
         Self { is_sent: false, nonce, output: None }
     }
 }
 
-/// Keeps nothing.
+/// A sink that drops its input.
 struct Discard;
 
 impl OutputSink for Discard {
@@ -176,13 +176,13 @@ impl OutputSink for Discard {
     }
 }
 
-/// Drops what is written, without an end.
+/// Reads and drops output until the pipe closes.
 async fn discard(output: &mut pipe::Receiver) {
     let _ = pump(output, &mut Discard).await;
     std::future::pending().await
 }
 
-/// Sends bytes, and a descriptor with the first of them.
+/// Sends bytes, and a file descriptor with the first byte.
 async fn send(
     control: &UnixStream,
     mut bytes: &[u8],
@@ -203,7 +203,7 @@ async fn send(
     Ok(())
 }
 
-/// Waits until the interpreter says that this cell ended. Anything else that it says is dropped.
+/// Waits until the interpreter reports the end of this cell. All other messages are dropped.
 async fn done(
     control: &UnixStream,
     received: &mut Vec<u8>,
@@ -220,7 +220,7 @@ async fn done(
         if received.len() > LINE {
             received.clear();
         }
-        // A plain read: descriptors that the code sends along are closed by the system.
+        // A plain read: the system closes file descriptors that the code sends.
         let read =
             control.async_io(Interest::READABLE, || Ok(rustix::io::read(control, &mut chunk)?));
         match read.await.map_err(RunError::Pipe)? {

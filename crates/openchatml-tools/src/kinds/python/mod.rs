@@ -17,22 +17,22 @@ pub use self::sandbox::{Sandbox, SandboxError};
 use crate::kinds::process::{Bounds, CollectedOutput, RunError, how, refusal, run, text};
 use crate::{Call, Entry, Failure, Outcome, Output, Tool, ToolFuture};
 
-/// Runs the code that is its argument, in an interpreter that keeps its variables and files from one
-/// call to the next, as Harmony's declaration of the tool promises.
+/// Runs Python code in an interpreter that keeps its variables and files between calls, as
+/// Harmony's declaration of the tool promises.
 ///
-/// The result is what the code wrote to its output and to its standard error, in order, and the
-/// `repr` of its last expression. An exception is part of it, as in a notebook: the model reads the
-/// traceback.
+/// The result is the standard output and the standard error of the code, in order, and the `repr`
+/// of its last expression. An exception is part of the result, as in a notebook: the model reads
+/// the traceback.
 ///
-/// The interpreter starts with the first call and ends when this is dropped, so that it belongs to one
-/// conversation; a clone has an interpreter of its own. Calls are made one after the other, by a router
-/// in the order in which they were dispatched ([`Entry::is_sequential`]). Their
-/// [`PythonLimits::time`] begins with their turn; that of a router, which is longer, begins before.
+/// The interpreter starts with the first call and ends when this value is dropped. It belongs to
+/// one conversation; a clone has its own interpreter. Calls run one after another, in the order of
+/// their dispatch ([`Entry::is_sequential`]). [`PythonLimits::time`] starts when a call runs. The
+/// timeout of the router is longer and starts earlier.
 ///
-/// A call that takes too long, writes too much or is cancelled is interrupted (`KeyboardInterrupt`).
-/// If the interpreter does not answer within five seconds, or ends by itself, it is started anew, and
-/// a reply says that variables and files are gone: that of the call, or that of the next one if the call
-/// was cancelled.
+/// A call that takes too long, writes too much or is cancelled is interrupted
+/// (`KeyboardInterrupt`). If the interpreter does not respond within five seconds, or ends by
+/// itself, it is restarted. The reply to the call says that variables and files are lost, or the
+/// reply to the next call if this one was cancelled.
 ///
 /// A reply does not contain the output of threads of an earlier call, or of programs that an
 /// earlier call left running.
@@ -110,10 +110,10 @@ impl fmt::Display for LimitsTooSmall {
 
 impl std::error::Error for LimitsTooSmall {}
 
-/// What the model is told when an interpreter is gone.
+/// The message for the model after a restart.
 const GONE: &str = "the interpreter was restarted: variables and files of earlier calls are lost";
 
-/// What it is told when one was interrupted.
+/// The message for the model after an interruption.
 const INTERRUPTED: &str = "it was interrupted; the variables are kept";
 
 impl Python {
@@ -136,7 +136,7 @@ impl Python {
         self
     }
 
-    /// Tries whether code runs within the [limits](Self::limits), whatever time that takes.
+    /// Tests whether code runs within the [limits](Self::limits), without a time limit.
     ///
     /// # Errors
     ///
@@ -155,7 +155,7 @@ impl Python {
         }
     }
 
-    /// The entry of a toolbox for `python`.
+    /// Returns the entry of a toolbox for `python`.
     ///
     /// The entry has the longest timeout that the router allows. [`PythonLimits::time`] applies inside
     /// the tool, where the time of other calls does not count.
@@ -223,7 +223,7 @@ impl Python {
     }
 }
 
-/// What the code wrote, and what became of the state before it.
+/// Returns the output of the code, with a note if the earlier state is lost.
 fn said(output: Vec<u8>, turn: &mut Turn) -> Outcome {
     let output = text(output).map_err(|failure| told(failure, turn))?;
     if turn.tell_loss() {
@@ -232,12 +232,12 @@ fn said(output: Vec<u8>, turn: &mut Turn) -> Outcome {
     Ok(Output::text(output))
 }
 
-/// A failure after which the interpreter is as it was, and what became of the state before it.
+/// Returns a failure that did not change the interpreter, with a note if the earlier state is lost.
 fn told(failure: Failure, turn: &mut Turn) -> Failure {
     if turn.tell_loss() { and(failure, GONE) } else { failure }
 }
 
-/// A failure whose cell still runs.
+/// Interrupts the running cell, and returns the failure with a note about the state.
 async fn interrupted(failure: Failure, turn: &mut Turn) -> Failure {
     if turn.interrupt().await {
         told(and(failure, INTERRUPTED), turn)
@@ -247,7 +247,7 @@ async fn interrupted(failure: Failure, turn: &mut Turn) -> Failure {
     }
 }
 
-/// A failure that says this, too.
+/// Appends a note to a failure.
 fn and(mut failure: Failure, more: &str) -> Failure {
     failure.message = format!("{}; {more}", failure.message);
     failure
@@ -263,7 +263,7 @@ impl Tool for Python {
     }
 }
 
-/// What a shell says of a process that a signal ended: this and the signal's number.
+/// A shell reports the signal that ended a process as this number plus that of the signal.
 const SIGNALLED: i32 = 128;
 const SIGXCPU: i32 = 24;
 
@@ -276,7 +276,7 @@ fn exited(status: ExitStatus) -> Failure {
     Failure::new(format!("the code ended with {}", how(status)))
 }
 
-/// A failure that has what the code wrote.
+/// Adds the output of the code to a failure.
 fn with_output(mut failure: Failure, output: &[u8]) -> Failure {
     let output = Value::from(String::from_utf8_lossy(output).into_owned());
     failure.details = Some(Data::Map(vec![("output".into(), output)]).into());

@@ -9,7 +9,7 @@ use tokio::process::Command;
 use super::PythonLimits;
 use crate::kinds::process::{Bounds, MARK, ProgramOutput, RunError, how, run};
 
-/// A sandbox that was tried.
+/// A tested sandbox for Python code.
 ///
 /// The sandbox uses [bubblewrap](https://github.com/containers/bubblewrap): its own namespaces,
 /// without network and other processes, and with no files except `/usr`, the Python installation
@@ -19,27 +19,27 @@ use crate::kinds::process::{Bounds, MARK, ProgramOutput, RunError, how, run};
 pub struct Sandbox {
     bwrap: PathBuf,
     python: PathBuf,
-    /// What the interpreter needs beside `/usr`.
+    /// The directories that the interpreter needs besides `/usr`.
     roots: Vec<PathBuf>,
 }
 
-/// How code gets into the sandbox.
+/// How code is passed to the sandbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CodeInput {
-    /// It is all of the input, and the interpreter ends with it.
+    /// The standard input is the code, and the interpreter ends after it.
     Once,
     /// Cell by cell, as an [`Interpreter`](super::interpreter::Interpreter) sends them.
     Session,
 }
 
-/// Nobody, and the group of nobody. Root is bound by no number of processes.
+/// The user and the group `nobody`. The limit on processes does not apply to root.
 const NOBODY: u32 = 65534;
 
-/// How long a probe may take.
+/// The timeout of a test run.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 impl Sandbox {
-    /// Finds `bwrap` and a Python, and tries whether the sandbox holds.
+    /// Finds `bwrap` and Python, and tests the isolation of the sandbox.
     ///
     /// ```no_run
     /// use openchatml_tools::kinds::python::{Python, Sandbox};
@@ -65,7 +65,7 @@ impl Sandbox {
         Err(tried)
     }
 
-    /// Finds `bwrap`, and tries whether the sandbox holds with this interpreter.
+    /// Finds `bwrap`, and tests the isolation of the sandbox with this interpreter.
     ///
     /// # Errors
     ///
@@ -96,7 +96,7 @@ impl Sandbox {
         }
     }
 
-    /// The command that runs code in the sandbox.
+    /// Returns the command that runs code in the sandbox.
     pub(super) fn command(&self, limits: &PythonLimits, mode: CodeInput) -> Command {
         let mut command = Command::new(&self.bwrap);
         base(&mut command).args(["--unshare-all", "--unshare-user", "--disable-userns"]);
@@ -138,19 +138,20 @@ const DRIVER: &str = include_str!("driver.py");
 const PROBE: &str = include_str!("probe.py");
 const BOUNDS: Bounds = Bounds { output: 64 << 10, tail: 2 << 10, grace: std::time::Duration::ZERO };
 
-/// Tells the interpreter behind links and environments, and where its files are.
+/// Prints the real path of the interpreter, without links and virtual environments, and the
+/// directories of its files.
 const ROOTS: &str = "import os, sys
 print(os.path.realpath(sys.executable))
 print('\\n'.join({os.path.realpath(sys.prefix), os.path.realpath(sys.base_prefix)}))";
 
-/// The programs of this name that are found by `PATH`.
+/// Returns the programs of this name in `PATH`.
 fn in_path(name: &str) -> impl Iterator<Item = PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/bin:/bin".into());
     let places: Vec<_> = std::env::split_paths(&path).map(|place| place.join(name)).collect();
     places.into_iter().filter(|place| place.is_file())
 }
 
-/// Nothing of our environment, which the sandbox could read, and nothing of our rights.
+/// Clears the environment, which the sandbox could read, and drops privileges.
 fn base(command: &mut Command) -> &mut Command {
     command.env_clear().env("LC_ALL", "C.UTF-8").current_dir("/");
     if rustix::process::geteuid().is_root() {

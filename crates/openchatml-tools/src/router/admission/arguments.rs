@@ -7,21 +7,22 @@ use openchatml::{Code, Data, Limits, Message, Value};
 use super::super::schema::{Schema, Violation};
 use crate::Failure;
 
-/// The key under which a call says how long it may take, in milliseconds (OpenChatML 2.2 §8.2).
+/// The key of the timeout of a call, in milliseconds (OpenChatML 2.2 §8.2).
 const DEADLINE: &str = "deadline_ms";
 
-/// The arguments of a call that is in order.
+/// The arguments of a valid call.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Arguments {
-    /// As the tool gets them: byte for byte what the model wrote, without the deadline.
+    /// The arguments that the tool receives: byte for byte as the model wrote them, without the
+    /// deadline.
     pub(super) text: String,
-    /// How long the call may take, if it says so.
+    /// The timeout, if the call specifies one.
     pub(super) deadline: Option<Duration>,
 }
 
 impl Arguments {
-    /// The arguments of a call of a tool with this schema. Without one, they are any text, unless
-    /// the call says that they are JSON.
+    /// Reads the arguments of a call. Without a schema, they can be any text, unless the message is
+    /// marked as JSON.
     pub(super) fn read(message: &Message<'_>, schema: Option<&Schema>) -> Result<Self, Failure> {
         let body = message.body.text();
         let claims_json = message.content_type.as_deref() == Some("json");
@@ -62,7 +63,7 @@ impl Arguments {
     }
 }
 
-/// Whether arguments fit a schema.
+/// Checks arguments against a schema.
 pub(in super::super) fn check_arguments(
     text: &str,
     schema: Option<&Schema>,
@@ -112,11 +113,11 @@ fn violation(violations: Vec<Violation>) -> Failure {
     failure
 }
 
-/// Where the entry of an object stands whose value stands at `value`: its key, its value, and one
-/// of the commas beside it, so that what is left is an object with one entry less.
+/// Returns the range of the object entry whose value is at `value`: its key, its value and one
+/// adjacent comma, so that the object is valid without it.
 fn entry(body: &str, value: std::ops::Range<usize>) -> std::ops::Range<usize> {
     let white = |c: char| matches!(c, ' ' | '\t' | '\n' | '\r');
-    // The key has no quotation mark in it, however it is spelled.
+    // The key contains no quotation mark, not even an escaped one.
     let colon = body[..value.start].rfind(':').unwrap_or_default();
     let close = body[..colon].rfind('"').unwrap_or_default();
     let open = body[..close].rfind('"').unwrap_or_default();

@@ -5,7 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-/// The place of a file.
+/// The path of a file that is replaced as a whole.
 #[derive(Debug)]
 pub(super) struct AtomicFile {
     folder: PathBuf,
@@ -13,14 +13,14 @@ pub(super) struct AtomicFile {
 }
 
 impl AtomicFile {
-    /// The place of the file at this path; of what it leads to, if it is a link.
+    /// Resolves the path of a file. If it is a symbolic link, the file is its target.
     pub(super) fn of(path: &Path) -> io::Result<Self> {
         let path = match fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
             Ok(metadata) if !metadata.is_file() => {
                 return Err(io::Error::other("it is not a regular file"));
             }
-            // To replace it is to write it.
+            // A rename would replace a read-only file without an error.
             Ok(metadata) if metadata.permissions().readonly() => {
                 return Err(io::ErrorKind::PermissionDenied.into());
             }
@@ -35,7 +35,7 @@ impl AtomicFile {
         Ok(Self { folder, name })
     }
 
-    /// The path of a file of ours beside it.
+    /// Returns the path of an auxiliary file in the same directory.
     pub(super) fn beside(&self, what: &str) -> PathBuf {
         let mut name = OsString::from(".");
         name.push(&self.name);
@@ -44,10 +44,10 @@ impl AtomicFile {
         self.folder.join(name)
     }
 
-    /// Puts a new content in the place of the old one. It is on the disk when this returns.
+    /// Replaces the content. The new content is on the disk when this returns.
     ///
-    /// Its draft has always the same name, so that crashes leave one behind at most. Whoever has the
-    /// journal's lock is the only one who writes it.
+    /// The temporary file always has the same name, so that crashes leave at most one. Only the
+    /// owner of the journal's lock writes it.
     pub(super) fn replace(&self, content: &[u8]) -> io::Result<()> {
         let (target, draft) = (self.folder.join(&self.name), self.beside("draft"));
         let old = fs::metadata(&target).ok().map(|metadata| metadata.permissions());
@@ -68,19 +68,19 @@ impl AtomicFile {
     }
 }
 
-/// A name in a folder is on the disk when the folder is.
+/// Syncs a directory, so that the names of its files are on the disk.
 #[cfg(unix)]
 pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// Elsewhere folders are no files.
+/// Other systems cannot sync a directory.
 #[cfg(not(unix))]
 pub(super) fn sync_folder(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether this path still leads to this file.
+/// Whether the file is still the one at this path.
 #[cfg(unix)]
 pub(super) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt as _;
@@ -88,7 +88,7 @@ pub(super) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     Ok(fs::metadata(path).is_ok_and(|at| (at.dev(), at.ino()) == (own.dev(), own.ino())))
 }
 
-/// Elsewhere a file that is open stays where it is.
+/// Other systems do not rename or remove an open file.
 #[cfg(not(unix))]
 pub(super) fn is_at(_: &File, _: &Path) -> io::Result<bool> {
     Ok(true)

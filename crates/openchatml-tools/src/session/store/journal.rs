@@ -14,8 +14,9 @@ use serde_json::{Value, json};
 use super::TranscriptStoreError;
 use super::atomic_file::{is_at, sync_folder};
 
-/// A file of lines: one for each call that begins and may not be made twice, one for each reply, and
-/// one for the messages up to each call, since the transcript is written at the end of a turn only.
+/// A file with one record per line: each call that starts and must not run twice, each reply, and
+/// the messages up to each call. It is necessary because the transcript is written only at the end
+/// of a turn.
 #[derive(Debug)]
 pub(super) struct Journal {
     path: PathBuf,
@@ -24,16 +25,16 @@ pub(super) struct Journal {
 
 #[derive(Debug)]
 struct State {
-    /// Locked as long as it is open.
+    /// The file is locked while it is open.
     file: File,
-    /// What the file said when it was opened.
+    /// The records that the file had when it was opened.
     past: JournalEntries,
-    /// The marks of the calls that may be made.
+    /// The fingerprints of the calls that may start, by their ids.
     fingerprints: HashMap<String, u64>,
     is_empty: bool,
 }
 
-/// What became of a call.
+/// How far a call came before a crash.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(in crate::session) enum CallState {
     /// The call did not start, or it may run twice.
@@ -45,7 +46,7 @@ pub(in crate::session) enum CallState {
     Replied(Box<Message<'static>>),
 }
 
-/// What became of the calls, and messages with the checksum of the transcript that they follow.
+/// The states of calls, and messages with the checksum of the transcript that they follow.
 #[derive(Debug, Default)]
 struct JournalEntries {
     call_states: HashMap<(String, u64), CallState>,
@@ -53,21 +54,21 @@ struct JournalEntries {
 }
 
 impl Journal {
-    /// Opens the journal at this path, and keeps others out.
+    /// Opens and locks the journal at this path.
     pub(super) fn open(path: &Path) -> Result<Self, TranscriptStoreError> {
         let mut file = locked(path)?;
         let mut text = Vec::new();
         file.read_to_end(&mut text)?;
         let damaged = |line| TranscriptStoreError::Damaged { journal: path.to_owned(), line };
         let past = records(&text).map_err(damaged)?;
-        // A line that was torn would be damage once there is another one after it.
+        // Remove an incomplete last line: with another line after it, it would look like damage.
         let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         file.set_len(u64::try_from(whole).map_err(io::Error::other)?)?;
         let state = State { file, past, fingerprints: HashMap::new(), is_empty: whole == 0 };
         Ok(Self { path: path.to_owned(), state: Mutex::new(state) })
     }
 
-    /// Nothing panics while it holds the lock.
+    /// A poisoned lock is fine: nothing panics while it holds the lock.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -82,12 +83,12 @@ impl Journal {
         self.state().fingerprints.insert(call_id.to_owned(), fingerprint);
     }
 
-    /// A call begins.
+    /// Records that a call starts.
     pub(super) fn started(&self, call_id: &str) -> io::Result<()> {
         self.write_call(call_id, "begun", Value::Bool(true))
     }
 
-    /// A call has its reply.
+    /// Records the reply to a call.
     pub(super) fn replied(&self, call_id: &str, reply: &Message<'static>) -> io::Result<()> {
         let reply = json(std::slice::from_ref(reply))?;
         self.write_call(call_id, "reply", reply)
@@ -99,19 +100,20 @@ impl Journal {
         self.write(&line)
     }
 
-    /// The model said this after the transcript that has this checksum.
+    /// Records output of the model that follows the transcript with this checksum.
     pub(super) fn said(&self, checksum: &str, messages: &[Message<'static>]) -> io::Result<()> {
         self.write(&json!({"transcript": checksum, "said": json(messages)?}))
     }
 
-    /// What the model said after the transcript that has this checksum, before a crash.
+    /// Returns the output of the model before a crash that follows the transcript with this
+    /// checksum.
     pub(super) fn recover(&self, checksum: &str) -> Vec<Message<'static>> {
         let said = std::mem::take(&mut self.state().past.said);
         let said = said.into_iter().filter(|(transcript, _)| transcript == checksum);
         said.flat_map(|(_, messages)| messages).collect()
     }
 
-    /// The same call under another mark: so it is written in the transcript from now on.
+    /// Records the state of a call under the fingerprint that it has in the transcript from now on.
     pub(super) fn change_fingerprint(
         &self,
         call_id: &str,
@@ -126,7 +128,7 @@ impl Journal {
         }
     }
 
-    /// Adds a line, which is on the disk when this returns.
+    /// Appends a line. It is on the disk when this returns.
     fn write(&self, line: &Value) -> io::Result<()> {
         let mut state = self.state();
         state.is_empty = false;
@@ -135,7 +137,7 @@ impl Journal {
         state.file.sync_data()
     }
 
-    /// Forgets everything.
+    /// Removes all records.
     pub(super) fn clear(&self) -> io::Result<()> {
         let mut state = self.state();
         state.past = JournalEntries::default();
@@ -148,7 +150,7 @@ impl Journal {
     }
 }
 
-/// Nothing stays behind where there is nothing to remember.
+/// Removes an empty journal.
 impl Drop for Journal {
     fn drop(&mut self) {
         let is_empty = self.state().is_empty;
@@ -158,12 +160,12 @@ impl Drop for Journal {
     }
 }
 
-/// How often a lock is asked for, and how long to wait in between. A process that is killed while it
-/// starts a program leaves its locks to that for a moment: until the program itself begins.
+/// How often to try to lock the file, and the pause between two tries. If a process is killed while
+/// it starts a program, the program holds the lock for a moment until `exec`.
 const TRIES: u32 = 25;
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Opens a file, and locks it.
+/// Opens and locks a file.
 fn locked(path: &Path) -> Result<File, TranscriptStoreError> {
     let mut tries = 0;
     loop {
@@ -172,7 +174,7 @@ fn locked(path: &Path) -> Result<File, TranscriptStoreError> {
         #[cfg(unix)]
         {
             use std::os::unix::fs::OpenOptionsExt as _;
-            // What tools reply is nobody else's business.
+            // Replies of tools may be private, so other users cannot read the file.
             options.mode(0o600);
         }
         let file = options.open(path)?;
@@ -188,7 +190,8 @@ fn locked(path: &Path) -> Result<File, TranscriptStoreError> {
             }
             Err(TryLockError::Error(error)) => return Err(error.into()),
         }
-        // Whoever had it before may have taken it away: then this is the lock of nothing.
+        // The previous owner may have removed the file before this lock was taken. In that case,
+        // try again.
         if is_at(&file, path)? {
             if let Some(folder) = path.parent() {
                 sync_folder(folder)?;
@@ -198,7 +201,7 @@ fn locked(path: &Path) -> Result<File, TranscriptStoreError> {
     }
 }
 
-/// Messages as JSON that says all of them.
+/// Converts messages to JSON without loss.
 fn json(messages: &[Message<'static>]) -> io::Result<Value> {
     let document = Conversation::from_messages(messages.iter().cloned()).into();
     let json = render(&document, Format::JSON, &RenderOptions::default());
@@ -211,7 +214,8 @@ fn messages(json: &Value) -> Vec<Message<'static>> {
     parsed.into_conversation().into_owned().messages
 }
 
-/// What the lines say. A last line without a line break was torn by a crash, and says nothing.
+/// Reads the records. A last line without a line break is incomplete because of a crash, and is
+/// ignored.
 fn records(text: &[u8]) -> Result<JournalEntries, usize> {
     let mut past = JournalEntries::default();
     for (at, line) in text.split_inclusive(|byte| *byte == b'\n').enumerate() {
@@ -264,7 +268,7 @@ mod tests {
             journal.started(id).unwrap();
         }
         journal.replied("a", &reply).unwrap();
-        // As a crash leaves it: the file is there, and perhaps half a line more.
+        // After a crash, the file exists and may end with an incomplete line.
         let mut text = std::fs::read(&path).unwrap();
         text.extend_from_slice(b"{\"call_id\":\"b\",\"ma");
         drop(journal);
@@ -273,7 +277,7 @@ mod tests {
         let journal = Journal::open(&path).unwrap();
         assert_eq!(journal.call_state("a", 1), CallState::Replied(Box::new(reply)));
         assert_eq!(journal.call_state("b", 2), CallState::Started);
-        // Calls that say something else, and others.
+        // The same id with another fingerprint, and an unknown id.
         assert_eq!(journal.call_state("a", 2), CallState::NotStarted);
         assert_eq!(journal.call_state("c", 1), CallState::NotStarted);
         journal.expect("c", 3);

@@ -16,14 +16,14 @@ pub(super) use self::journal::CallState;
 use self::journal::Journal;
 use crate::Toolbox;
 
-/// Where a session keeps its transcript, so that a crash loses nothing.
+/// Stores the transcript of a session, so that a crash loses nothing.
 ///
-/// The transcript is a file that changes from one moment to the next or not at all, at the end of
-/// each turn. Beside it, while a turn goes on, is a journal, `.NAME.ocml-journal`: a line for what
-/// the model said up to each call, a line before each call that may not be made twice, and a line
-/// for each reply. After a crash it tells what the transcript does not say yet.
+/// The transcript is a file that is replaced atomically at the end of each turn. During a turn, a
+/// journal `.NAME.ocml-journal` in the same directory has one line for the output of the model up
+/// to each call, one line before each call that must not run twice, and one line for each reply.
+/// After a crash, the journal contains what the transcript does not contain yet.
 ///
-/// While a desk is open, no other process can open it.
+/// While a store is open, no other process can open it.
 ///
 /// ```
 /// use openchatml_tools::{TranscriptStore, TranscriptStoreError};
@@ -42,21 +42,21 @@ use crate::Toolbox;
 pub struct TranscriptStore {
     place: AtomicFile,
     journal: Arc<Journal>,
-    /// The checksum of the transcript, as it is on the disk.
+    /// The checksum of the transcript on the disk.
     checksum: Mutex<String>,
 }
 
-/// The error of a desk that cannot be opened.
+/// The error of a store that cannot be opened.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum TranscriptStoreError {
-    /// Another session works at it.
+    /// Another session uses the transcript.
     Busy,
-    /// The journal is there, but what it says makes no sense.
+    /// The journal contains an invalid line.
     Damaged {
         /// The journal.
         journal: PathBuf,
-        /// Which line, from 1.
+        /// The number of the line, from 1.
         line: usize,
     },
     /// A file cannot be read or written.
@@ -85,11 +85,12 @@ impl fmt::Display for TranscriptStoreError {
 impl std::error::Error for TranscriptStoreError {}
 
 impl TranscriptStore {
-    /// The desk with the transcript at this path, which need not exist yet.
+    /// Opens the store of the transcript at this path. The file need not exist yet.
     ///
     /// # Errors
     ///
-    /// Another session uses the desk (detected after half a second), or its journal cannot be read.
+    /// Another session uses the transcript (detected after half a second), or its journal cannot be
+    /// read.
     pub fn open(transcript: &Path) -> Result<Self, TranscriptStoreError> {
         let place = AtomicFile::of(transcript)?;
         let journal = Arc::new(Journal::open(&place.beside("journal"))?);
@@ -102,13 +103,13 @@ impl TranscriptStore {
     }
 
     /// Wraps the tools so that each call that must not run twice is recorded before it runs. The
-    /// router of a session with a desk must have these tools.
+    /// router of a session with a store must have these tools.
     #[must_use]
     pub fn record_calls(&self, tools: &Toolbox) -> Toolbox {
         recorded_tool::guarded(tools, &self.journal)
     }
 
-    /// Puts a new text in the place of the transcript.
+    /// Replaces the transcript.
     pub(super) fn save(&self, text: &str) -> io::Result<()> {
         self.place.replace(text.as_bytes())?;
         *self.checksum() = checksum(text.as_bytes());
@@ -119,18 +120,20 @@ impl TranscriptStore {
         self.checksum.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes note of what the model said after what the transcript says, or was noted before.
+    /// Records output of the model that follows the transcript and the output recorded before.
     pub(super) fn said(&self, messages: &[Message<'static>]) -> io::Result<()> {
         let checksum = self.checksum().clone();
         self.journal.said(&checksum, messages)
     }
 
-    /// What the model said before a crash, and the transcript does not say. It is told once.
+    /// Returns the output of the model before a crash that the transcript does not contain. A
+    /// second call returns nothing.
     pub(super) fn recover(&self) -> Vec<Message<'static>> {
         self.journal.recover(&self.checksum())
     }
 
-    /// A call whose fate is known is written otherwise in the transcript that is saved next.
+    /// Records a new fingerprint of a call, because the next version of the transcript spells it
+    /// differently.
     pub(super) fn change_fingerprint(
         &self,
         call_id: &str,
@@ -140,28 +143,28 @@ impl TranscriptStore {
         self.journal.change_fingerprint(call_id, fingerprint, call_state)
     }
 
-    /// What became of a call before the session began.
+    /// Returns the state of a call before this session.
     pub(super) fn call_state(&self, call_id: &str, fingerprint: u64) -> CallState {
         self.journal.call_state(call_id, fingerprint)
     }
 
-    /// Takes note of the calls that may be made next.
+    /// Sets the fingerprint of a call that may start next.
     pub(super) fn expect(&self, call_id: &str, fingerprint: u64) {
         self.journal.expect(call_id, fingerprint);
     }
 
-    /// Takes note of the reply to a call.
+    /// Records the reply to a call.
     pub(super) fn replied(&self, call_id: &str, reply: &Message<'static>) -> io::Result<()> {
         self.journal.replied(call_id, reply)
     }
 
-    /// Forgets all calls: the transcript has their replies.
+    /// Removes all records, after the transcript contains all replies.
     pub(super) fn clear(&self) -> io::Result<()> {
         self.journal.clear()
     }
 }
 
-/// Transcripts with the same checksum are the same.
+/// The SHA-256 checksum that identifies a version of the transcript.
 fn checksum(text: &[u8]) -> String {
     crate::router::checksum(text)
 }

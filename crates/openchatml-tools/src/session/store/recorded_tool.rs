@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::journal::Journal;
 use crate::{Call, Entry, Failure, Tool, ToolFuture, Toolbox};
 
-/// The same tools. Those that are not idempotent write to the journal before each call.
+/// Returns the same tools. Tools that are not idempotent write to the journal before each call.
 pub(super) fn guarded(tools: &Toolbox, journal: &Arc<Journal>) -> Toolbox {
     let mut guarded = Toolbox::default();
     for (name, entry) in tools.iter() {
@@ -30,7 +30,7 @@ impl Tool for RecordedTool {
             let noted = tokio::task::spawn_blocking(move || journal.started(&id)).await;
             match noted {
                 Ok(Ok(())) => self.tool.call(call).await,
-                // To make a call that is not noted is to make it twice, perhaps.
+                // An unrecorded call could run again after a crash.
                 _ => Err(Failure::new(
                     "the call did not run, because it could not be recorded before",
                 )),

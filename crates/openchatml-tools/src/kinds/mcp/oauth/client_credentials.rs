@@ -15,7 +15,7 @@ use super::unauthorized;
 use crate::kinds::mcp::http::Authorize;
 use crate::kinds::mcp::{ConnectError, Secrets};
 
-/// How a client proves to a server who it is, by OAuth 2 with client credentials.
+/// The authorization of a client by OAuth 2 with client credentials.
 ///
 /// The access token is kept in memory. It is fetched again after it expires or the server rejects
 /// it.
@@ -60,20 +60,20 @@ impl fmt::Debug for OAuth {
     }
 }
 
-/// Has an access token for a server.
+/// Provides an access token for a server.
 pub(in crate::kinds::mcp) struct Authorization {
     credentials: ClientCredentialsConfig,
-    /// Where the authorization server is looked for.
+    /// The URL at which the discovery of the authorization server starts.
     base: Url,
-    /// Whether the user named it.
+    /// Whether the user configured it.
     is_named: bool,
     client: Arc<RestrictedClient>,
-    /// `None` until somebody wants a token.
+    /// `None` before the first request for a token.
     manager: Mutex<Option<AuthorizationManager>>,
-    /// Whether the server refused the token.
+    /// Whether the server rejected the token.
     is_refused: AtomicBool,
     timeout: Duration,
-    /// Where tokens are noted, so that no error repeats them.
+    /// The secrets, which receive all tokens, so that errors do not contain them.
     secrets: Secrets,
 }
 
@@ -85,7 +85,7 @@ impl Authorization {
         timeout: Duration,
     ) -> Result<Self, ConnectError> {
         let base = oauth.issuer.as_deref().unwrap_or(url);
-        // Not quoted: it may hold a secret.
+        // The message does not quote the URL, because it may contain a secret.
         let parsed = Url::parse(base).map_err(|error| ConnectError::new(format!("a URL: {error}")));
         let base = bare(parsed?);
         let resource = Url::parse(url).map(bare).map_err(|_| ConnectError::new("invalid URL"))?;
@@ -124,7 +124,7 @@ impl Authorization {
         Ok(token)
     }
 
-    /// Finds the authorization server, and what it can do.
+    /// Discovers the authorization server and its metadata.
     async fn discover(&self) -> Result<AuthorizationManager, ConnectError> {
         let client = self.client.clone();
         let manager =

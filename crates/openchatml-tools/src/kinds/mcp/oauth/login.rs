@@ -1,4 +1,4 @@
-//! Login at a server with a browser: an authorization code with PKCE.
+//! Login at a server with a browser: authorization code with PKCE.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use super::tokens::{TokenFolder, TokenRecord};
 use super::unauthorized;
 use crate::kinds::mcp::{ConnectError, Secrets};
 
-/// How somebody logs in at a server with a browser, by OAuth 2 with an authorization code and PKCE.
+/// The login of a user at a server with a browser, by OAuth 2 with an authorization code and PKCE.
 ///
-/// The tokens are kept in a folder, and renewed when they expire. [`connect_logged_in`] shows them to the
-/// server.
+/// The tokens are stored in a folder and renewed when they expire. [`connect_logged_in`] sends them
+/// to the server.
 ///
 /// [`connect_logged_in`]: crate::kinds::mcp::connect_logged_in
 ///
@@ -54,10 +54,11 @@ impl Login {
         Self { client_id: None, client_secret: None, scopes: Vec::new(), issuer: None, tokens }
     }
 
-    /// Logs in at the server at this URL: `show` is told the page that somebody has to open in a browser on this
-    /// machine. The token is kept once they are let in.
+    /// Logs in at the server with this URL. `show` receives the URL of the page that the user must
+    /// open in a browser on this machine. The token is stored after the login.
     ///
-    /// A listener on this machine waits for the browser. It is closed when this returns or is dropped.
+    /// A listener on this machine waits for the browser. It is closed when this function returns or
+    /// its future is dropped.
     ///
     /// # Errors
     ///
@@ -93,7 +94,7 @@ impl Login {
         secrets: &Secrets,
         show: impl FnOnce(&str),
     ) -> Result<(), ConnectError> {
-        /// How long to look for the authorization server.
+        /// The timeout for discovering the authorization server.
         const PATIENCE: Duration = Duration::from_secs(30);
 
         let server = server(url)?;
@@ -133,12 +134,12 @@ impl Login {
         self.tokens.keep(&record)
     }
 
-    /// Finds the authorization server of a server, and whom it may send us to.
+    /// Discovers the authorization server of a server, and restricts the allowed URLs.
     async fn discover(
         &self,
         server: &Url,
     ) -> Result<(AuthorizationManager, AuthorizationMetadata), ConnectError> {
-        /// How many requests that takes at most.
+        /// The maximum number of requests for the discovery.
         const MOST: usize = 40;
 
         let base = match &self.issuer {
@@ -148,7 +149,8 @@ impl Login {
                 .map_err(|_| ConnectError::new("the issuer is not a URL"))?,
             None => server.clone(),
         };
-        // A secret goes to whom the user named. Somebody who logs in sees whom the server named.
+        // A client secret is sent only to an issuer that the user named. Without a secret, the
+        // server may name the issuer, because the user sees its address at the login.
         let allowed = match (&self.issuer, &self.client_secret) {
             (None, None) => AllowedUrls::Anybody { left: MOST },
             _ => AllowedUrls::Origins(vec![origin(&base)]),
@@ -171,7 +173,7 @@ impl Login {
         })?;
         let has_pkce = metadata.code_challenge_methods_supported.is_some();
         if !has_pkce && self.issuer.is_none() {
-            // MCP, authorization: a client must not go on then.
+            // The MCP specification (authorization) requires the client to stop in this case.
             let why = "the authorization server does not announce support for PKCE: if it supports PKCE, set it as `issuer`";
             return Err(ConnectError::new(why));
         }
@@ -182,17 +184,19 @@ impl Login {
             origins.push(origin(&endpoint(registration)?));
         }
         if self.issuer.is_none() && self.client_secret.is_some() {
-            // It is at the origin of the server: nobody else was asked.
+            // The authorization server has the origin of the server, because no other URL was
+            // allowed.
             origins.retain(|it| *it == origin(server));
         }
         client.confine(AllowedUrls::Origins(origins));
-        // The resource that the token is for comes from the server's metadata, not from the issuer's.
+        // The resource of the token comes from the metadata of the server, not from that of the
+        // issuer.
         let mut manager = if self.issuer.is_some() { manager(server).await? } else { looking };
         manager.set_metadata(metadata.clone());
         Ok((manager, metadata))
     }
 
-    /// The client that asks: the one that is known there, or a new one.
+    /// Returns the configured client, or registers a new one.
     async fn client(
         &self,
         manager: &mut AuthorizationManager,
@@ -230,7 +234,8 @@ impl fmt::Debug for Login {
     }
 }
 
-/// The server at a URL, as its tokens are known by. A token is sent with TLS, or to this machine.
+/// Returns the URL under which the tokens of a server are stored. A token is sent only with TLS, or
+/// to this machine.
 pub(super) fn server(url: &str) -> Result<Url, ConnectError> {
     let server = Url::parse(url).map(bare).map_err(|_| ConnectError::new("invalid URL"))?;
     if server.scheme() != "https" && !is_local(&server) {
@@ -240,10 +245,10 @@ pub(super) fn server(url: &str) -> Result<Url, ConnectError> {
     Ok(server)
 }
 
-/// The state of a page that asks for an authorization, and what it is for.
+/// Returns the state of an authorization URL, and its resource.
 fn asked(page: &str) -> Result<(String, Url), ConnectError> {
     let page = Url::parse(page).map_err(ConnectError::new)?;
-    // What the authorization server put into its own URL comes before.
+    // The parameters of the authorization server itself come first, so the last value is ours.
     let value = |name: &str| {
         let values: Vec<_> = page.query_pairs().filter(|it| it.0 == name).collect();
         values.into_iter().next_back().map(|it| it.1.into_owned())

@@ -24,7 +24,7 @@ pub use self::login::Login;
 pub(super) use self::stored_token::StoredToken;
 pub use self::tokens::TokenFolder;
 
-/// Why there is no authorization, with what is behind it.
+/// Returns the error of a failed authorization, with its causes.
 fn unauthorized(error: AuthError) -> ConnectError {
     let mut text = format!("authorization failed: {error}");
     let mut source = std::error::Error::source(&error);

@@ -12,32 +12,32 @@ use crate::kinds::mcp::ConnectError;
 
 const PATH: &str = "/callback";
 
-/// A listener that waits for a browser.
+/// A listener for the redirect of a browser.
 pub(super) struct Redirect {
     listener: TcpListener,
     uri: String,
 }
 
-/// What the authorization server gave the browser for us.
+/// The authorization response in the redirect.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct AuthorizationResponse {
     pub(super) code: String,
     pub(super) issuer: Option<String>,
 }
 
-/// What comes of a request.
+/// The meaning of a request to the listener.
 #[derive(Debug, PartialEq, Eq)]
 enum RedirectRequest {
-    /// The login, or why there is none.
+    /// The redirect of the login: the response, or the reason of its failure.
     Ends(Result<AuthorizationResponse, String>),
-    /// It is none of ours.
+    /// An unrelated request.
     Unknown,
-    /// It does not know the state: somebody else made it up.
+    /// A redirect with a wrong state, which may be forged.
     Foreign,
 }
 
 impl Redirect {
-    /// Listens at a free port of this machine.
+    /// Listens on a free port of this machine.
     pub(super) async fn listen() -> Result<Self, ConnectError> {
         let told = |error| ConnectError::new(format!("cannot listen for the browser: {error}"));
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(told)?;
@@ -45,16 +45,17 @@ impl Redirect {
         Ok(Self { listener, uri: format!("http://127.0.0.1:{port}{PATH}") })
     }
 
-    /// Where the browser is sent to.
+    /// Returns the redirect URI.
     pub(super) fn uri(&self) -> &str {
         &self.uri
     }
 
-    /// Waits for the browser that comes back with this state. Others are turned away.
+    /// Waits for the redirect with this state. Other requests are rejected.
     pub(super) async fn grant(self, state: &str) -> Result<AuthorizationResponse, ConnectError> {
-        /// How many connections are read at once: browsers open some that they do not use.
+        /// The maximum number of concurrent connections: browsers open connections that they do not
+        /// use.
         const AT_ONCE: usize = 16;
-        /// How long a connection may say nothing.
+        /// The timeout of a connection without a request.
         const PATIENCE: Duration = Duration::from_secs(10);
 
         let state: Arc<str> = state.into();
@@ -75,12 +76,12 @@ impl Redirect {
     }
 }
 
-/// Reads a request and answers it. `None` if it does not end the login.
+/// Reads and answers a request. Returns `None` if it does not end the login.
 async fn serve(
     mut stream: TcpStream,
     state: Arc<str>,
 ) -> Option<Result<AuthorizationResponse, String>> {
-    /// The longest head of a request that is read.
+    /// The maximum size of the head of a request, in bytes.
     const LONGEST: usize = 1 << 14;
 
     let mut head = Vec::new();
@@ -108,7 +109,7 @@ async fn serve(
          Cache-Control: no-store\r\nReferrer-Policy: no-referrer\r\nConnection: close\r\n\r\n{text}\n",
         text.len() + 1
     );
-    // Whether the browser hears it changes nothing.
+    // A failed response does not change the result of the login.
     let _ = stream.write_all(answer.as_bytes()).await;
     let _ = stream.shutdown().await;
     match verdict {
@@ -117,7 +118,7 @@ async fn serve(
     }
 }
 
-/// What comes of a request with this first line.
+/// Interprets the first line of a request.
 fn judge(line: &str, state: &str) -> RedirectRequest {
     let mut words = line.split(' ');
     let (Some("GET"), Some(target)) = (words.next(), words.next()) else {
@@ -127,7 +128,7 @@ fn judge(line: &str, state: &str) -> RedirectRequest {
     let Some(Ok(url)) = url.filter(|it| it.as_ref().is_ok_and(|url| url.path() == PATH)) else {
         return RedirectRequest::Unknown;
     };
-    // What is there twice is there for nobody.
+    // A duplicate parameter counts as missing.
     let value = |name: &str| {
         let mut values = url.query_pairs().filter(|it| it.0 == name);
         let value = values.next()?.1.into_owned();

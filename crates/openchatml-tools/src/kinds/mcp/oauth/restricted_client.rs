@@ -1,4 +1,4 @@
-//! Requests for authorizations, with limits for addresses and for the size of responses.
+//! An HTTP client for authorization requests, with restricted origins and response sizes.
 
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,32 +12,33 @@ use rmcp::transport::auth::{
 
 use crate::kinds::mcp::ConnectError;
 
-/// A client of HTTP that asks only whom it may, and follows no redirects.
+/// An HTTP client that sends requests only to allowed URLs and follows no redirects.
 pub(super) struct RestrictedClient {
     client: reqwest::Client,
     allowed: Mutex<AllowedUrls>,
-    /// Whether requests without TLS may go to this machine: what the user named is on it as well.
+    /// Whether requests to this machine may use plain HTTP, because the URL of the user is on this
+    /// machine as well.
     is_local: bool,
 }
 
-/// Who may be asked.
+/// The URLs that requests may use.
 pub(super) enum AllowedUrls {
-    /// These origins, as browsers write them.
+    /// URLs with these origins, in the format of browsers.
     Origins(Vec<String>),
-    /// Anybody with TLS, so many more times: a server says who its authorization server is, and no secret is
-    /// sent yet.
+    /// Any URL with TLS, for a limited number of requests: the server names its authorization
+    /// server, and no secret is sent yet.
     Anybody { left: usize },
 }
 
 impl RestrictedClient {
-    /// A client for an authorization at `base`, which the user named.
+    /// Creates a client for an authorization at `base`, which the user named.
     pub(super) fn new(base: &Url, allowed: AllowedUrls) -> Result<Self, ConnectError> {
         let client = crate::client::builder().redirect(Policy::none()).build();
         let client = client.map_err(ConnectError::new)?;
         Ok(Self { client, allowed: Mutex::new(allowed), is_local: is_local(base) })
     }
 
-    /// Changes who may be asked.
+    /// Changes the allowed URLs.
     pub(super) fn confine(&self, allowed: AllowedUrls) {
         *self.allowed() = allowed;
     }
@@ -46,8 +47,8 @@ impl RestrictedClient {
         self.allowed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the authorization server at `issuer` may have an endpoint there: at its own origin, or at any
-    /// if the user named the issuer.
+    /// Checks the URL of an endpoint of the authorization server `issuer`: it must have the same
+    /// origin, or the user must have named the issuer.
     pub(super) fn endpoint(
         &self,
         issuer: &Url,
@@ -68,7 +69,7 @@ impl RestrictedClient {
         Ok(url)
     }
 
-    /// Whether nobody else hears what is sent there.
+    /// Checks that the transport is encrypted, or stays on this machine.
     fn check_transport(&self, url: &Url) -> Result<(), ForbiddenUrl> {
         match url.scheme() {
             "https" => Ok(()),
@@ -90,21 +91,21 @@ impl RestrictedClient {
     }
 }
 
-/// A URL without what may be a secret in it, and without what no resource has.
+/// Returns a URL without user, password, query and fragment.
 pub(super) fn bare(mut url: Url) -> Url {
     url.set_query(None);
     url.set_fragment(None);
-    // Those that cannot have them have none.
+    // Setting them fails only for URLs that cannot have them.
     let _ = url.set_username("").and_then(|()| url.set_password(None));
     url
 }
 
-/// The scheme, host and port of a URL: `https://login.example`.
+/// Returns the origin of a URL: `https://login.example`.
 pub(super) fn origin(url: &Url) -> String {
     url.origin().ascii_serialization()
 }
 
-/// Whether a URL is on this machine.
+/// Whether the host of a URL is this machine.
 pub(super) fn is_local(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let address = host.trim_start_matches('[').trim_end_matches(']');
@@ -112,7 +113,7 @@ pub(super) fn is_local(url: &Url) -> bool {
     host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
-/// Why somebody is not asked.
+/// The reason why a URL is not allowed.
 #[derive(Debug)]
 enum ForbiddenUrl {
     Origin(String),
@@ -137,7 +138,7 @@ impl fmt::Display for ForbiddenUrl {
 
 impl std::error::Error for ForbiddenUrl {}
 
-/// Whether an answer goes on as long as it likes, as the stream of a server does.
+/// Whether a response is a stream of events, which may never end.
 fn is_stream(headers: &HeaderMap) -> bool {
     let kind = headers.get(CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
     kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream")
@@ -145,7 +146,7 @@ fn is_stream(headers: &HeaderMap) -> bool {
 
 impl OAuthHttpClient for RestrictedClient {
     fn execute(&self, request: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
-        /// The longest answer that is read.
+        /// The maximum size of a response, in bytes.
         const LONGEST: usize = 1 << 20;
 
         Box::pin(async move {

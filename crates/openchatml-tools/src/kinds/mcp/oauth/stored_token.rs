@@ -18,20 +18,20 @@ use super::unauthorized;
 use crate::kinds::mcp::http::Authorize;
 use crate::kinds::mcp::{ConnectError, Secrets};
 
-/// Has the access token of somebody who logged in at a server.
+/// Provides the stored access token of a user who logged in at a server.
 pub(in crate::kinds::mcp) struct StoredToken {
     server: Url,
     login: Login,
     secrets: Secrets,
     timeout: Duration,
-    /// `None` until somebody wants a token.
+    /// `None` before the first request for a token.
     record: Mutex<Option<TokenRecord>>,
-    /// The token that the server refused last.
+    /// The token that the server rejected last.
     refused: Now<Option<String>>,
 }
 
 impl StoredToken {
-    /// The token for the server at this URL. What is secret of it becomes one of `secrets`.
+    /// Creates a provider for the server at this URL. Secrets of the token are added to `secrets`.
     pub(in crate::kinds::mcp) fn new(
         url: &str,
         login: Login,
@@ -48,7 +48,7 @@ impl StoredToken {
         if let Some(token) = state.as_ref().and_then(|record| self.usable(record)) {
             return Ok(token);
         }
-        // Another process may have renewed it.
+        // Another process may have renewed the token.
         let (record, token) = match self.load()? {
             (record, Some(token)) => (record, token),
             (_, None) => self.renew().await?,
@@ -57,7 +57,7 @@ impl StoredToken {
         Ok(token)
     }
 
-    /// What is kept, and the token if it can be shown.
+    /// Loads the stored record, and its token if it is usable.
     fn load(&self) -> Result<(TokenRecord, Option<String>), ConnectError> {
         let record = self.login.tokens.load(&self.server)?;
         let record = record.ok_or_else(|| ConnectError::logged_out("not logged in"))?;
@@ -78,14 +78,14 @@ impl StoredToken {
         Ok((record, token))
     }
 
-    /// The token, unless it has expired or was refused.
+    /// Returns the token, unless it has expired or was rejected.
     fn usable(&self, record: &TokenRecord) -> Option<String> {
         let token = record.token().filter(|_| record.is_fresh())?;
         let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         (refused.as_ref() != Some(&token)).then_some(token)
     }
 
-    /// Renews the token. Of several processes that want to, one does.
+    /// Renews the token. A lock makes sure that only one process does it.
     async fn renew(&self) -> Result<(TokenRecord, String), ConnectError> {
         let tokens = &self.login.tokens;
         let _lock = tokens.lock(&self.server).await.map_err(ConnectError::new)?;
@@ -94,7 +94,7 @@ impl StoredToken {
             (record, None) => record,
         };
         let client = RestrictedClient::new(&self.server, AllowedUrls::Origins(Vec::new()))?;
-        // It was believed when somebody logged in.
+        // The endpoint was trusted at login, so it may have any origin.
         let endpoint = client.endpoint(&self.server, &record.metadata.token_endpoint, true)?;
         client.confine(AllowedUrls::Origins(vec![origin(&endpoint)]));
         let resource = record.resource.clone();
@@ -102,7 +102,7 @@ impl StoredToken {
             AuthorizationManager::new_with_oauth_http_client(resource, Arc::new(client)).await;
         let mut manager = manager.map_err(unauthorized)?;
         manager.set_metadata(record.metadata.clone());
-        // Nobody is sent back anywhere.
+        // A renewal uses no redirect URI.
         let mut config =
             OAuthClientConfig::new(&record.credentials.client_id, self.server.as_str());
         config.client_secret = record.client_secret.clone();
@@ -122,20 +122,21 @@ impl StoredToken {
         Ok((record, token))
     }
 
-    /// Why there is no other token. Whoever calls this has the lock.
+    /// Returns the error of a failed renewal. The caller must hold the lock.
     fn unrenewed(&self, error: AuthError) -> ConnectError {
         match error {
             AuthError::AuthorizationRequired => {
                 ConnectError::logged_out("the login has expired, or the server refuses it")
             }
             AuthError::TokenRefreshRejected(_) => {
-                // Nobody can do anything with it anymore. If it stays, the next one finds that out again.
+                // The token is useless. If it cannot be removed, the next attempt fails in the same
+                // way.
                 let _ = self.login.tokens.discard(&self.server);
                 ConnectError::logged_out("the authorization server does not renew the token")
             }
             error => {
                 let error = unauthorized(error);
-                // It answers, and with an error: it may have forgotten the client.
+                // The authorization server returned an error. It may no longer know the client.
                 let needs_login = error.why.contains("Server returned error response");
                 ConnectError { needs_login, ..error }
             }
