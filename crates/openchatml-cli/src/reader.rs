@@ -7,7 +7,7 @@ use openchatml::{
     Code, Conversation, Diagnostic, Document, Dropped, Format, Mode, Parsed, ReadOptions, Severity,
     Span, detect, parse, recognize,
 };
-use openchatml_tokens::Read;
+use openchatml_tokens::ParsedIds;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
@@ -232,7 +232,7 @@ fn held(text: &str) -> Result<Held, Box<Diagnostic>> {
 }
 
 /// Converts the result to positions in the numbers instead of the text of the ids.
-fn placed(read: Read, numbers: &[(u32, Span)]) -> Parsed<'static> {
+fn placed(read: ParsedIds, numbers: &[(u32, Span)]) -> Parsed<'static> {
     let end = numbers.last().map_or(0, |number| number.1.end);
     let place = |span: &mut Span| {
         *span = match numbers.get(read.ids_at(*span)).unwrap_or_default() {

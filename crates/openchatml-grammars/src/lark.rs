@@ -1,4 +1,4 @@
-//! Lark, as llguidance reads it.
+//! Lark grammars for llguidance.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -66,7 +66,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Texts that follow each other are one lexeme: a lexer takes as much as it can.
+    /// Adjacent texts become one lexeme, because a lexer matches as much as it can.
     fn sequence(&mut self, shapes: &[Shape]) -> String {
         let mut out: Vec<String> = Vec::new();
         let mut text = String::new();
@@ -95,8 +95,8 @@ impl Writer<'_> {
         if self.tokens.is_token(control) { spelling.to_owned() } else { quoted(spelling) }
     }
 
-    /// Free text, with the spelled control token that ends it: a lexeme of its own could not be
-    /// told from more text.
+    /// Free text and the spelled control token that ends it form one lexeme: the lexer could not
+    /// distinguish the token from more text.
     fn free(&mut self, region: Region, end: Option<Control>) -> String {
         let spelled = end.filter(|end| !self.tokens.is_token(*end));
         let region = self.tokens.region(region);
@@ -118,7 +118,7 @@ impl Writer<'_> {
         name
     }
 
-    /// Text in which no control token is spelled.
+    /// A terminal for text that spells no control token.
     fn terminal(&mut self, region: Region, ends: bool) -> String {
         let spelled: Vec<_> = self.tokens.spelled(region).map(escaped).collect();
         if spelled.is_empty() {
@@ -128,14 +128,14 @@ impl Writer<'_> {
         if !self.tokens.escapes() {
             return format!("{ANY} & ~/(?s:.*)({spelled})(?s:.*)/");
         }
-        // One more `<` in front escapes a spelling.
+        // An additional `<` escapes a spelling.
         let plain = format!("{ANY} & ~/((?s:.*)[^<])?({spelled})(?s:.*)/");
         let closed = format!("{plain} & ~/(?s:.*)</");
         let last = if ends { &closed } else { &plain };
         let Some([opening, closing]) = self.tokens.literal() else { return last.clone() };
         let block = format!("{ANY} & ~/(?s:.*){}(?s:.*)/", escaped(closing));
         self.rules.insert("LITERAL_TEXT".to_owned(), block);
-        // What escaped its first token would be no block.
+        // With an escape before its first token, it would not be a block.
         let before = named("TEXT_BEFORE", region);
         self.rules.insert(before.clone(), closed.clone());
         let block = format!("{} LITERAL_TEXT {}", quoted(opening), quoted(closing));
@@ -165,12 +165,12 @@ impl Writer<'_> {
 
 const ANY: &str = "/(?s:.*)/";
 
-/// What strings may have in them: all that JSON allows.
+/// Returns a schema for strings with all escapes that JSON allows.
 fn strings() -> Value<'static> {
     Data::Map(vec![("json_allow_general_unicode_escapes".into(), true.into())]).into()
 }
 
-/// The name of a terminal that differs between regions.
+/// Returns the name of a terminal that differs between regions.
 fn named(name: &str, region: Region) -> String {
     match region {
         Region::Hidden => format!("HIDDEN_{name}"),
@@ -178,12 +178,12 @@ fn named(name: &str, region: Region) -> String {
     }
 }
 
-/// Text as a string.
+/// Quotes text as a string.
 fn quoted(text: &str) -> String {
     Value::from(text).to_json()
 }
 
-/// A spelling as a part of a regular expression.
+/// Escapes a spelling for a regular expression.
 fn escaped(spelling: &str) -> String {
     spelling.replace('|', "\\|").replace('/', "\\/")
 }

@@ -116,7 +116,7 @@ pub fn grammar(
     Ok(Grammar { text, ends, unenforced })
 }
 
-/// Errors can be boxed, and sent to other threads.
+/// All error types can be boxed and sent to other threads.
 const _: () = {
     const fn is_error<E: std::error::Error + Send + Sync + 'static>() {}
     is_error::<GrammarError>();

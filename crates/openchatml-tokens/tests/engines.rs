@@ -6,7 +6,7 @@
 use openchatml::{Document, Format, Policy, ReadOptions, RenderOptions, Role, TextFormat, render};
 use openchatml_testkit::conversion::is_made;
 use openchatml_testkit::markdown;
-use openchatml_tokens::{O200kHarmony, Read, Tokenizer};
+use openchatml_tokens::{O200kHarmony, ParsedIds, Tokenizer};
 use serde_json::Value;
 
 fn cases() -> Vec<Value> {
@@ -14,7 +14,7 @@ fn cases() -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("a case")).collect()
 }
 
-fn read(case: &Value) -> Read {
+fn read(case: &Value) -> ParsedIds {
     let tokenizer = Tokenizer::new(TextFormat::HARMONY, O200kHarmony::default());
     let ids: Vec<u32> = serde_json::from_value(case["ids"].clone()).expect("ids");
     let mut options = ReadOptions::default();

@@ -140,15 +140,15 @@ fn renderings_part_where_they_first_differ() {
         let tokenizer = tokenizer(source);
         let Some(conversation) = conversation(source, &tokenizer) else { return };
         let before = tokenizer.render(&conversation.clone().into(), &options()).expect("it could");
-        assert_eq!(tokenizer.parting(&before, &before), None);
+        assert_eq!(tokenizer.first_difference(&before, &before), None);
         let next = history::next_prompt(&conversation);
         let Ok(after) = tokenizer.render(&next.into(), &options()) else { return };
-        match tokenizer.parting(&before, &after) {
+        match tokenizer.first_difference(&before, &after) {
             None => assert!(after.ids.starts_with(&before.ids)),
-            Some(parting) => {
-                assert_eq!(before.ids[..parting.at], after.ids[..parting.at]);
-                assert_ne!(before.ids.get(parting.at), after.ids.get(parting.at));
-                assert!(parting.message < conversation.messages.len().max(1));
+            Some(first_difference) => {
+                assert_eq!(before.ids[..first_difference.at], after.ids[..first_difference.at]);
+                assert_ne!(before.ids.get(first_difference.at), after.ids.get(first_difference.at));
+                assert!(first_difference.message < conversation.messages.len().max(1));
             }
         }
     });

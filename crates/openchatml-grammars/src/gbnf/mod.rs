@@ -1,4 +1,4 @@
-//! GBNF, the grammars of llama.cpp.
+//! GBNF grammars for llama.cpp.
 
 mod integer;
 mod json;
@@ -26,7 +26,7 @@ pub(crate) fn write(
     writer.rules.finish(&root)
 }
 
-/// The grammar of a body alone.
+/// Writes a grammar for only a body.
 pub(crate) fn body(region: Region, ends: bool, tokens: Tokens<'_>) -> String {
     let mut rules = Rules::default();
     let root = text_rules(&mut rules, Kind::Body { region, ends }, tokens);

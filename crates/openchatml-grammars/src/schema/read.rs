@@ -1,4 +1,4 @@
-//! From JSON Schema to nodes.
+//! Converts JSON Schema to nodes.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use super::{Array, Entry, Id, Node, Number, Object, Property, Range, Schema, Tex
 use super::{endless, unions};
 use crate::unenforced::{Requirement, Unenforced};
 
-/// Reads a schema, no deeper than `depth` and into no more than `nodes` nodes.
+/// Converts a schema, up to this depth and this number of nodes.
 pub(crate) fn read(root: &Value<'_>, depth: usize, nodes: usize) -> Schema {
     let mut reader = Reader {
         root,
@@ -32,16 +32,16 @@ pub(crate) fn read(root: &Value<'_>, depth: usize, nodes: usize) -> Schema {
     reader.schema
 }
 
-/// So many entries may be copied for each node that there may be.
+/// The maximum number of copied entries for each allowed node.
 const WORK: usize = 64;
 
-/// No more notes are taken while a schema is read.
+/// The maximum number of notes for one schema.
 const NOTES: usize = 1_000;
 
-/// The types that there are.
+/// The types of JSON Schema.
 const TYPES: &[&str] = &["object", "array", "string", "number", "integer", "boolean", "null"];
 
-/// The keywords that are read.
+/// The supported keywords.
 const KNOWN: &[&str] = &[
     "$ref",
     "additionalItems",
@@ -79,13 +79,13 @@ const BOUNDS: [&str; 5] =
 struct Reader<'s, 'a> {
     root: &'s Value<'a>,
     schema: Schema,
-    /// What references point at, by their pointers.
+    /// The nodes that references point at, by their pointers.
     refs: HashMap<String, Id>,
-    /// What was referred to and is not read yet.
+    /// The referenced schemas that were not converted yet.
     pending: Vec<(Id, &'s Value<'a>)>,
     depth: usize,
     nodes: usize,
-    /// How many entries may still be copied.
+    /// The number of entries that may still be copied.
     work: usize,
 }
 
@@ -107,7 +107,7 @@ impl<'a> Reader<'_, 'a> {
         self.note(id, Requirement::Keyword(keyword.to_owned()));
     }
 
-    /// A part of a node.
+    /// Converts a part of a node.
     fn part(&mut self, parent: Id, step: String, value: &Value<'a>, depth: usize) -> Id {
         let entries = value.as_map().unwrap_or_default();
         let mut said = entries.iter().filter(|entry| !is_note(&entry.0));
@@ -122,7 +122,7 @@ impl<'a> Reader<'_, 'a> {
         id
     }
 
-    /// What a reference points at. It is read later, so that references may run in circles.
+    /// Returns the node of a reference. It is converted later, so that references may be cyclic.
     fn named(&mut self, reference: &str) -> Option<Id> {
         let pointer = reference.strip_prefix('#')?;
         if let Some(id) = self.refs.get(pointer) {
@@ -196,7 +196,7 @@ impl<'a> Reader<'_, 'a> {
         self.types(id, map, &types, depth)
     }
 
-    /// What may be of one of several types.
+    /// Creates a union of several types.
     fn types(&mut self, id: Id, map: &Map<'a>, types: &[String], depth: usize) -> Node {
         let has = |kind: &str| types.iter().any(|it| it == kind);
         let wanted = TYPES.iter().filter(|kind| has(kind));
@@ -249,7 +249,7 @@ impl<'a> Reader<'_, 'a> {
         if has_patterns {
             self.keyword(id, "patternProperties");
         }
-        // What a pattern allows may have any name.
+        // Properties from `patternProperties` may have any name.
         let additional = if has_patterns { &anything } else { additional };
         let mut properties: Vec<Property> = Vec::new();
         let listed = get(map, "properties").and_then(Value::as_map).unwrap_or_default();
@@ -275,7 +275,8 @@ impl<'a> Reader<'_, 'a> {
     }
 
     fn array(&mut self, id: Id, map: &Map<'a>, depth: usize) -> Node {
-        // Before 2020, the first items were a list in `items`, the others `additionalItems`.
+        // Before the 2020-12 draft, `items` could list the first items, and `additionalItems`
+        // described the others.
         let (first, others) = match get(map, "items") {
             Some(items) if items.as_list().is_some() => ("items", "additionalItems"),
             _ => ("prefixItems", "items"),
@@ -341,7 +342,7 @@ impl<'a> Reader<'_, 'a> {
         if parts.is_empty() { Node::Never } else { Node::Union(parts) }
     }
 
-    /// Whether so many entries more may be copied.
+    /// Whether this many more entries may be copied.
     fn afford(&mut self, id: Id, entries: usize) -> bool {
         let left = self.work.checked_sub(entries);
         self.work = left.unwrap_or(0);
@@ -351,7 +352,7 @@ impl<'a> Reader<'_, 'a> {
         left.is_some()
     }
 
-    /// A schema with what it refers to and its `allOf` merged into it.
+    /// Merges the references and the `allOf` of a schema into it.
     fn flat(&mut self, id: Id, map: &Map<'a>, hops: usize) -> Map<'a> {
         let own = |entry: &&(Cow<'a, str>, Value<'a>)| entry.0 != "$ref" && entry.0 != "allOf";
         if self.work == 0 {

@@ -1,4 +1,4 @@
-//! From nodes to JSON Schema, as far as a library knows it.
+//! Converts nodes to JSON Schema with the keywords that a library supports.
 
 use std::borrow::Cow;
 
@@ -7,14 +7,14 @@ use openchatml::{Data, Value};
 use super::{Array, Id, Node, Number, Object, Schema, Text};
 use crate::unenforced::Unenforced;
 
-/// Which keywords a library knows.
+/// The library that reads the schema, which determines the supported keywords.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
     Llguidance,
     Xgrammar,
 }
 
-/// The formats of strings that a library knows.
+/// The string formats that a library supports.
 const LLGUIDANCE: &[&str] =
     &["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid", "uri"];
 const XGRAMMAR: &[&str] = &[
@@ -34,7 +34,7 @@ const XGRAMMAR: &[&str] = &[
     "relative-json-pointer",
 ];
 
-/// The schema as JSON, and what of it the library does not know.
+/// Returns the schema as JSON, and the requirements that the library does not support.
 pub(crate) fn write(schema: &Schema, dialect: Dialect) -> (Value<'static>, Vec<Unenforced>) {
     let mut writer = Writer { schema, dialect, unenforced: Vec::new() };
     let mut root = match schema.is_named(Schema::ROOT) {
@@ -90,7 +90,8 @@ impl Writer<'_> {
     fn node(&mut self, id: Id) -> Entries {
         match self.schema.node(id) {
             Node::Any => Vec::new(),
-            // A part that allows nothing is `false`; a schema that allows nothing has no grammar.
+            // A part that allows nothing is `false`. A whole schema that allows nothing has no
+            // grammar.
             Node::Never => vec![("enum".into(), Data::List(Vec::new()).into())],
             Node::Const(values) => vec![("enum".into(), Data::List(values.clone()).into())],
             Node::Union(parts) => vec![("anyOf".into(), self.parts(parts))],
@@ -109,7 +110,7 @@ impl Writer<'_> {
         for property in &object.properties {
             let is_never = matches!(self.schema.node(property.value), Node::Never);
             if is_never && self.dialect == Dialect::Xgrammar {
-                // It refuses a schema that allows nothing.
+                // The library rejects a schema that allows nothing.
                 if object.additional.is_some() {
                     self.unenforced.push(self.schema.keyword(property.value, "false"));
                 }
@@ -126,7 +127,7 @@ impl Writer<'_> {
         if !required.is_empty() {
             out.push(("required".into(), Data::List(required).into()));
         }
-        // It takes a listed name with an escape in it for one that is not listed.
+        // The library treats a listed name with an escape as an unlisted name.
         let is_escaped = |name: &str| Value::from(name).to_json().contains('\\');
         if self.dialect == Dialect::Xgrammar
             && object.additional.is_some()
@@ -143,7 +144,7 @@ impl Writer<'_> {
         };
         out.push(("additionalProperties".into(), additional));
         for (keyword, count) in object.count.said() {
-            // It counts those that no name is given for.
+            // The library counts only the unlisted properties.
             if all_required {
                 out.push((keyword.into(), number(count)));
             } else {
@@ -180,7 +181,7 @@ impl Writer<'_> {
             }
         }
         said.extend(text.count.said().map(|(key, count)| (key, number(count))));
-        // It goes by one of them, or by both counts.
+        // The library supports one of these keywords, or both length limits.
         let is_alone = |key: &str| key == "pattern" || key == "format";
         let single = self.dialect == Dialect::Xgrammar
             && said.first().is_some_and(|first| is_alone(first.0));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use openchatml::harmony::{Effort, PromptOptions, ResponseFormat, SystemContent};
 use openchatml::render::{Close, LayoutChoice, Profile, TurnOptions, Values};
 use openchatml::{Format, InfillOrder, Limits, Mode, ReadOptions, Recover, RenderOptions, Role};
-use openchatml_tokens::{Headers, MaskPolicy, Speech, Turns};
+use openchatml_tokens::{MaskPolicy, TrainedHeaders, TrainedMessages, TrainedTurns};
 use serde::Deserialize;
 
 /// One case.
@@ -177,21 +177,21 @@ pub(crate) struct Trains {
 impl Trains {
     pub(crate) fn policy(&self) -> MaskPolicy {
         let mut policy = MaskPolicy::default();
-        policy.speech = match self.speech.as_deref() {
-            None | Some("all") => Speech::All,
-            Some("no-reasoning") => Speech::NoReasoning,
-            Some("answers") => Speech::Answers,
+        policy.messages = match self.speech.as_deref() {
+            None | Some("all") => TrainedMessages::All,
+            Some("no-reasoning") => TrainedMessages::NoReasoning,
+            Some("answers") => TrainedMessages::Answers,
             Some(other) => panic!("no such speech: {other}"),
         };
         policy.turns = match self.turns.as_deref() {
-            None | Some("all") => Turns::All,
-            Some("last") => Turns::Last,
+            None | Some("all") => TrainedTurns::All,
+            Some("last") => TrainedTurns::Last,
             Some(other) => panic!("no such turns: {other}"),
         };
         policy.headers = match self.headers.as_deref() {
-            None | Some("sampled") => Headers::Sampled,
-            Some("after-role") => Headers::AfterRole,
-            Some("nothing") => Headers::Nothing,
+            None | Some("sampled") => TrainedHeaders::Sampled,
+            Some("after-role") => TrainedHeaders::AfterRole,
+            Some("nothing") => TrainedHeaders::Nothing,
             Some(other) => panic!("no such headers: {other}"),
         };
         policy

@@ -1,29 +1,29 @@
-//! The ids that a message is known to have.
+//! The ids that a model sampled for a message.
 
 use crate::encoding::{Encoding, Token};
 
-/// The rest of the ids that a message was sampled or read as, while it is being written: they are
-/// used as far as they say what is written.
+/// The remaining sampled ids of a message while it is being written. They are used as long as they
+/// match the output.
 ///
-/// A model that continues `<|start|>assistant` did not sample these: the ids of a message may begin
-/// after its opening.
+/// A model that continues `<|start|>assistant` did not sample these tokens, so the ids of a message
+/// may begin after its opening.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Sampled<'m> {
+pub(crate) struct SampledIds<'m> {
     rest: &'m [u32],
     opened: bool,
 }
 
-impl<'m> Sampled<'m> {
+impl<'m> SampledIds<'m> {
     pub(crate) fn of(ids: Option<&'m [u32]>) -> Self {
         Self { rest: ids.unwrap_or_default(), opened: false }
     }
 
-    /// The opening is written.
+    /// Handles the end of the opening.
     pub(crate) fn after_opening(&mut self) {
         self.opened = true;
     }
 
-    /// A control token is written.
+    /// Handles a control token.
     pub(crate) fn control(&mut self, id: u32) {
         match self.rest.split_first() {
             Some((first, rest)) if *first == id => self.rest = rest,
@@ -31,14 +31,14 @@ impl<'m> Sampled<'m> {
         }
     }
 
-    /// Text is written: the ids for it, if they are known.
+    /// Handles text. Returns the sampled ids for it, if they match.
     pub(crate) fn text(&mut self, encoding: &impl Encoding, text: &str) -> Option<&'m [u32]> {
         self.stretch(encoding, text, text.len(), true).map(|(ids, _)| ids)
     }
 
-    /// Text is written, of which the first `wanted` bytes are this message's: the ids for these, if
-    /// they are known, and how many bytes they are. Unless they are to be `exact`, the last of them
-    /// may say more of the text than is wanted.
+    /// Handles text whose first `wanted` bytes belong to this message. Returns the sampled ids for
+    /// these, if they match, and their length in bytes. Unless `exact` is set, the last id may
+    /// extend beyond `wanted`.
     pub(crate) fn stretch(
         &mut self,
         encoding: &impl Encoding,
@@ -69,7 +69,7 @@ impl<'m> Sampled<'m> {
         Some((ids, said))
     }
 
-    /// Something else is written than these ids say.
+    /// Stops using the sampled ids, because the output differs from them.
     fn differs(&mut self) {
         if self.opened {
             self.rest = &[];

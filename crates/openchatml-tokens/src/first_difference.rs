@@ -6,8 +6,8 @@ use crate::encoding::{Encoding, Token};
 use crate::sink::{MessageSpan, Rendered};
 use crate::tokenizer::Tokenizer;
 
-/// The first place at which one rendering differs from the beginning of another, and the reason.
-/// From this place on, a model must read the ids again and its cached state is useless.
+/// The first position at which one rendering differs from the beginning of another, and the reason.
+/// From this position on, a model must read the ids again and its cached state is useless.
 ///
 /// ```
 /// use openchatml::{Conversation, Message, Role, TextFormat, history};
@@ -21,13 +21,13 @@ use crate::tokenizer::Tokenizer;
 /// let turn = [Message::new(Role::User, "2 + 2?"), Message::reasoning("Easy."), Message::answer("4.")];
 /// let (before, after) = (render(&turn[..2])?, render(&turn)?);
 /// // Reasoning that led to an answer is dropped.
-/// let parting = tokenizer.parting(&before, &after).expect("they part");
-/// assert_eq!((parting.message, parting.difference), (1, Difference::Message));
+/// let first_difference = tokenizer.first_difference(&before, &after).expect("they part");
+/// assert_eq!((first_difference.message, first_difference.difference), (1, Difference::Message));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Parting {
+pub struct FirstDifference {
     /// The index of the first id that differs.
     pub at: usize,
     /// The index of the message that contains that id, in the first conversation.
@@ -95,12 +95,12 @@ impl<E: Encoding> Tokenizer<E> {
     ///     tokenizer.render(&Conversation::from_messages([answer]).into(), &Default::default())
     /// };
     /// let (sampled, stored) = (render(End::Return)?, render(End::End)?);
-    /// let parting = tokenizer.parting(&sampled, &stored).expect("they part");
-    /// assert_eq!((parting.at, parting.difference), (sampled.ids.len() - 1, Difference::End));
-    /// assert_eq!(tokenizer.parting(&sampled, &sampled), None);
+    /// let first_difference = tokenizer.first_difference(&sampled, &stored).expect("they part");
+    /// assert_eq!((first_difference.at, first_difference.difference), (sampled.ids.len() - 1, Difference::End));
+    /// assert_eq!(tokenizer.first_difference(&sampled, &sampled), None);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn parting(&self, before: &Rendered, after: &Rendered) -> Option<Parting> {
+    pub fn first_difference(&self, before: &Rendered, after: &Rendered) -> Option<FirstDifference> {
         if before.is_prefix_of(after) {
             return None;
         }
@@ -115,7 +115,7 @@ impl<E: Encoding> Tokenizer<E> {
             (Some(old), Some(new)) => self.difference(before, old, after, new, at),
             _ => Difference::Message,
         };
-        Some(Parting { at, message: old.map_or(0, |span| span.message), difference })
+        Some(FirstDifference { at, message: old.map_or(0, |span| span.message), difference })
     }
 
     fn difference(
