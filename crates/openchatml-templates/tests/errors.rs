@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
 
 use openchatml::{Code, Conversation, Message, Role};
-use openchatml_templates::{At, Template};
+use openchatml_templates::{ErrorPlace, Template};
 
 /// The code, the text and what stands at the place.
 fn error(source: &str) -> (Code, String, String) {
@@ -13,7 +13,7 @@ fn error(source: &str) -> (Code, String, String) {
         .and_then(|template| template.render(&conversation, &Default::default()));
     let error = rendered.unwrap_err();
     let at = match &error.at {
-        At::Template(span) => source[span.range()].to_owned(),
+        ErrorPlace::Template(span) => source[span.range()].to_owned(),
         other => format!("{other:?}"),
     };
     (error.code, error.message, at)

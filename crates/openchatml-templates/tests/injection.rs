@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use openchatml::{Channel, Code, Conversation, Data, Intent, Message, Role, Tool, Value};
-use openchatml_templates::{At, Options, Rendered, Template, TemplateError};
+use openchatml_templates::{ErrorPlace, Options, Rendered, Template, TemplateError};
 use openchatml_testkit::{Source, cases, one_in, pick};
 use openchatml_tokens::{ByteEncoding, Encoding as _};
 
@@ -275,6 +275,6 @@ fn nothing_is_put_together_from_content() {
         "{{ messages[0].content[1:] }}{{ 'x' in '<think>' }}{{ messages[0].content == '<think>' }}";
     let error = rendered(source, "<think>").unwrap_err();
     assert_eq!(error.code, Code::RenderControl);
-    let At::Content { message, field, span } = error.at else { panic!("{:?}", error.at) };
+    let ErrorPlace::Content { message, field, span } = error.at else { panic!("{:?}", error.at) };
     assert_eq!((message, field.as_str(), span.range()), (Some(0), "content", 0..7));
 }

@@ -17,7 +17,7 @@ use crate::args::{Choice, DenyArgs, JsonlArgs, ReadArgs};
 use crate::console::Console;
 use crate::failure::{Failure, Status};
 use crate::input::{Decoded, Input, Opened, Origin, Page, Unreadable, format_of, origins};
-use crate::jsonl::Feed;
+use crate::jsonl::LineReader;
 use crate::output::Target;
 use crate::reader::Reader;
 use crate::report::{Style, Tally, count};
@@ -254,7 +254,8 @@ impl Check<'_> {
         telling: Reporting,
     ) -> Result<(), Failure> {
         let CheckArgs { read, jsonl, output_format, .. } = self.args;
-        let feed = Feed::open(name, opened, read.from, self.input_bytes, jsonl, self.console)?;
+        let feed =
+            LineReader::open(name, opened, read.from, self.input_bytes, jsonl, self.console)?;
         let Some(feed) = feed else { return Ok(()) };
         let plan = Plan {
             reader: self.reader.clone(),

@@ -32,8 +32,8 @@ pub(super) struct Outcome {
 
 /// How to judge, report and write documents.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Manner {
-    pub(super) shape: Shape,
+pub(super) struct OutputRules {
+    pub(super) shape: DocumentLayout,
     pub(super) consent: Consent,
     pub(super) is_strict: bool,
     /// Whether rejected documents are written to a file.
@@ -43,7 +43,7 @@ pub(super) struct Manner {
 
 /// The form of a written document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum DocumentLayout {
     /// Unchanged.
     Document,
     /// Indented, if it is JSON.
@@ -52,7 +52,7 @@ pub(super) enum Shape {
     Line,
 }
 
-impl Manner {
+impl OutputRules {
     /// Converts the document in `slot`. `before` are the diagnostics from before the conversion.
     pub(super) fn convert(
         self,
@@ -197,10 +197,10 @@ impl Manner {
         out: &mut String,
     ) {
         match (carrier, self.shape) {
-            (Carrier::Json, Shape::Pretty) => out.push_str(&pretty(text)),
+            (Carrier::Json, DocumentLayout::Pretty) => out.push_str(&pretty(text)),
             (Carrier::Json, _) => out.push_str(text),
-            (_, Shape::Line) if slot.is_field() => slot.replace(page.text, text, out),
-            (_, Shape::Line) => {
+            (_, DocumentLayout::Line) if slot.is_field() => slot.replace(page.text, text, out),
+            (_, DocumentLayout::Line) => {
                 out.push_str("{\"text\":\"");
                 escape(text, out);
                 out.push_str("\"}");

@@ -5,7 +5,8 @@ use std::path::Path;
 use openchatml::convert::Loss;
 use openchatml::{Code, Conversation, Diagnostic, Document, Lines, Span};
 use openchatml_templates::{
-    Arguments, At, Date, Limits, Options, Piece, Rendered, Template, TemplateError, TemplateFile,
+    Arguments, Date, ErrorPlace, Limits, Options, Piece, Rendered, Template, TemplateError,
+    TemplateFile,
 };
 
 use crate::args::{Bounds, FormArg, RenderArgs, TemplateArgs};
@@ -61,7 +62,7 @@ impl Templated {
                 Failure::Refused(format!("unusable template in `{name}`"))
             })?;
             let mut options = options(args, render);
-            files.iter().for_each(|file| file.tell(&template, &mut options));
+            files.iter().for_each(|file| file.add_to(&template, &mut options));
             Ok((template, options))
         };
         let templates = [told(false)?, told(true)?];
@@ -107,7 +108,7 @@ impl Templated {
         conversation: &Conversation<'_>,
     ) -> Diagnostic {
         let mut found = error.to_diagnostic(conversation);
-        if let At::Template(span) = error.at {
+        if let ErrorPlace::Template(span) = error.at {
             let place = Lines::new(template.source()).locate(span.start);
             let (line, column) = (place.line, place.column);
             found.message = format!("{}:{line}:{column}: {}", self.name, found.message);

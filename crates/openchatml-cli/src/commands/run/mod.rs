@@ -1,10 +1,10 @@
 //! `run`: runs the calls of a transcript, and lets a model continue it.
 
 mod approve;
+mod console_report;
 mod events;
-mod speak;
 pub(super) mod tools;
-mod work;
+mod transcript;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -22,7 +22,7 @@ use openchatml_tools::{
 
 use self::approve::ApproveArg;
 use self::events::{Events, EventsArgs};
-use self::work::Work;
+use self::transcript::RunTranscript;
 use super::convert::response_formats;
 use super::grammar;
 use crate::args::{Choice, HarmonyArgs, O200K_HARMONY, choice, text_format};
@@ -236,7 +236,7 @@ pub(crate) fn run(args: &RunArgs, console: &Console) -> Result<Status, Failure> 
     let config = tools::read(&args.tools, console)?;
     make_non_dumpable()?;
     contain(console);
-    let Some(work) = Work::open(args, console)? else { return Ok(Status::Found) };
+    let Some(work) = RunTranscript::open(args, console)? else { return Ok(Status::Found) };
     let config = if work.has_python_replies() { config.continued() } else { config };
     let model = args.model(work.format, console)?;
     let cancel = CancellationToken::new();
@@ -383,7 +383,7 @@ impl UpstreamArgs {
 /// Creates the session.
 fn session(
     args: &RunArgs,
-    work: Work,
+    work: RunTranscript,
     model: Option<Model>,
     tools: &Toolbox,
     options: RouterOptions,
@@ -492,7 +492,7 @@ fn is_of_content(loss: &Loss) -> bool {
     )
 }
 
-/// Writes the transcript if no desk stores it, and reports its losses.
+/// Writes the transcript if no store does it, and reports its losses.
 fn tell(args: &RunArgs, session: &mut Session, console: &Console) -> Result<(), Failure> {
     if args.kept() == Kept::Stdout {
         let text = session.text().map_err(|error| Failure::Refused(error.to_string()))?;

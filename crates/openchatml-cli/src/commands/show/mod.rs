@@ -10,12 +10,12 @@ use openchatml::{
 };
 use serde::de::IgnoredAny;
 
-use self::out::{Place, body};
+use self::out::{OutputTarget, body};
 use crate::args::{JsonlArgs, PreambleArgs, ReadArgs, Verbosity};
 use crate::console::{Console, error_line, finding_line, warning_line};
 use crate::failure::{Failure, Status};
 use crate::input::{Decoded, Input, Origin, Page, Slot, Unreadable, format_of, is_json};
-use crate::jsonl::{Entry, Feed};
+use crate::jsonl::{Entry, LineReader};
 use crate::output::Target;
 use crate::reader::Reader;
 use crate::report::{Style, Tally};
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &ShowArgs, console: &Console) -> Result<Status, Failure>
         audience: if args.debug { Audience::Debug } else { Audience::User },
         message: args.message,
         tells_findings: args.debug || console.verbosity() == Verbosity::Verbose,
-        place: Place::of(&target, console),
+        place: OutputTarget::of(&target, console),
     };
     if show.reader.options.mode == Mode::Strict && !show.tells_findings {
         let text = "the result of --strict can depend on hidden text: add --debug or --verbose, or use `ocml check`";
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &ShowArgs, console: &Console) -> Result<Status, Failure>
     let most = args.read.reader.bounds().input_bytes;
     let bytes = match origin.input(args.read.from, args.jsonl.jsonl, most, console)? {
         Input::Lines(opened) => {
-            let feed = Feed::open(name, opened, args.read.from, most, &args.jsonl, console)?;
+            let feed = LineReader::open(name, opened, args.read.from, most, &args.jsonl, console)?;
             let Some(feed) = feed else { return Ok(Status::Fine) };
             return show.lines(feed, &mut target, console);
         }
@@ -106,7 +106,7 @@ struct Show {
     message: Option<usize>,
     /// Whether diagnostics are printed. They may depend on hidden text.
     tells_findings: bool,
-    place: Place,
+    place: OutputTarget,
 }
 
 /// The audience.
@@ -126,7 +126,12 @@ struct Shown {
 
 impl Show {
     /// Shows each line of a file.
-    fn lines(self, feed: Feed, target: &mut Target, console: &Console) -> Result<Status, Failure> {
+    fn lines(
+        self,
+        feed: LineReader,
+        target: &mut Target,
+        console: &Console,
+    ) -> Result<Status, Failure> {
         let mut status = Status::Fine;
         feed.run(
             console,
@@ -349,7 +354,7 @@ mod tests {
             audience: Audience::User,
             message,
             tells_findings: false,
-            place: Place::of(&Target::stdout(), &console),
+            place: OutputTarget::of(&Target::stdout(), &console),
         };
         let decoded = Decoded::new(text.as_bytes(), 0);
         let page = Page::new("a", &decoded, 1);

@@ -9,7 +9,7 @@ use openchatml_tokens::{
     MaskPolicy, MessageSpan, Rendered, TrainedHeaders, TrainedMessages, TrainedTurns,
 };
 
-use super::super::kept::Kept;
+use super::super::kept_messages::KeptMessages;
 use super::list;
 use crate::input::finding;
 
@@ -94,7 +94,7 @@ impl MaskArgs {
 /// The indices in the input of the written messages.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Numbers<'k> {
-    pub(super) kept: &'k Kept,
+    pub(super) kept: &'k KeptMessages,
     pub(super) origins: &'k Origins,
 }
 

@@ -5,14 +5,14 @@ use openchatml::convert::{Loss, Origins};
 
 /// The messages of the input that are kept, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Kept {
+pub(super) struct KeptMessages {
     /// The number of messages of the input.
     count: usize,
     /// Their indices in the input, or `None` if all messages are kept.
     numbers: Option<Vec<Option<usize>>>,
 }
 
-impl Kept {
+impl KeptMessages {
     /// Keeps all messages.
     pub(super) fn all(count: usize) -> Self {
         Self { count, numbers: None }
@@ -61,11 +61,11 @@ impl Kept {
 
 #[cfg(test)]
 mod tests {
-    use super::Kept;
+    use super::KeptMessages;
 
     #[test]
     fn messages_keep_the_numbers_of_the_input() {
-        let mut kept = Kept::all(6);
+        let mut kept = KeptMessages::all(6);
         assert_eq!(kept.number(5), Some(5));
         kept.leave_out(&[1, 3]);
         assert_eq!(

@@ -22,7 +22,7 @@ const FAILED: Style = AnsiColor::Red.on_default();
 const QUIET: Style = Style::new().dimmed();
 
 /// Reports to people what happens.
-pub(super) struct Speaker<'c> {
+pub(super) struct ConsoleReport<'c> {
     console: &'c Console,
     /// The output for the answer; `None` if the transcript goes there.
     answer: Option<Target>,
@@ -42,7 +42,7 @@ pub(super) struct Speaker<'c> {
     failure: Option<Failure>,
 }
 
-impl<'c> Speaker<'c> {
+impl<'c> ConsoleReport<'c> {
     /// Creates a reporter that shows only what users may see, if that is requested.
     pub(super) fn new(policy: Option<Policy>, kept: Kept<'_>, console: &'c Console) -> Self {
         let is_told = console.verbosity() > Verbosity::Quiet && io::stderr().is_terminal();

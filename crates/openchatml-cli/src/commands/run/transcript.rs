@@ -11,7 +11,7 @@ use crate::input::{Decoded, Origin, Page, Unreadable, format_of};
 use crate::report::{Style, Tally};
 
 /// The transcript of a run, and where it is stored.
-pub(super) struct Work {
+pub(super) struct RunTranscript {
     pub(super) conversation: Conversation<'static>,
     pub(super) format: Format,
     /// The layout of the transcript.
@@ -20,7 +20,7 @@ pub(super) struct Work {
     pub(super) store: Option<TranscriptStore>,
 }
 
-impl Work {
+impl RunTranscript {
     /// Opens the transcript. Returns `None` if it has errors, which were reported.
     pub(super) fn open(args: &RunArgs, console: &Console) -> Result<Option<Self>, Failure> {
         if matches!(args.from, Choice::Tokens(_)) {
@@ -58,7 +58,7 @@ impl Work {
     }
 }
 
-impl Work {
+impl RunTranscript {
     /// Whether an interpreter has answered calls of `python` and no longer exists.
     pub(super) fn has_python_replies(&self) -> bool {
         let is_reply = |message: &Message<'_>| {
@@ -68,7 +68,7 @@ impl Work {
     }
 }
 
-/// Returns the reason why the desk cannot be opened.
+/// Returns the reason why the store cannot be opened.
 fn locked(args: &RunArgs, error: &TranscriptStoreError) -> Failure {
     let name = Origin::of(args.target().unwrap_or(&args.transcript)).name();
     match error {
