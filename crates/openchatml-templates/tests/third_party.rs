@@ -5,12 +5,12 @@
 
 use openchatml::{Conversation, Format, Limits, Value, parse};
 use openchatml_templates::{Options, Template};
-use openchatml_testkit::elsewhere;
+use openchatml_testkit::external_files;
 
 #[test]
 fn templates_write_what_others_expect() {
     let what = "12 cases of other projects";
-    let Some(folder) = elsewhere::folder("OPENCHATML_THIRD_PARTY", None, what) else { return };
+    let Some(folder) = external_files::folder("OPENCHATML_THIRD_PARTY", None, what) else { return };
     let path = folder.join("hf_jinja_e2e_chatml.jsonl");
     let text = std::fs::read_to_string(path).unwrap();
     let mut count = 0;

@@ -1,8 +1,8 @@
 //! Ids that other projects expect in their own tests: the folder that `OPENCHATML_THIRD_PARTY` names.
 
 use openchatml::{Event, ReadOptions, Role, Stream, TextFormat};
-use openchatml_testkit::elsewhere;
-use openchatml_testkit::property::Told;
+use openchatml_testkit::external_files;
+use openchatml_testkit::property::StreamOutput;
 use openchatml_tokens::{O200kHarmony, Tokenizer};
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 /// texts that is.
 fn cases(file: &str, least: usize) -> Vec<Value> {
     let what = format!("at least {least} texts of other projects, as ids");
-    let Some(folder) = elsewhere::folder("OPENCHATML_THIRD_PARTY", None, &what) else {
+    let Some(folder) = external_files::folder("OPENCHATML_THIRD_PARTY", None, &what) else {
         return Vec::new();
     };
     let path = folder.join(file);
@@ -97,12 +97,12 @@ fn ids_tell_what_their_text_tells() {
         let mut of_text = Stream::new(tokenizer.format(), &options);
         let mut of_ids = tokenizer.stream(&options);
         for (text, ids) in pairs(&case) {
-            let mut told = [Told::default(), Told::default()];
+            let mut told = [StreamOutput::default(), StreamOutput::default()];
             of_text.feed_with(text.as_bytes(), |event| told[0].event(event));
             for id in ids {
                 of_ids.feed_with(&[id], |event| told[1].event(event));
             }
-            let [one, two] = told.map(Told::finish);
+            let [one, two] = told.map(StreamOutput::finish);
             assert_eq!(one, two, "{}", case["id"]);
             assert_eq!(of_text.open_message(), of_ids.open_message(), "{}", case["id"]);
             count += 1;

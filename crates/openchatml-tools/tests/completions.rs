@@ -5,7 +5,9 @@
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use openchatml_testkit::upstream::{Act, Answer, Scripted, chunk, done, models, said};
+use openchatml_testkit::upstream::{
+    Answer, ScriptedServer, ServerAction, chunk, done, models, said,
+};
 use openchatml_tools::{
     Completions, CompletionsOptions, Engine, Piece, Prompt, Request, Upstream as _, UpstreamError,
     Usage,
@@ -17,7 +19,7 @@ async fn ask(
     prompt: Prompt,
     answer: impl Fn() -> Answer + Send + Sync + 'static,
 ) -> (Vec<Piece>, Option<UpstreamError>) {
-    let server = Scripted::with_models(Some(models("vllm")), move |_, _| answer());
+    let server = ScriptedServer::with_models(Some(models("vllm")), move |_, _| answer());
     heard(server.url(), quick(), prompt).await
 }
 
@@ -81,7 +83,11 @@ async fn every_way_to_cut_the_stream_gives_the_same() {
         let stream = stream.clone();
         let (pieces, error) = ask(prompt(), move || {
             Answer::stream(
-                stream.as_bytes().chunks(size).map(|part| Act::Send(part.into())).collect(),
+                stream
+                    .as_bytes()
+                    .chunks(size)
+                    .map(|part| ServerAction::Send(part.into()))
+                    .collect(),
             )
         })
         .await;
@@ -92,9 +98,9 @@ async fn every_way_to_cut_the_stream_gives_the_same() {
 #[tokio::test]
 async fn a_stream_need_not_say_that_it_is_done() {
     let (pieces, error) = ask(prompt(), || {
-        let mut acts = said(SAID);
-        acts.push(chunk(json!({"text": "", "finish_reason": "length"})));
-        Answer::stream(acts)
+        let mut actions = said(SAID);
+        actions.push(chunk(json!({"text": "", "finish_reason": "length"})));
+        Answer::stream(actions)
     })
     .await;
     assert_eq!((pieces, error), (vec![text(SAID), Piece::CutOff("length".to_owned())], None));
@@ -104,11 +110,11 @@ async fn a_stream_need_not_say_that_it_is_done() {
 async fn a_stream_that_breaks_is_no_completion() {
     for is_clean in [true, false] {
         let (pieces, error) = ask(prompt(), move || {
-            let mut acts = said("half");
+            let mut actions = said("half");
             if !is_clean {
-                acts.push(Act::Break);
+                actions.push(ServerAction::Break);
             }
-            Answer::stream(acts)
+            Answer::stream(actions)
         })
         .await;
         assert_eq!(pieces, [text("half")]);
@@ -149,10 +155,12 @@ async fn errors_say_what_the_server_says() {
 #[tokio::test]
 async fn an_error_within_the_stream_ends_it() {
     let (pieces, error) = ask(prompt(), || {
-        let mut acts = said("half");
-        acts.push(Act::Send(b"error: {\"code\":500,\"message\":\"out of memory\"}\n\n".to_vec()));
-        acts.extend(said("more"));
-        Answer::stream(acts)
+        let mut actions = said("half");
+        actions.push(ServerAction::Send(
+            b"error: {\"code\":500,\"message\":\"out of memory\"}\n\n".to_vec(),
+        ));
+        actions.extend(said("more"));
+        Answer::stream(actions)
     })
     .await;
     assert_eq!(pieces, [text("half")]);
@@ -162,9 +170,10 @@ async fn an_error_within_the_stream_ends_it() {
 #[tokio::test]
 async fn garbage_is_told() {
     for garbage in ["data: <html>\n\n", "data: {}\n\n", "<html>no stream at all</html>"] {
-        let (pieces, error) =
-            ask(prompt(), move || Answer::stream(vec![Act::Send(garbage.as_bytes().to_vec())]))
-                .await;
+        let (pieces, error) = ask(prompt(), move || {
+            Answer::stream(vec![ServerAction::Send(garbage.as_bytes().to_vec())])
+        })
+        .await;
         assert_eq!(pieces, []);
         assert!(error.is_some(), "{garbage}");
     }
@@ -204,7 +213,7 @@ async fn ids_are_never_read_from_text() {
     let (pieces, error) = ask(Prompt::Ids(vec![1, 2]), move || Answer::saying(spelled)).await;
     assert_eq!((pieces, error), (vec![], Some(UpstreamError::NoIds("vllm".to_owned()))));
     // A server of which nothing is known is not even asked.
-    let server = Scripted::start(move |_, _| Answer::saying(spelled));
+    let server = ScriptedServer::start(move |_, _| Answer::saying(spelled));
     let (pieces, error) = heard(server.url(), quick(), Prompt::Ids(vec![1])).await;
     assert_eq!((pieces, error), (vec![], Some(UpstreamError::NoIds("openai".to_owned()))));
     assert!(server.asked().is_empty());
@@ -212,14 +221,14 @@ async fn ids_are_never_read_from_text() {
 
 #[tokio::test]
 async fn servers_are_asked_what_they_are_unless_that_was_said() {
-    let server = Scripted::with_models(Some(models("llamacpp")), |_, _| Answer::saying(SAID));
+    let server = ScriptedServer::with_models(Some(models("llamacpp")), |_, _| Answer::saying(SAID));
     let upstream = Completions::new(server.url(), quick()).unwrap();
     assert_eq!(upstream.engine().await, Ok(Engine::LlamaCpp));
     let mut options = quick();
     options.engine = Some(Engine::Sglang);
     let upstream = Completions::new(server.url(), options).unwrap();
     assert_eq!(upstream.engine().await, Ok(Engine::Sglang));
-    let server = Scripted::start(|_, _| Answer::saying(SAID));
+    let server = ScriptedServer::start(|_, _| Answer::saying(SAID));
     let upstream = Completions::new(server.url(), quick()).unwrap();
     assert_eq!(upstream.engine().await, Ok(Engine::OpenAi));
 }
@@ -231,18 +240,18 @@ async fn a_server_that_is_busy_is_asked_again() {
         1 => Answer::error(429, "slow down"),
         _ => Answer::saying(SAID),
     };
-    let server = Scripted::start(move |_, number| busy(number));
+    let server = ScriptedServer::start(move |_, number| busy(number));
     let mut options = quick();
     options.patience = Duration::from_secs(60);
     assert_eq!(heard(server.url(), options, prompt()).await, (vec![text(SAID)], None));
     assert_eq!(server.asked().len(), 3);
     // Who has no patience is told so.
-    let server = Scripted::start(move |_, number| busy(number));
+    let server = ScriptedServer::start(move |_, number| busy(number));
     let (_, error) = heard(server.url(), quick(), prompt()).await;
     let refused = UpstreamError::Refused { status: 503, message: "Loading model".to_owned() };
     assert_eq!(error, Some(refused));
     // An error that stays is told at once.
-    let server = Scripted::start(|_, _| Answer::error(500, "broken"));
+    let server = ScriptedServer::start(|_, _| Answer::error(500, "broken"));
     let mut options = quick();
     options.patience = Duration::from_secs(60);
     assert!(heard(server.url(), options, prompt()).await.1.is_some());
@@ -253,11 +262,11 @@ async fn a_server_that_is_busy_is_asked_again() {
 async fn a_connection_that_is_kept_alive_says_nothing() {
     let (hold, held) = channel::<()>();
     let held = std::sync::Mutex::new(Some(held));
-    let server = Scripted::start(move |_, _| {
-        let mut acts = said("half");
-        acts.extend((0..3).map(|_| Act::Send(b": still here\n\n".to_vec())));
-        acts.extend(held.lock().unwrap().take().map(Act::Wait));
-        Answer::stream(acts)
+    let server = ScriptedServer::start(move |_, _| {
+        let mut actions = said("half");
+        actions.extend((0..3).map(|_| ServerAction::Send(b": still here\n\n".to_vec())));
+        actions.extend(held.lock().unwrap().take().map(ServerAction::Wait));
+        Answer::stream(actions)
     });
     let mut options = quick();
     options.idle_timeout = Duration::from_millis(100);
@@ -272,10 +281,10 @@ async fn a_connection_that_is_kept_alive_says_nothing() {
 async fn a_completion_takes_no_longer_than_it_may() {
     let (hold, held) = channel::<()>();
     let held = std::sync::Mutex::new(Some(held));
-    let server = Scripted::start(move |_, _| {
-        let mut acts = said("half");
-        acts.extend(held.lock().unwrap().take().map(Act::Wait));
-        Answer::stream(acts)
+    let server = ScriptedServer::start(move |_, _| {
+        let mut actions = said("half");
+        actions.extend(held.lock().unwrap().take().map(ServerAction::Wait));
+        Answer::stream(actions)
     });
     let mut options = quick();
     options.total_timeout = Some(Duration::from_millis(100));
@@ -288,9 +297,9 @@ async fn a_completion_takes_no_longer_than_it_may() {
 #[tokio::test]
 async fn a_part_that_is_cut_off_is_the_end_and_no_garbage() {
     let (pieces, error) = ask(prompt(), || {
-        let mut acts = said("half");
-        acts.push(Act::Send(b"data: {\"choices\":[{\"te".to_vec()));
-        Answer::stream(acts)
+        let mut actions = said("half");
+        actions.push(ServerAction::Send(b"data: {\"choices\":[{\"te".to_vec()));
+        Answer::stream(actions)
     })
     .await;
     assert_eq!(pieces, [text("half")]);
@@ -302,11 +311,11 @@ async fn a_part_that_is_cut_off_is_the_end_and_no_garbage() {
 async fn what_a_completion_took_is_told() {
     let (pieces, error) = ask(prompt(), || {
         let usage = json!({"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 4}});
-        let mut acts = said(SAID);
-        acts.push(chunk(json!({"text": "", "finish_reason": "stop"})));
-        acts.push(Act::Send(format!("data: {usage}\n\n").into_bytes()));
-        acts.push(done());
-        Answer::stream(acts)
+        let mut actions = said(SAID);
+        actions.push(chunk(json!({"text": "", "finish_reason": "stop"})));
+        actions.push(ServerAction::Send(format!("data: {usage}\n\n").into_bytes()));
+        actions.push(done());
+        Answer::stream(actions)
     })
     .await;
     let usage = Piece::Usage(Usage::new(9, 4));
@@ -315,7 +324,7 @@ async fn what_a_completion_took_is_told() {
 
 #[tokio::test]
 async fn lines_of_ollama_are_a_completion() {
-    let server = Scripted::with_models(Some(models("library")), |body, _| {
+    let server = ScriptedServer::with_models(Some(models("library")), |body, _| {
         assert_eq!((&body["raw"], &body["prompt"]), (&json!(true), &json!("<|start|>assistant")));
         let lines = [
             json!({"response": "Grüße", "done": false}),
@@ -324,8 +333,9 @@ async fn lines_of_ollama_are_a_completion() {
         ];
         // Lines arrive cut anywhere, and the last one may have no end.
         let text = lines.map(|line| line.to_string()).join("\n\n");
-        let acts = text.as_bytes().chunks(7).map(|part| Act::Send(part.into())).collect();
-        Answer { status: 200, content_type: "application/x-ndjson", acts }
+        let actions =
+            text.as_bytes().chunks(7).map(|part| ServerAction::Send(part.into())).collect();
+        Answer { status: 200, content_type: "application/x-ndjson", actions }
     });
     let (pieces, error) = heard(server.url(), quick(), prompt()).await;
     let end = [Piece::CutOff("length".to_owned()), Piece::Usage(Usage::default())];

@@ -287,7 +287,7 @@ parameters = "wrong.json"
                 Ok(tools) => tools,
                 Err(errors) if is_required => panic!("{errors:?}"),
                 Err(errors) => {
-                    openchatml_testkit::elsewhere::say_skipped("python", &errors.concat());
+                    openchatml_testkit::external_files::say_skipped("python", &errors.concat());
                     return;
                 }
             };

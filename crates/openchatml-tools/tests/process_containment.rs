@@ -10,7 +10,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command};
 
-use openchatml_testkit::elsewhere;
+use openchatml_testkit::external_files;
 use openchatml_tools::kinds::process::{Containment, Process, contain_by};
 use openchatml_tools::{Call, Tool};
 
@@ -85,7 +85,7 @@ fn control_groups_keep_what_leaves() {
     if has_control_groups() {
         assert!(succeeds_alone("in_control_groups"));
     } else {
-        elsewhere::say_skipped("control groups", "none can be made here");
+        external_files::say_skipped("control groups", "none can be made here");
     }
 }
 

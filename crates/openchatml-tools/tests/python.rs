@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use openchatml::Code;
-use openchatml_testkit::elsewhere;
+use openchatml_testkit::external_files;
 use openchatml_tools::kinds::python::{Python, Sandbox};
 use openchatml_tools::{Call, Failure, Output, Tool};
 
@@ -15,7 +15,7 @@ async fn python() -> Option<Python> {
         Err(error) => {
             let is_required = std::env::var("OPENCHATML_SANDBOX").is_ok_and(|it| it == "required");
             assert!(!is_required, "{error}");
-            elsewhere::say_skipped("python in a sandbox", &error.to_string());
+            external_files::say_skipped("python in a sandbox", &error.to_string());
             None
         }
     }

@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use openchatml::{Conversation, Format, Message, Role};
-use openchatml_testkit::upstream::{Answer, Scripted, chunk, done};
+use openchatml_testkit::upstream::{Answer, ScriptedServer, chunk, done};
 use openchatml_tools::{
     CancellationToken, Completions, CompletionsOptions, Entry, Failure, Model, Output, Router,
     RouterOptions, Session, SessionError, StopReason, Toolbox, function,
@@ -101,7 +101,7 @@ async fn run(
 ) -> (Vec<Told>, Result<StopReason, SessionError>) {
     let spans = Spans::default();
     let guard = tracing::subscriber::set_default(spans.clone());
-    let server = Scripted::start(move |_, number| answers(number));
+    let server = ScriptedServer::start(move |_, number| answers(number));
     let upstream = Completions::new(server.url(), CompletionsOptions::default()).unwrap();
     let format: Format = "openchatml-2.2".parse().unwrap();
     let tool = function(move |_| async move {
@@ -132,7 +132,7 @@ fn answer(number: usize) -> Answer {
     let usage = json!({"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 3}});
     let usage = format!("data: {usage}\n\n").into_bytes();
     let piece = chunk(json!({"text": text, "finish_reason": "stop"}));
-    Answer::stream(vec![piece, openchatml_testkit::upstream::Act::Send(usage), done()])
+    Answer::stream(vec![piece, openchatml_testkit::upstream::ServerAction::Send(usage), done()])
 }
 
 #[tokio::test]

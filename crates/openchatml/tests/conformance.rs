@@ -23,7 +23,7 @@ use std::collections::BTreeSet;
 use std::thread;
 
 use openchatml::dialects;
-use openchatml_testkit::elsewhere;
+use openchatml_testkit::external_files;
 
 use self::case::Case;
 use self::diff::Failures;
@@ -82,7 +82,8 @@ fn every_clause_has_a_case() {
 #[test]
 fn every_heading_has_a_clause() {
     let what = "the headings of the specifications";
-    if let Some(folder) = elsewhere::folder("OPENCHATML_SPECS", Some("../shared/specs"), what) {
+    if let Some(folder) = external_files::folder("OPENCHATML_SPECS", Some("../shared/specs"), what)
+    {
         clauses::complete(&folder);
     }
 }

@@ -177,5 +177,5 @@ fn what_travels_beside_a_conversation_comes_back() {
 
 #[test]
 fn no_door_shows_hidden_text() {
-    cases(CASES, secrets::doors);
+    cases(CASES, secrets::routes);
 }

@@ -11,7 +11,7 @@ mod terminal;
 use std::io::{BufRead as _, BufReader};
 
 use openchatml::{ReadOptions, parse};
-use openchatml_testkit::upstream::{Answer, Scripted, said};
+use openchatml_testkit::upstream::{Answer, ScriptedServer, said};
 
 use crate::support::{Folder, Ran, command, finish, json};
 
@@ -96,7 +96,7 @@ fn another_file_is_gone_on_with_and_no_other_is_overwritten() {
 
 #[test]
 fn a_model_goes_on_until_it_answers() {
-    let server = Scripted::start(|_, number| {
+    let server = ScriptedServer::start(|_, number| {
         Answer::saying(&match number {
             0 => format!(
                 "<|channel|>analysis<|message|>SECRET<|end|><|start|>assistant{}",
@@ -126,7 +126,7 @@ fn a_model_goes_on_until_it_answers() {
 
 #[test]
 fn users_see_answers_and_nothing_else() {
-    let server = Scripted::start(|_, number| {
+    let server = ScriptedServer::start(|_, number| {
         Answer::saying(&match number % 2 {
             0 => format!(
                 "<|channel|>analysis<|message|>SECRET<|end|><|start|>assistant{}",
@@ -155,14 +155,14 @@ fn users_see_answers_and_nothing_else() {
 #[test]
 fn what_fails_is_said_and_changes_nothing() {
     let server =
-        Scripted::start(|_, _| Answer::error(500, r#"{"error":{"message":"overloaded"}}"#));
+        ScriptedServer::start(|_, _| Answer::error(500, r#"{"error":{"message":"overloaded"}}"#));
     let chat = folder(QUESTION);
     let said = run(&chat, &["--upstream", server.url(), "chat.ocml"]).says_one_line(2);
     assert!(said.contains("the upstream answers 500: overloaded"), "{said}");
     is_valid(&chat.read("chat.ocml"));
     assert!(run(&chat, &["--upstream", "nowhere", "chat.ocml"]).says_one_line(2).contains("http"));
 
-    let server = Scripted::start(|_, number| Answer::saying(&call(number, "look")));
+    let server = ScriptedServer::start(|_, number| Answer::saying(&call(number, "look")));
     let args = ["--upstream", server.url(), "--max-steps", "3", "chat.ocml"];
     let said = run(&chat, &args).says_one_line(1);
     assert!(said.contains("stopped after 3 steps without an answer"), "{said}");
@@ -200,7 +200,7 @@ fn what_is_wrong_with_the_tools_is_located() {
 
 #[test]
 fn an_interrupt_ends_it_in_good_order() {
-    let server = Scripted::start(|_, number| {
+    let server = ScriptedServer::start(|_, number| {
         if number == 0 {
             return Answer::saying(&call(1, "note"));
         }
@@ -308,7 +308,7 @@ fn a_dry_run_says_what_would_be_done_and_does_nothing() {
 
 #[test]
 fn what_the_model_does_not_see_and_what_nobody_counts_is_told() {
-    let server = Scripted::start(|_, _| Answer::saying(ANSWER));
+    let server = ScriptedServer::start(|_, _| Answer::saying(ANSWER));
     let folder = folder("");
     let image = r#"{"type":"image_url","image_url":{"url":"https://cats.example/1.png"}}"#;
     let text = format!(
@@ -324,7 +324,7 @@ fn what_the_model_does_not_see_and_what_nobody_counts_is_told() {
 
 #[test]
 fn a_server_that_refuses_leaves_the_transcript_as_it_is() {
-    let server = Scripted::start(|_, _| Answer::error(404, r#"{"error":{"message":"no"}}"#));
+    let server = ScriptedServer::start(|_, _| Answer::error(404, r#"{"error":{"message":"no"}}"#));
     let folder = folder("version: 2.2\n<|start|>user<|message|>Go.<|end|>");
     let before = folder.read("chat.ocml");
     run(&folder, &["--upstream", server.url(), "chat.ocml"]).exits(2);
@@ -350,7 +350,7 @@ fn nobody_is_asked_without_a_terminal() {
 
 #[test]
 fn what_a_server_is_can_be_said_and_options_read_from_a_file() {
-    let server = Scripted::start(|_, _| Answer::saying(ANSWER));
+    let server = ScriptedServer::start(|_, _| Answer::saying(ANSWER));
     let folder = folder(QUESTION);
     folder.file("sampling.json", r#"{"temperature": 0.5}"#);
     let args = ["--upstream", server.url(), "--engine", "vllm", "--sampling", "@sampling.json"];
@@ -361,7 +361,7 @@ fn what_a_server_is_can_be_said_and_options_read_from_a_file() {
         (&0.5.into(), &false.into())
     );
     // Ids are never read from text.
-    let server = Scripted::start(|_, _| Answer::saying(ANSWER));
+    let server = ScriptedServer::start(|_, _| Answer::saying(ANSWER));
     folder.file("chat.ocml", QUESTION);
     let args = ["--upstream", server.url(), "--engine", "vllm", "--ids", "-t", "harmony"];
     let said = run(&folder, &[&args[..], &["chat.ocml"]].concat()).says_one_line(2);

@@ -7,7 +7,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use openchatml::{Data, Value};
-use openchatml_testkit::elsewhere;
+use openchatml_testkit::external_files;
 use openchatml_tools::TurnEvent;
 use openchatml_tools::kinds::mcp::{self, Server, ServerOptions};
 use tokio::io::{AsyncBufReadExt, BufReader};
@@ -19,7 +19,7 @@ use super::support::{answer, dispatch, done, router};
 fn script() -> Option<PathBuf> {
     let script = std::env::var_os("OPENCHATML_MCP_SERVER").map(PathBuf::from);
     if script.is_none() {
-        elsewhere::say_skipped(
+        external_files::say_skipped(
             "a real server of tools",
             "OPENCHATML_MCP_SERVER can name its script",
         );

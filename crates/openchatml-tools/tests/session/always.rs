@@ -5,7 +5,7 @@ use openchatml::convert::convert;
 use openchatml::{
     Carrier, Control, Conversation, Format, Message, ReadOptions, RenderOptions, Role, dialects,
 };
-use openchatml_testkit::upstream::{Answer, Scripted};
+use openchatml_testkit::upstream::{Answer, ScriptedServer};
 use openchatml_testkit::{Source, cases, completion, one_in, pick};
 use openchatml_tools::{
     CancellationToken, Completions, CompletionsOptions, Entry, Envelope, Model, Output, Router,
@@ -140,7 +140,8 @@ fn a_session_goes_on_with_what_a_session_left() {
         let answers: Vec<String> = (0..4).map(|_| said(prompts, source)).collect();
         let mess = said(pick(source, &models), source);
         let own = answers.clone();
-        let server = Scripted::start(move |_, number| Answer::saying(&own[number % own.len()]));
+        let server =
+            ScriptedServer::start(move |_, number| Answer::saying(&own[number % own.len()]));
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("chat");
         let asked = [Message::new(Role::System, "You help."), Message::new(Role::User, "Go.")];

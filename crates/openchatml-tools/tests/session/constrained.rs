@@ -2,7 +2,7 @@
 
 use openchatml::{Conversation, End, Format, Message, Role, TextFormat};
 use openchatml_grammars::{Choice, Language};
-use openchatml_testkit::upstream::{Answer, Scripted, chunk, done, models};
+use openchatml_testkit::upstream::{Answer, ScriptedServer, chunk, done, models};
 use openchatml_tokens::{ByteEncoding, Encoding as _};
 use openchatml_tools::{
     CancellationToken, Completions, CompletionsOptions, ConstraintOptions, Model, Router,
@@ -59,7 +59,7 @@ async fn run(
     turns: [Vec<u32>; 2],
     change: impl FnOnce(&mut ConstraintOptions),
 ) -> Came {
-    let server = Scripted::with_models(Some(models(owner)), move |_, number| {
+    let server = ScriptedServer::with_models(Some(models(owner)), move |_, number| {
         let told = json!({"text": "?", "token_ids": turns[number], "finish_reason": "stop"});
         Answer::stream(vec![chunk(told), done()])
     });

@@ -4,7 +4,7 @@ use openchatml::convert::{Loss, Lost, convert};
 use openchatml::declare::ToolPlace;
 use openchatml::{Carrier, Conversation, Format, Message, ReadOptions, Role, TextFormat, parse};
 use openchatml_testkit::completion;
-use openchatml_testkit::upstream::{Answer, Scripted, chunk, done, models};
+use openchatml_testkit::upstream::{Answer, ScriptedServer, chunk, done, models};
 use openchatml_tokens::{ByteEncoding, Encoding as _, Tokenizer};
 use openchatml_tools::{
     CancellationToken, Completions, CompletionsOptions, Model, Router, RouterOptions, Session,
@@ -93,11 +93,11 @@ async fn among_ids_nothing_that_text_spells_is_a_control_token() {
         ids
     };
     let said = ids(&["<|channel|>", "final", "<|message|>", "4 <|return|", ">!", "<|return|>"]);
-    let server = Scripted::with_models(Some(models("vllm")), move |_, _| {
-        let acts = said
+    let server = ScriptedServer::with_models(Some(models("vllm")), move |_, _| {
+        let actions = said
             .iter()
             .map(|id| chunk(json!({"text": "?", "token_ids": [id], "finish_reason": null})));
-        Answer::stream(acts.chain([done()]).collect())
+        Answer::stream(actions.chain([done()]).collect())
     });
     let upstream = Completions::new(server.url(), CompletionsOptions::default()).unwrap();
     let model = Model::new(upstream, format.text().expect("a text format"))
@@ -129,7 +129,7 @@ async fn among_ids_nothing_that_text_spells_is_a_control_token() {
 
 #[tokio::test]
 async fn the_model_is_told_of_the_tools() {
-    let server = Scripted::start(|_, _| Answer::saying(ANSWER));
+    let server = ScriptedServer::start(|_, _| Answer::saying(ANSWER));
     let upstream = Completions::new(server.url(), CompletionsOptions::default()).unwrap();
     let format: Format = "openchatml-2.2".parse().unwrap();
     let tools = tools(&Log::default());
@@ -168,7 +168,7 @@ async fn the_section_of_apertus_tells_of_the_tools() {
         (section("disabled"), "disabled"),
         (section("enabled"), "enabled"),
     ] {
-        let server = Scripted::start(|_, _| Answer::saying("Done.<|assistant_end|>"));
+        let server = ScriptedServer::start(|_, _| Answer::saying("Done.<|assistant_end|>"));
         let upstream = Completions::new(server.url(), CompletionsOptions::default()).unwrap();
         let format: Format = "apertus".parse().unwrap();
         let mut tools = openchatml_tools::Toolbox::default();
@@ -207,7 +207,7 @@ async fn prompts_declare_tools_that_their_format_has_text_for_only() {
     for prompts in Format::all().filter(has_text_only) {
         let mut told = Vec::new();
         for transcript in [Format::JSON, "openai".parse().unwrap(), prompts] {
-            let server = Scripted::start(|_, _| Answer::saying("Done."));
+            let server = ScriptedServer::start(|_, _| Answer::saying("Done."));
             let upstream = Completions::new(server.url(), CompletionsOptions::default()).unwrap();
             let tools = tools(&Log::default());
             let router = Router::new(tools.clone(), RouterOptions::default()).unwrap();
@@ -292,7 +292,7 @@ async fn sampled_again(transcript: Format) {
     let answer = ids(&["<|channel|>", "final", "<|message|>", "Done.", "<|return|>"]);
     let turns = [first.clone(), second, answer];
     let told = turns.clone();
-    let server = Scripted::with_models(Some(models("vllm")), move |_, number| {
+    let server = ScriptedServer::with_models(Some(models("vllm")), move |_, number| {
         let piece = json!({"text": "?", "token_ids": told[number], "finish_reason": "stop"});
         Answer::stream(vec![chunk(piece), done()])
     });

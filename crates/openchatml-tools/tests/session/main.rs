@@ -11,7 +11,7 @@ mod turns;
 use std::sync::{Arc, Mutex};
 
 use openchatml::{Format, ReadOptions, Value, parse};
-use openchatml_testkit::upstream::{Answer, Scripted};
+use openchatml_testkit::upstream::{Answer, ScriptedServer};
 use openchatml_tools::{
     CancellationToken, Completions, CompletionsOptions, Entry, Failure, Model, Output, Router,
     RouterOptions, Session, SessionError, SessionOptions, StopReason, Toolbox, function,
@@ -138,7 +138,7 @@ async fn run_in(
     tools: Toolbox,
     answers: impl Fn(usize) -> Answer + Send + Sync + 'static,
 ) -> Came {
-    let server = Scripted::start(move |_, number| answers(number));
+    let server = ScriptedServer::start(move |_, number| answers(number));
     let upstream = Completions::new(server.url(), CompletionsOptions::default()).unwrap();
     let model = Model::new(upstream, prompts.parse().unwrap());
     let format: Format = format.parse().unwrap();

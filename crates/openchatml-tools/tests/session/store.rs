@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use openchatml::{Format, ReadOptions, parse};
-use openchatml_testkit::upstream::{Act, Answer, Scripted, said};
+use openchatml_testkit::upstream::{Answer, ScriptedServer, ServerAction, said};
 use openchatml_tools::{
     CancellationToken, Completions, CompletionsOptions, Entry, Model, Output, Router,
     RouterOptions, Session, SessionError, StopReason, Toolbox, TranscriptStore, function,
@@ -42,7 +42,7 @@ fn names(folder: &Path) -> Vec<String> {
 async fn the_file_has_it_all_and_nothing_else_is_left() {
     let folder = tempfile::tempdir().unwrap();
     let path = transcript(folder.path(), QUESTION);
-    let server = Scripted::start(|_, number| {
+    let server = ScriptedServer::start(|_, number| {
         Answer::saying(&if number == 0 {
             call("a", "echo", r#"{"n":1}"#)
         } else {
@@ -62,7 +62,7 @@ async fn the_file_has_it_all_and_nothing_else_is_left() {
 async fn the_transcript_has_a_call_before_it_is_made() {
     let folder = tempfile::tempdir().unwrap();
     let path = transcript(folder.path(), QUESTION);
-    let server = Scripted::start(|_, number| {
+    let server = ScriptedServer::start(|_, number| {
         Answer::saying(&if number == 0 { call("a", "look", "{}") } else { ANSWER.to_owned() })
     });
     let mut tools = Toolbox::default();
@@ -174,10 +174,10 @@ async fn a_session_that_is_cancelled_says_so_in_its_replies() {
     let path = transcript(folder.path(), QUESTION);
     let (never, waits) = std::sync::mpsc::channel::<()>();
     let waits = std::sync::Mutex::new(Some(waits));
-    let server = Scripted::start(move |_, _| {
-        let mut acts = said(&call("a", "hang", "{}"));
-        acts.push(Act::Wait(waits.lock().unwrap().take().unwrap()));
-        Answer::stream(acts)
+    let server = ScriptedServer::start(move |_, _| {
+        let mut actions = said(&call("a", "hang", "{}"));
+        actions.push(ServerAction::Wait(waits.lock().unwrap().take().unwrap()));
+        Answer::stream(actions)
     });
     let mut tools = Toolbox::default();
     let cancel = CancellationToken::new();

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use openchatml::convert::convert;
 use openchatml::{Carrier, Conversation, Format, Message, Role, parse};
 use openchatml_testkit::completion;
-use openchatml_testkit::upstream::{Act, Answer, Scripted, chunk, done, said};
+use openchatml_testkit::upstream::{Answer, ScriptedServer, ServerAction, chunk, done, said};
 use openchatml_tools::{
     CancellationToken, Completions, CompletionsOptions, Entry, Model, Output, Router,
     RouterOptions, Session, SessionError, SessionOptions, StopReason, Toolbox, UpstreamError,
@@ -98,11 +98,11 @@ async fn a_call_begins_while_the_turn_still_arrives() {
         if number > 0 {
             return Answer::saying(ANSWER);
         }
-        let mut acts = said(&call("a", "tell", "{}"));
-        acts.push(Act::Wait(waits.lock().unwrap().take().unwrap()));
-        acts.extend(said("<|start|>assistant<|channel|>analysis<|message|>I wait.<|end|>"));
-        acts.extend([chunk(json!({"text": "", "finish_reason": "stop"})), done()]);
-        Answer::stream(acts)
+        let mut actions = said(&call("a", "tell", "{}"));
+        actions.push(ServerAction::Wait(waits.lock().unwrap().take().unwrap()));
+        actions.extend(said("<|start|>assistant<|channel|>analysis<|message|>I wait.<|end|>"));
+        actions.extend([chunk(json!({"text": "", "finish_reason": "stop"})), done()]);
+        Answer::stream(actions)
     })
     .await
     .checked("openchatml-2.2")
@@ -197,10 +197,10 @@ async fn what_is_cut_off_is_no_part_of_the_transcript() {
     let log = Log::default();
     let half = call("a", "echo", r#"{"n":1}"#).replace("<|call|>", "");
     let came = run("openchatml-2.2", QUESTION, tools(&log), move |_| {
-        let mut acts = said("<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant");
-        acts.extend(said(&half));
-        acts.push(chunk(json!({"text": "", "finish_reason": "length"})));
-        Answer::stream(acts)
+        let mut actions = said("<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant");
+        actions.extend(said(&half));
+        actions.push(chunk(json!({"text": "", "finish_reason": "length"})));
+        Answer::stream(actions)
     })
     .await
     .checked("openchatml-2.2")
@@ -214,10 +214,10 @@ async fn what_is_cut_off_is_no_part_of_the_transcript() {
 async fn calls_before_a_break_are_made_and_kept() {
     let log = Log::default();
     let came = run("openchatml-2.2", QUESTION, tools(&log), move |_| {
-        let mut acts = said(&call("a", "echo", r#"{"n":1}"#));
-        acts.extend(said("<|start|>assistant<|channel|>fin"));
-        acts.push(Act::Break);
-        Answer::stream(acts)
+        let mut actions = said(&call("a", "echo", r#"{"n":1}"#));
+        actions.extend(said("<|start|>assistant<|channel|>fin"));
+        actions.push(ServerAction::Break);
+        Answer::stream(actions)
     })
     .await
     .checked("openchatml-2.2");
@@ -304,12 +304,12 @@ async fn a_run_uses_as_many_tokens_as_it_may() {
     let mut options = SessionOptions::default();
     options.most_tokens = Some(15);
     let came = run_with(options, QUESTION, tools(&Log::default()), |number| {
-        let mut acts = said(&call(&format!("c{number}"), "echo", r#"{"n":1}"#));
-        acts.push(chunk(json!({"text": "", "finish_reason": "stop"})));
+        let mut actions = said(&call(&format!("c{number}"), "echo", r#"{"n":1}"#));
+        actions.push(chunk(json!({"text": "", "finish_reason": "stop"})));
         let usage = json!({"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 1}});
-        acts.push(Act::Send(format!("data: {usage}\n\n").into_bytes()));
-        acts.push(done());
-        Answer::stream(acts)
+        actions.push(ServerAction::Send(format!("data: {usage}\n\n").into_bytes()));
+        actions.push(done());
+        Answer::stream(actions)
     })
     .await
     .ends(StopReason::TokenLimit);
@@ -339,10 +339,10 @@ async fn the_model_is_asked_again_where_that_may_help() {
     let answers = |number| match number {
         0 => Answer::error(502, "{}"),
         1 => {
-            let mut acts = said(&call("c1", "echo", r#"{"n":1}"#));
-            acts.extend(said("<|start|>assistant to=functions.echo"));
-            acts.push(Act::Break);
-            Answer::stream(acts)
+            let mut actions = said(&call("c1", "echo", r#"{"n":1}"#));
+            actions.extend(said("<|start|>assistant to=functions.echo"));
+            actions.push(ServerAction::Break);
+            Answer::stream(actions)
         }
         2 => Answer::saying("<|channel|>commentary<|constrain|>json<|message|>{}<|call|>"),
         _ => Answer::saying(ANSWER),
@@ -371,9 +371,9 @@ async fn the_model_is_asked_again_where_that_may_help() {
     let came = came.checked("openchatml-2.2").ends(StopReason::Answered);
     assert!(came.asked.len() == 3 && !came.text.contains("garbage"), "{}", came.text);
     let limited = |_| {
-        let mut acts = said("<|channel|>final<|message|>Do");
-        acts.extend([chunk(json!({"text": "", "finish_reason": "length"})), done()]);
-        Answer::stream(acts)
+        let mut actions = said("<|channel|>final<|message|>Do");
+        actions.extend([chunk(json!({"text": "", "finish_reason": "length"})), done()]);
+        Answer::stream(actions)
     };
     let came = run_with(with(2), QUESTION, tools(&log), limited).await.ends(StopReason::CutOff);
     assert_eq!(came.asked.len(), 1);
@@ -385,7 +385,7 @@ async fn the_model_is_asked_again_where_that_may_help() {
     let down = |_| Answer::error(502, "{}");
     let breaks = |_| {
         let text = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>4";
-        Answer::stream(said(text).into_iter().chain([Act::Break]).collect())
+        Answer::stream(said(text).into_iter().chain([ServerAction::Break]).collect())
     };
     let answers: [fn(usize) -> Answer; 2] = [down, breaks];
     for answer in answers {
@@ -400,10 +400,10 @@ async fn what_was_said_before_an_answer_broke_off_is_no_answer() {
     let question = r#"{"messages":[{"role":"user","content":"Go."}]}"#;
     let preamble = " intent=preamble<|channel|>commentary<|message|>I look.<|end|>";
     fn cut(text: &str) -> Answer {
-        let mut acts = said(text);
-        acts.push(chunk(json!({"text": "", "finish_reason": "length"})));
-        acts.push(done());
-        Answer::stream(acts)
+        let mut actions = said(text);
+        actions.push(chunk(json!({"text": "", "finish_reason": "length"})));
+        actions.push(done());
+        Answer::stream(actions)
     }
     let header = "<|start|>assistant to=functions.echo call_id=a<|channel|>commentary<|message|>{";
     for text in [
@@ -450,11 +450,11 @@ async fn a_transcript_has_no_reply_to_a_call_that_it_cannot_have() {
 async fn a_session_goes_on_after_its_run_was_dropped() {
     let (release, waits) = mpsc::channel();
     let waits = Mutex::new(Some(waits));
-    let server = Scripted::start(move |_, number| match number {
+    let server = ScriptedServer::start(move |_, number| match number {
         0 => {
-            let mut acts = said("<|channel|>final<|message|>Half of an ans");
-            acts.push(Act::Wait(waits.lock().unwrap().take().unwrap()));
-            Answer::stream(acts)
+            let mut actions = said("<|channel|>final<|message|>Half of an ans");
+            actions.push(ServerAction::Wait(waits.lock().unwrap().take().unwrap()));
+            Answer::stream(actions)
         }
         _ => Answer::saying(ANSWER),
     });

@@ -10,14 +10,14 @@ mod services;
 mod streams;
 
 use openchatml::{Format, ReadOptions, RenderOptions, parse, render};
-use openchatml_testkit::elsewhere;
+use openchatml_testkit::external_files;
 use serde_json::Value;
 
 /// The lines of a file of cases. `None` without the folder: the test says that it is skipped, and
 /// of how many cases that is.
 pub(crate) fn lines(file: &str, count: usize) -> Option<Vec<String>> {
     let what = format!("{count} cases of other projects");
-    let path = elsewhere::folder("OPENCHATML_THIRD_PARTY", None, &what)?.join(file);
+    let path = external_files::folder("OPENCHATML_THIRD_PARTY", None, &what)?.join(file);
     let text = std::fs::read_to_string(path).expect("the file of cases");
     Some(text.lines().map(str::to_owned).collect())
 }

@@ -1,7 +1,7 @@
 //! What is written of a stream in the words of other protocols.
 
 use openchatml::Keep;
-use openchatml_testkit::wire::{self, Setup, Thoughts};
+use openchatml_testkit::wire::{self, ReasoningMode, Setup};
 use serde_json::{Map, Value, json};
 
 use crate::case::{Case, Writes};
@@ -14,9 +14,9 @@ pub(crate) fn case(case: &Case, writes: &Writes, failures: &mut Failures) {
         format: case.format(),
         options: case.options(),
         thoughts: match writes.reasoning.as_deref() {
-            None | Some("drop") => Thoughts::Drop,
-            Some("summary") => Thoughts::FirstWord,
-            Some("raw") => Thoughts::Raw,
+            None | Some("drop") => ReasoningMode::Drop,
+            Some("summary") => ReasoningMode::FirstWord,
+            Some("raw") => ReasoningMode::Raw,
             Some(other) => panic!("{}: no policy {other}", case.name),
         },
         for_user: writes.user,
@@ -42,7 +42,7 @@ pub(crate) fn case(case: &Case, writes: &Writes, failures: &mut Failures) {
 /// What is written says what the stream says, and the same if the input comes byte by byte.
 pub(crate) fn byte_by_byte(case: &Case) {
     let cuts: Vec<usize> = (0..case.input.len()).collect();
-    for thoughts in Thoughts::ALL {
+    for thoughts in ReasoningMode::ALL {
         let setup = Setup {
             format: case.format(),
             options: case.options(),

@@ -334,7 +334,7 @@ fn is_whole(text: &str, format: Format, most: usize) -> bool {
 mod tests {
     use openchatml::RenderOptions;
     use openchatml::convert::convert;
-    use openchatml_testkit::grammar::{self, Knobs, Sample};
+    use openchatml_testkit::grammar::{self, GeneratorOptions, Sample};
     use openchatml_testkit::{Source, cases, one_in, pick, secrets};
 
     use super::*;
@@ -396,7 +396,7 @@ mod tests {
     fn nothing_depends_on_hidden_text_as_the_specifications_write_it() {
         let formats: Vec<_> = grammar::formats().collect();
         cases(5_000, |source| {
-            let mut knobs = Knobs::well_formed(source);
+            let mut knobs = GeneratorOptions::well_formed(source);
             let message = index(source);
             // Text that spells the control tokens of another format is evidence for that one.
             let is_auto = one_in(source, 4);

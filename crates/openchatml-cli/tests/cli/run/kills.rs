@@ -7,7 +7,7 @@ use openchatml::{
     Carrier, Conversation, Format, Message, ReadOptions, RenderOptions, Role, convert, history,
     parse,
 };
-use openchatml_testkit::upstream::{Answer, Scripted};
+use openchatml_testkit::upstream::{Answer, ScriptedServer};
 use openchatml_testkit::{Source, completion};
 
 use super::TOOLS;
@@ -74,7 +74,7 @@ fn kill_9_at_any_point_makes_no_call_twice_and_loses_nothing() {
         if kills >= wanted && round >= formats.len() {
             break;
         }
-        let server = Scripted::start(move |body, _| {
+        let server = ScriptedServer::start(move |body, _| {
             let prompt = body["prompt"].as_str().unwrap();
             // What was said so far tells what comes next.
             let has_call = |n: &usize| prompt.contains(&format!("{{\"n\":{n}}}"));

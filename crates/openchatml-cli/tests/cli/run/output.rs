@@ -1,13 +1,13 @@
 //! What a run tells, and what it keeps.
 
-use openchatml_testkit::upstream::{Answer, Scripted};
+use openchatml_testkit::upstream::{Answer, ScriptedServer};
 
 use super::{ANSWER, QUESTION, TOOLS, call, folder, is_valid, run};
 use crate::support::{command, json};
 
 #[test]
 fn the_answer_is_told_and_nothing_is_kept_unless_asked_for() {
-    let server = Scripted::start(|_, number| {
+    let server = ScriptedServer::start(|_, number| {
         Answer::saying(&match number % 2 {
             0 => format!(
                 "<|channel|>analysis<|message|>SECRET<|end|><|start|>assistant{}",
@@ -30,7 +30,7 @@ fn the_answer_is_told_and_nothing_is_kept_unless_asked_for() {
 #[test]
 fn json_keeps_its_shape() {
     let said = "<|channel|>final<|message|>Done.<|return|>";
-    let server = Scripted::start(move |_, _| Answer::saying(said));
+    let server = ScriptedServer::start(move |_, _| Answer::saying(said));
     let folder = folder(QUESTION);
     let asked = r#"{"role": "user", "content": "Go."}"#;
     let answered =
@@ -59,7 +59,7 @@ fn json_keeps_its_shape() {
 
 #[test]
 fn a_partial_answer_is_kept_without_an_end_and_asked_for_again() {
-    let server = Scripted::start(|_, number| {
+    let server = ScriptedServer::start(|_, number| {
         Answer::saying(if number == 0 { "<|channel|>final<|message|>Half an" } else { ANSWER })
     });
     let folder = folder(QUESTION);
@@ -84,7 +84,7 @@ fn what_cannot_be_gone_on_with_is_not_written() {
         ("apertus", "It is sun"),
     ];
     for (format, said) in turns {
-        let server = Scripted::start(move |_, number| {
+        let server = ScriptedServer::start(move |_, number| {
             let whole = match format {
                 "harmony" => "<|channel|>final<|message|>Done.<|return|>",
                 _ => "Done.<|assistant_end|>",
@@ -109,7 +109,7 @@ fn what_cannot_be_gone_on_with_is_not_written() {
 #[test]
 fn an_answer_before_the_end_is_an_answer() {
     let said = "<|channel|>final<|message|>Done.<|end|><|start|>assistant<|channel|>an";
-    let server = Scripted::start(move |_, _| Answer::saying(said));
+    let server = ScriptedServer::start(move |_, _| Answer::saying(said));
     let chat = folder(QUESTION);
     assert_eq!(run(&chat, &["--upstream", server.url(), "chat.ocml"]).exits(0).stdout, "Done.\n");
 }
@@ -118,7 +118,7 @@ fn an_answer_before_the_end_is_an_answer() {
 fn the_transcript_is_kept_where_nobody_reads_the_answer() {
     let words: String = (0..10_000).map(|n| format!("word {n} ")).collect();
     let said = format!("<|channel|>final<|message|>{words}<|return|>");
-    let server = Scripted::start(move |_, _| Answer::saying(&said));
+    let server = ScriptedServer::start(move |_, _| Answer::saying(&said));
     let chat = folder(QUESTION);
     let args =
         ["run", "--tools", "tools.toml", "--in-place", "--upstream", server.url(), "chat.ocml"];
@@ -130,7 +130,8 @@ fn the_transcript_is_kept_where_nobody_reads_the_answer() {
 
 #[test]
 fn a_list_of_items_stays_a_list() {
-    let server = Scripted::start(|_, _| Answer::saying("<|channel|>final<|message|>Hi.<|return|>"));
+    let server =
+        ScriptedServer::start(|_, _| Answer::saying("<|channel|>final<|message|>Hi.<|return|>"));
     let chat = folder(QUESTION);
     chat.file("chat.json", r#"[{"type":"message","role":"user","content":"Go."}]"#);
     let args = ["--upstream", server.url(), "-f", "responses", "-t", "harmony", "chat.json"];
@@ -141,7 +142,7 @@ fn a_list_of_items_stays_a_list() {
 
 #[test]
 fn an_ordinary_run_of_json_loses_nothing() {
-    let server = Scripted::start(|_, number| match number {
+    let server = ScriptedServer::start(|_, number| match number {
         0 => Answer::saying(&call(2, "note")),
         _ => Answer::saying(ANSWER),
     });

@@ -2,7 +2,7 @@
 
 use std::io::BufRead as _;
 
-use openchatml_testkit::elsewhere;
+use openchatml_testkit::external_files;
 
 use super::{QUESTION, call, folder};
 use crate::support::{Ran, command};
@@ -88,7 +88,7 @@ fn a_new_interpreter_says_that_variables_are_gone() {
         if ran.stderr.contains("no sandbox") {
             let is_required = std::env::var("OPENCHATML_SANDBOX").is_ok_and(|it| it == "required");
             assert!(!is_required, "{ran:?}");
-            elsewhere::say_skipped("python in a sandbox", &ran.stderr);
+            external_files::say_skipped("python in a sandbox", &ran.stderr);
             return;
         }
         ran.silent();

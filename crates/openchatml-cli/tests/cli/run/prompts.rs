@@ -1,7 +1,7 @@
 //! `ocml render` and `ocml run` make the same prompt of a conversation.
 
 use openchatml::{Carrier, Format};
-use openchatml_testkit::upstream::{Answer, Scripted};
+use openchatml_testkit::upstream::{Answer, ScriptedServer};
 
 use crate::support::{Folder, json};
 
@@ -48,7 +48,7 @@ fn the_prompts_of_run_are_those_of_render() {
             let folder = Folder::new();
             folder.file("chat.json", &conversation);
             folder.file("tools.toml", "");
-            let server = Scripted::start(|_, _| Answer::saying(""));
+            let server = ScriptedServer::start(|_, _| Answer::saying(""));
             let args =
                 ["run", "-q", "--tools", "tools.toml", "--upstream", server.url(), "--to", &format];
             let ran = folder.ocml(args.iter().chain(&["-o", "out.json", "chat.json"]));
@@ -68,7 +68,7 @@ fn a_transcript_without_a_header_has_none_in_prompts() {
     let folder = Folder::new();
     folder.file("chat.txt", "<|start|>user<|message|>Hi.<|end|>\n");
     folder.file("tools.toml", "");
-    let server = Scripted::start(|_, _| Answer::saying(""));
+    let server = ScriptedServer::start(|_, _| Answer::saying(""));
     let format = ["-t", "openchatml-2.2", "-f", "openchatml-2.2"];
     let args = ["run", "-q", "--tools", "tools.toml", "--upstream", server.url(), "-o", "out.txt"];
     folder.ocml(args.iter().chain(&format).chain(&["chat.txt"]));
@@ -84,7 +84,7 @@ fn their_ids_are_the_same() {
         let folder = Folder::new();
         folder.file("chat.json", &conversation);
         folder.file("tools.toml", "");
-        let server = Scripted::start(|_, _| Answer::saying(""));
+        let server = ScriptedServer::start(|_, _| Answer::saying(""));
         let args = ["run", "-q", "--ids", "--engine", "vllm", "--upstream", server.url()];
         let rest = ["--tools", "tools.toml", "--to", "harmony", "-o", "out.json", "chat.json"];
         let ran = folder.ocml(args.iter().chain(&rest));

@@ -1,19 +1,19 @@
-//! What tests take from outside of the repository, where that is at hand.
+//! Files from outside of the repository that some tests use if they are available.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// The folder that `variable` names, or else the one that stands `beside` the repository.
+/// Returns the folder that `variable` names, or the folder `beside` the repository.
 ///
-/// Without it, a line on standard error says that the test of this thread is skipped, and of how
-/// many cases: `what`. It is written past what captures the output of tests, since a test that
-/// passes without checking must not do so without a word.
+/// Without the folder, a line on standard error reports that the test of this thread is skipped,
+/// with the number of its cases (`what`). The line is visible even if the output of tests is
+/// captured, because a test must not silently pass without checking anything.
 ///
 /// # Panics
 ///
-/// If the variable names no folder.
+/// The variable does not name a folder.
 pub fn folder(variable: &str, beside: Option<&str>, what: &str) -> Option<PathBuf> {
     if let Some(folder) = std::env::var_os(variable) {
         let folder = PathBuf::from(folder);
@@ -28,20 +28,20 @@ pub fn folder(variable: &str, beside: Option<&str>, what: &str) -> Option<PathBu
     folder
 }
 
-/// Says on standard error that the test of this thread is skipped: `what`, and `why` or what would
-/// change that. It is written past what captures the output of tests.
+/// Reports on standard error that the test of this thread is skipped: `what`, and `why`. The line
+/// is visible even if the output of tests is captured.
 pub fn say_skipped(what: &str, why: &str) {
     static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let thread = std::thread::current();
     let line = skipped(thread.name().unwrap_or("a test"), what, why);
     let is_new = SAID.lock().is_ok_and(|mut said| said.insert(line.clone()));
     if is_new {
-        // A test whose standard error is closed is skipped all the same.
+        // The test is skipped even if standard error is closed.
         let _ = writeln!(std::io::stderr(), "{line}");
     }
 }
 
-/// What is said of a test that is skipped.
+/// Returns the line for a skipped test.
 fn skipped(test: &str, what: &str, why: &str) -> String {
     format!("SKIPPED {test}: {what}; {why}")
 }

@@ -1,26 +1,27 @@
-//! What every generator writes with: choices, data that can be found again, and text.
+//! The generator of documents: it makes choices, and generates text with data that can be found
+//! again.
 
 use super::words;
 use crate::{Source, one_in, pick};
 
-/// How documents are generated.
+/// The options for generated documents.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Knobs {
-    /// Contents spell control tokens, headers and control characters.
+pub struct GeneratorOptions {
+    /// Texts contain control tokens, headers and control characters.
     pub hostile: bool,
-    /// The document has things in it that its grammar does not allow, or allows and nobody expects.
+    /// The document contains things that its grammar does not allow, or allows but rarely occur.
     pub odd: bool,
-    /// The text is damaged after it was written.
+    /// The text is damaged after writing.
     pub damaged: bool,
 }
 
-impl Knobs {
-    /// Grammatical documents with contents of every kind.
+impl GeneratorOptions {
+    /// Options for grammatical documents with any texts.
     pub fn well_formed(source: &mut Source<'_>) -> Self {
         Self { hostile: one_in(source, 2), odd: false, damaged: false }
     }
 
-    /// Documents of every kind.
+    /// Options for any documents.
     pub fn any(source: &mut Source<'_>) -> Self {
         let [hostile, odd, damaged] = [2, 2, 4].map(|n| one_in(source, n));
         Self { hostile, odd, damaged }
@@ -36,26 +37,39 @@ pub enum Shown {
     Hidden,
 }
 
-/// Draws choices, and makes words that can be found again: *data*.
+/// Makes choices, and generates words that can be found again: *data*.
 ///
-/// Hidden text is drawn from a source of its own. The same document with another source of hidden
-/// text differs in hidden text only.
-pub(crate) struct Pen<'b> {
+/// Hidden text has its own source of randomness. The same document with another source differs only
+/// in hidden text.
+pub(crate) struct Generator<'b> {
     pub(crate) source: Source<'b>,
     secret: Source<'b>,
-    pub(crate) knobs: Knobs,
-    /// What the data of hidden text begin with.
-    veil: char,
+    pub(crate) generator_options: GeneratorOptions,
+    /// The prefix of data in hidden text.
+    hidden_prefix: char,
     data: usize,
-    /// Deviations from the grammar that were written on purpose.
+    /// The deliberate deviations from the grammar.
     pub(crate) flaws: Vec<&'static str>,
-    /// Those of them that strict reading must find.
+    /// The deviations that strict reading must report.
     pub(crate) violations: Vec<&'static str>,
 }
 
-impl<'b> Pen<'b> {
-    pub(crate) fn new(source: Source<'b>, secret: Source<'b>, knobs: Knobs, veil: char) -> Self {
-        Self { source, secret, knobs, veil, data: 0, flaws: Vec::new(), violations: Vec::new() }
+impl<'b> Generator<'b> {
+    pub(crate) fn new(
+        source: Source<'b>,
+        secret: Source<'b>,
+        generator_options: GeneratorOptions,
+        hidden_prefix: char,
+    ) -> Self {
+        Self {
+            source,
+            secret,
+            generator_options,
+            hidden_prefix,
+            data: 0,
+            flaws: Vec::new(),
+            violations: Vec::new(),
+        }
     }
 
     pub(crate) fn pick<T: Copy>(&mut self, items: &[T]) -> T {
@@ -70,47 +84,47 @@ impl<'b> Pen<'b> {
         self.source.int_in_range(0..=most).unwrap_or(0)
     }
 
-    /// Whether something odd happens here, of `n` places where it may.
+    /// Decides whether to add an oddity here, once in `n` places.
     pub(crate) fn is_odd(&mut self, n: u8) -> bool {
-        self.knobs.odd && self.one_in(n)
+        self.generator_options.odd && self.one_in(n)
     }
 
-    /// Notes a deviation from the grammar.
+    /// Records a deviation from the grammar.
     pub(crate) fn flaw(&mut self, what: &'static str) {
         self.flaws.push(what);
     }
 
-    /// Notes a deviation that strict reading must find.
+    /// Records a deviation that strict reading must report.
     pub(crate) fn violation(&mut self, what: &'static str) {
         self.flaws.push(what);
         self.violations.push(what);
     }
 
-    /// A word that stands nowhere else in the document.
+    /// Generates a word that is unique in the document.
     pub(crate) fn datum(&mut self) -> String {
         self.data += 1;
         format!("s{}x", self.data)
     }
 
-    /// The same for hidden text.
+    /// Generates a unique word for hidden text.
     pub(crate) fn hidden_datum(&mut self) -> String {
         self.data += 1;
-        format!("{}{}x", self.veil, self.data)
+        format!("{}{}x", self.hidden_prefix, self.data)
     }
 
-    /// A number that stands nowhere else in the document.
+    /// Generates a number that is unique in the document.
     pub(crate) fn number(&mut self) -> String {
         self.data += 1;
         format!("8800{:03}088", self.data)
     }
 
-    /// What somebody says, with a datum in it.
+    /// Generates a text with a datum in it.
     pub(crate) fn text(&mut self, shown: Shown) -> String {
         let (datum, source) = match shown {
             Shown::User => (self.datum(), &mut self.source),
             Shown::Hidden => (self.hidden_datum(), &mut self.secret),
         };
-        if self.knobs.hostile {
+        if self.generator_options.hostile {
             let [before, after] = [(); 2].map(|()| words::hostile(source));
             return format!("{before}{datum}{after}");
         }
@@ -121,13 +135,13 @@ impl<'b> Pen<'b> {
         }
     }
 
-    /// A choice about hidden text, from its source.
+    /// Makes a choice about hidden text, from its own source.
     pub(crate) fn secretly<T: Copy>(&mut self, items: &[T]) -> T {
         pick(&mut self.secret, items)
     }
 }
 
-/// The data in a text, in its order, with the bytes where they stand.
+/// Returns the data in a text with their positions, in order.
 pub fn data(text: &str) -> Vec<(usize, &str)> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
@@ -144,7 +158,7 @@ pub fn data(text: &str) -> Vec<(usize, &str)> {
     found
 }
 
-/// How long the datum is that a text begins with.
+/// Returns the length of the datum at the beginning of a text.
 fn datum_len(bytes: &[u8]) -> Option<usize> {
     let digits = |bytes: &[u8]| bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
     match bytes.first()? {
