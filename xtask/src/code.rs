@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_strings_and_characters_are_no_words() {
+    fn comments_strings_and_characters_are_not_words() {
         let text = "
             a // b \" c
             /* d /* e */ f **/ g
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_closed_ends_with_the_file() {
+    fn unclosed_tokens_end_with_the_file() {
         for text in ["\"", "\"\\", "r#\"", "r##", "/*", "/* *", "'", "'\\", "'\\u", "#", "#["] {
             tokens(text);
         }

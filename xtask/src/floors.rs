@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_is_found_in_any_order() {
+    fn a_cycle_is_found_in_any_order() {
         let files = [
             ("lib.rs", "mod a;\nmod b;\npub use a::A;"),
             ("a.rs", "use crate::b::B;\npub struct A;"),

@@ -474,7 +474,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn comments_texts_and_tests_are_no_uses() {
+    fn comments_texts_and_tests_are_not_uses() {
         let found = uses(&[
             ("lib.rs", "mod a; mod b; #[cfg(test)] mod only_tests;"),
             (

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn exceptions_are_told_once_they_are_none() {
+    fn unneeded_exceptions_are_reported() {
         let files = [
             ("lib.rs", "mod a; mod b; mod dialects;\npub use dialects::Format;"),
             ("a.rs", "use crate::dialects::{Format, open};\nfn f() { \"harmony\" }"),

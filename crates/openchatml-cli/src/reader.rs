@@ -298,7 +298,7 @@ mod tests {
     use super::numbers;
 
     #[test]
-    fn arrays_of_numbers_are_read_and_others_refused() {
+    fn only_arrays_of_numbers_are_accepted() {
         let ids = |text| numbers(text).map(|all| all.iter().map(|it| it.0).collect::<Vec<_>>());
         assert_eq!(ids(" [1, 22,\n333]\n").unwrap(), [1, 22, 333]);
         assert!(ids("[]").unwrap().is_empty());
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_know_where_they_stand() {
+    fn numbers_have_positions() {
         let found = numbers("[1, 22]").unwrap();
         assert_eq!(found.iter().map(|it| it.1.range()).collect::<Vec<_>>(), [1..2, 4..6]);
     }

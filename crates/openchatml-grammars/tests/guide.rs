@@ -11,7 +11,7 @@ use openchatml_grammars::{Grammar, Language, grammar};
 use openchatml_testkit::markdown::{keep_guides, with_blocks};
 
 #[test]
-fn guides_show_grammars_as_they_are() {
+fn guides_show_current_grammars() {
     keep_guides(|text, _| guide(text));
 }
 

@@ -67,7 +67,7 @@ fn schemas_have_as_many_parts_as_the_limit() {
 }
 
 #[test]
-fn schemas_that_grow_without_end_do_not() {
+fn recursive_schemas_have_finite_grammars() {
     let reference = |to: &'static str| map([("$ref", to.into())]);
     // Each is twice the next one.
     let names: Vec<String> = (0..60).map(|at| format!("d{at}")).collect();
@@ -92,7 +92,7 @@ fn schemas_that_grow_without_end_do_not() {
 }
 
 #[test]
-fn what_cannot_be_called_is_left_out() {
+fn tools_that_cannot_be_called_are_omitted() {
     let tool = |name: &'static str, parameters| {
         let mut tool = Tool::new(name);
         tool.parameters = parameters;

@@ -95,12 +95,12 @@ fn check(case: &Case) {
 }
 
 #[test]
-fn what_a_writer_writes_is_accepted_and_nothing_else() {
+fn grammars_accept_exactly_the_output_of_writers() {
     run(1_000, |source| check(&cases::random(source, Language::Lark)));
 }
 
 #[test]
-fn spelled_tokens_are_escaped_or_stand_in_literal_blocks() {
+fn spelled_tokens_are_escaped_or_inside_literal_blocks() {
     cases::spelled().iter().for_each(check);
 }
 
@@ -114,7 +114,7 @@ fn schemas_are_enforced() {
 
 /// The vocabulary of gpt-oss, in which text has few ids, and these cross what a grammar tells apart.
 #[test]
-fn ids_of_a_model_are_accepted_like_those_of_bytes() {
+fn grammars_accept_model_ids_like_byte_ids() {
     let o200k = O200kHarmony::default();
     let factory = factory(&o200k);
     let (good, bad) = (Cell::new(0), Cell::new(0));

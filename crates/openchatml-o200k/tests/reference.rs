@@ -27,7 +27,7 @@ fn encode(encoder: &Encoder, text: &str) -> Vec<u32> {
 
 /// With a cache that holds all, one that holds nearly nothing, and a second time from the cache.
 #[test]
-fn ids_are_those_of_the_reference() {
+fn ids_equal_those_of_the_reference() {
     let cases = cases();
     for encoder in [Encoder::default(), Encoder::default().another_with(256)] {
         for _ in 0..2 {
@@ -41,7 +41,7 @@ fn ids_are_those_of_the_reference() {
 
 /// Ids stand for the bytes that they were made of.
 #[test]
-fn ids_stand_for_their_text() {
+fn ids_decode_to_their_text() {
     let encoder = Encoder::default();
     for Case { text, ids } in cases() {
         let bytes: Vec<u8> =
@@ -53,7 +53,7 @@ fn ids_stand_for_their_text() {
 /// Many tokens give what each of them gives, and end before an id that is none: of the whole
 /// vocabulary, however it is cut.
 #[test]
-fn many_ids_stand_for_what_each_stands_for() {
+fn decoding_many_ids_equals_decoding_each() {
     let encoder = Encoder::default();
     let all: Vec<u32> = (0..).take_while(|id| encoder.token(*id).is_some()).collect();
     assert_eq!(all.len(), 199_998);

@@ -80,7 +80,7 @@ mod tests {
     use super::{Literals, spelled};
 
     #[test]
-    fn what_looks_like_a_control_token_is_one() {
+    fn spellings_like_control_tokens_are_found() {
         let source = "<|im_start|>{{ '</think>' }}<｜User｜>[/INST] [x] <a b> < > <-> a<b [A] x>";
         let found = spelled(&Literals::of(source));
         assert_eq!(found, ["<|im_start|>", "</think>", "<｜User｜>", "[/INST]"]);

@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sought_stays_whole_and_nothing_else_does() {
+    fn only_searched_text_remains_unsplit() {
         for (text, wanted) in [
             ("a </think> b", "a (</think>) b"),
             ("<|end|>", "<'|end|>"),
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_are_looked_through() {
+    fn marks_are_ignored_in_searches() {
         let marks = Marks::outside(&HashSet::new()).unwrap();
         let [open, close] = marks.around();
         let text = format!(" \n{open}</a>{close} ");

@@ -20,7 +20,7 @@ fn error(source: &str) -> (Code, String, String) {
 }
 
 #[test]
-fn errors_have_a_code_a_text_and_a_place() {
+fn errors_have_a_code_a_message_and_a_place() {
     use Code::{TemplateRender, TemplateSyntax};
     for (source, code, message, at) in [
         (

@@ -158,7 +158,7 @@ fn controls(rendered: &Rendered) -> Vec<&str> {
 }
 
 #[test]
-fn control_tokens_do_not_depend_on_what_content_spells() {
+fn control_tokens_do_not_depend_on_content() {
     let templates = templates();
     cases(CASES, |source| {
         let (name, template) =
@@ -207,7 +207,7 @@ fn pieces_are_the_text(rendered: &Rendered) {
 
 /// Text is refused where pieces say something else than it does.
 #[test]
-fn text_tells_the_same_control_tokens_or_is_refused() {
+fn text_determines_the_control_tokens_or_is_refused() {
     let templates = templates();
     cases(CASES, |source| {
         let (_, template) = &templates[source.int_in_range(0..=templates.len() - 1).unwrap_or(0)];
@@ -257,7 +257,7 @@ fn templates_can_work_with_content() {
 }
 
 #[test]
-fn nothing_is_put_together_from_content() {
+fn control_tokens_are_not_assembled_from_content() {
     for (source, content) in [
         ("{{ '<|' ~ messages[0].content ~ '|>' }}{{ '<|end|>' if x }}", "end"),
         ("<{{ messages[0].content }}{{ '<think>' if x }}", "think>"),

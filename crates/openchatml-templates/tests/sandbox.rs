@@ -76,7 +76,7 @@ fn hostile_templates_are_refused_by_the_name_of_a_limit() {
 
 /// What is lazy in the engine is not piled up.
 #[test]
-fn what_is_kept_is_made() {
+fn stored_values_are_fully_evaluated() {
     for source in [
         "{% set ns = namespace(x=[1, 2]) %}{% for i in range(20000) %}{% set ns.x = ns.x[0:] %}{% endfor %}{{ ns.x }}",
         "{% set ns = namespace(x=[1, 2]) %}{% for i in range(20000) %}{% set ns.x = ns.x * 1 %}{% endfor %}{{ ns.x }}",
@@ -88,7 +88,7 @@ fn what_is_kept_is_made() {
 }
 
 #[test]
-fn every_limit_counts() {
+fn every_limit_is_enforced() {
     let with = |set: fn(&mut Limits)| {
         let mut limits = Limits::default();
         set(&mut limits);

@@ -8,7 +8,7 @@ use openchatml_templates::{Options, Template};
 use openchatml_testkit::external_files;
 
 #[test]
-fn templates_write_what_others_expect() {
+fn templates_write_what_other_projects_expect() {
     let what = "12 cases of other projects";
     let Some(folder) = external_files::folder("OPENCHATML_THIRD_PARTY", None, what) else { return };
     let path = folder.join("hf_jinja_e2e_chatml.jsonl");

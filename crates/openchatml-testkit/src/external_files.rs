@@ -51,7 +51,7 @@ mod tests {
     use super::{folder, skipped};
 
     #[test]
-    fn what_is_not_at_hand_is_skipped_by_name() {
+    fn missing_files_skip_the_test_by_name() {
         assert_eq!(folder("OPENCHATML_NO_SUCH_FOLDER", None, "a test of this"), None);
         let here = folder("OPENCHATML_NO_SUCH_FOLDER", Some("crates"), "nothing").unwrap();
         assert!(here.is_dir());

@@ -27,7 +27,7 @@ fn vocabulary(format: Format) -> Vec<u8> {
 }
 
 #[test]
-fn the_ids_of_a_conversation_are_those_of_its_text() {
+fn ids_of_a_conversation_equal_ids_of_its_text() {
     let format: Format = "apertus".parse().expect("a format");
     let file = vocabulary(format);
     let library = tokenizers::Tokenizer::from_bytes(&file).expect("a file for it");

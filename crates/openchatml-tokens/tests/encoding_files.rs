@@ -22,7 +22,7 @@ fn refused(file: &str, change: impl Fn(&mut Value)) -> String {
 }
 
 #[test]
-fn what_is_no_tokenizer_json_is_refused() {
+fn invalid_tokenizer_json_is_refused() {
     let cases: &[(&[u8], &str)] = &[
         (b"", "1:0: EOF while parsing a value"),
         (b"\xFF\xFE", "1:1: expected value"),
@@ -56,7 +56,7 @@ fn what_is_no_tokenizer_json_is_refused() {
 }
 
 #[test]
-fn a_vocabulary_that_contradicts_itself_is_refused() {
+fn an_inconsistent_vocabulary_is_refused() {
     let model = |change: fn(&mut Value)| refused(BYTE_LEVEL, |file| change(&mut file["model"]));
     assert_eq!(model(|it| it["vocab"]["the"] = 0.into()), "id 0 is both `!` and `the`");
     assert_eq!(model(|it| it["vocab"][""] = 77777.into()), "/model/vocab: a token is empty");
@@ -119,7 +119,7 @@ fn added_tokens_that_collide_are_refused() {
 }
 
 #[test]
-fn steps_that_leave_text_out_or_are_not_known_are_refused() {
+fn steps_that_drop_text_or_are_unknown_are_refused() {
     let step = |key: &str, step: Value| refused(BYTE_LEVEL, |file| file[key] = step.clone());
     let out = "drops characters, so ids would not represent the whole text";
     let pre = |value| step("pre_tokenizer", value);
@@ -148,7 +148,7 @@ fn steps_that_leave_text_out_or_are_not_known_are_refused() {
 }
 
 #[test]
-fn what_is_no_rank_file_is_refused() {
+fn invalid_rank_files_are_refused() {
     let refused = |file: &[u8]| {
         Tiktoken::from_ranks(file, PATTERN, [("<|end|>", 1000)]).unwrap_err().to_string()
     };
@@ -189,7 +189,7 @@ fn what_is_no_rank_file_is_refused() {
 
 /// Ids are names: the largest one costs no more than the smallest.
 #[test]
-fn gaps_and_large_ids_cost_nothing() {
+fn gaps_and_large_ids_take_no_memory() {
     let mut file: Value = serde_json::from_str(BYTE_LEVEL).unwrap();
     let added = json!({"id": u32::MAX, "content": "<|far|>", "special": true});
     file["added_tokens"].as_array_mut().unwrap().push(added);

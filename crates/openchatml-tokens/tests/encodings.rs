@@ -69,7 +69,7 @@ fn decode(encoding: &impl Encoding, ids: &[u32]) -> Vec<u8> {
 }
 
 #[test]
-fn ids_are_those_of_the_libraries() {
+fn ids_equal_those_of_the_libraries() {
     let text = match std::env::var_os("OPENCHATML_ENCODINGS") {
         Some(file) => std::fs::read_to_string(file).expect("a file of recorded ids"),
         None => include_str!("encodings/ids.jsonl").to_owned(),
@@ -94,7 +94,7 @@ fn ids_are_those_of_the_libraries() {
 
 /// Added tokens, tokens of bytes and control tokens are what they are, and nothing that text spells.
 #[test]
-fn what_text_spells_is_text() {
+fn spelled_control_tokens_in_text_are_text() {
     let both = json!({"model": {"ignore_merges": true}, "pre_tokenizer": {
         "type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false}});
     // A model that knows what its control tokens look like.
@@ -161,7 +161,7 @@ fn control_tokens_have_their_ids() {
 }
 
 #[test]
-fn what_changes_text_is_said() {
+fn steps_that_change_text_are_listed() {
     let changes = |patch: Value| patched(BYTE_LEVEL, &patch).expect("it can be").changes().to_vec();
     assert!(changes(json!({})).is_empty());
     assert_eq!(changes(json!({"normalizer": {"type": "NFC"}})), ["NFC"]);

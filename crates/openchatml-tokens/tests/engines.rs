@@ -31,7 +31,7 @@ fn messages(document: &Document<'_>) -> Value {
 }
 
 #[test]
-fn nothing_of_a_completion_is_lost_and_no_call_is_invented() {
+fn completions_lose_nothing_and_gain_no_call() {
     for case in cases() {
         let what = case["what"].as_str().expect("words");
         let read = read(&case);
@@ -45,7 +45,7 @@ fn nothing_of_a_completion_is_lost_and_no_call_is_invented() {
 }
 
 #[test]
-fn the_page_says_what_servers_make_of_them() {
+fn the_page_shows_the_results_of_servers() {
     let path = markdown::docs().join("engines.md");
     let stored = std::fs::read_to_string(&path).unwrap_or_default();
     let (before, _) = stored.split_once(BEGIN).expect("the page has a place for them");

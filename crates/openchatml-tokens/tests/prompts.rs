@@ -45,7 +45,7 @@ fn resampled(source: &mut Source<'_>, ids: &[u32]) -> Vec<u32> {
 }
 
 #[test]
-fn counting_is_writing_without_ids() {
+fn counting_equals_writing() {
     cases(CASES, |source| {
         let tokenizer = tokenizer(source);
         let document = document::document(source, tokenizer.format().into());
@@ -62,7 +62,7 @@ fn counting_is_writing_without_ids() {
 /// Messages that know their ids are written as exactly these, and a history is then what its
 /// continuation begins with.
 #[test]
-fn ids_that_are_known_are_written_again() {
+fn sampled_ids_are_written_again() {
     cases(CASES, |source| {
         let tokenizer = tokenizer(source);
         let Some(conversation) = conversation(source, &tokenizer) else { return };
@@ -90,7 +90,7 @@ fn ids_that_are_known_are_written_again() {
 
 /// Ids that are not those of the message do no harm.
 #[test]
-fn ids_of_something_else_are_not_used() {
+fn ids_of_other_text_are_not_used() {
     cases(CASES, |source| {
         let tokenizer = tokenizer(source);
         let Some(mut conversation) = conversation(source, &tokenizer) else { return };
@@ -112,7 +112,7 @@ fn ids_of_something_else_are_not_used() {
 
 /// With a cache of any size, the ids are the same.
 #[test]
-fn a_cache_changes_nothing() {
+fn a_cache_does_not_change_ids() {
     cases(CASES, |source| {
         let tokenizer = tokenizer(source);
         let size = pick(source, &[0, 100, 1000, 1 << 20]);
@@ -135,7 +135,7 @@ fn a_cache_changes_nothing() {
 
 /// Nothing parts from itself; and where two renderings part is where their ids first differ.
 #[test]
-fn renderings_part_where_they_first_differ() {
+fn the_first_difference_is_found() {
     cases(CASES, |source| {
         let tokenizer = tokenizer(source);
         let Some(conversation) = conversation(source, &tokenizer) else { return };
@@ -157,7 +157,7 @@ fn renderings_part_where_they_first_differ() {
 /// What is truncated fits; what must stay stays; calls and replies never part; what is said to be
 /// dropped is what is missing.
 #[test]
-fn what_is_truncated_fits_and_is_told() {
+fn truncated_conversations_fit_and_report_their_changes() {
     cases(CASES, |source| {
         let tokenizer = tokenizer(source);
         let Some(conversation) = conversation(source, &tokenizer) else { return };
@@ -199,7 +199,7 @@ fn what_is_truncated_fits_and_is_told() {
 
 /// A scheme of somebody else's, which wants to drop even what must stay.
 #[test]
-fn other_schemes_plug_in() {
+fn other_schemes_can_be_used() {
     struct Nothing;
     impl Scheme for Nothing {
         fn keeps(&self, _: &[Unit], _: usize) -> Vec<bool> {
@@ -220,7 +220,7 @@ fn other_schemes_plug_in() {
 
 /// Exchanges go as a whole, the oldest first; of the last one, the oldest units.
 #[test]
-fn the_oldest_exchanges_go_first() {
+fn the_oldest_exchanges_are_dropped_first() {
     let unit = |exchange, ids, must_stay| Unit { messages: vec![0], ids, exchange, must_stay };
     let units = [
         unit(0, 5, true),

@@ -50,7 +50,7 @@ fn open() -> ReadOptions {
 }
 
 #[test]
-fn what_is_written_as_ids_reads_back_the_same() {
+fn documents_survive_a_round_trip_through_ids() {
     cases(CASES, |source| {
         let tokenizer = tokenizer(source);
         ids::round_trips(source, &tokenizer);
@@ -88,7 +88,7 @@ fn document_is_plain(document: &Document<'_>) -> bool {
 }
 
 #[test]
-fn any_ids_are_read_and_streams_tell_the_same() {
+fn any_ids_can_be_read_and_streamed() {
     cases(CASES, |source| {
         let tokenizer = tokenizer(source);
         ids::streams(source, &tokenizer);
@@ -96,7 +96,7 @@ fn any_ids_are_read_and_streams_tell_the_same() {
 }
 
 #[test]
-fn hidden_text_does_not_show_in_what_a_user_sees_of_ids() {
+fn hidden_text_in_ids_is_not_visible_to_users() {
     cases(CASES, |source| {
         let tokenizer = tokenizer(source);
         ids::hides(source, &tokenizer);
@@ -104,7 +104,7 @@ fn hidden_text_does_not_show_in_what_a_user_sees_of_ids() {
 }
 
 #[test]
-fn what_follows_the_stop_token_of_a_completion_is_not_seen_in_ids() {
+fn ids_after_the_stop_token_of_a_completion_are_ignored() {
     cases(CASES, |source| {
         let tokenizer = tokenizer(source);
         ids::completions_stop(source, &tokenizer);
@@ -115,7 +115,7 @@ fn what_follows_the_stop_token_of_a_completion_is_not_seen_in_ids() {
 /// what stands between two of them is one text, whoever says it. Tokens belong to the part in which
 /// they begin.
 #[test]
-fn what_stands_between_control_tokens_is_one_text() {
+fn text_between_control_tokens_is_encoded_as_one() {
     let format: Format = "apertus".parse().expect("a format");
     let pairs = Tokenizer::new(format.text().expect("a text format"), Pairs::all(format));
     let spellings = format.dialect().controls.entries().iter().map(|entry| entry.1);
@@ -164,7 +164,7 @@ fn what_stands_between_control_tokens_is_one_text() {
 /// The parts of the messages cover what was written, in order, and the trained part of a
 /// conversation is made of whole parts.
 #[test]
-fn spans_follow_each_other_and_masks_are_made_of_them() {
+fn spans_are_adjacent_and_masks_use_them() {
     cases(CASES, |source| {
         let tokenizer = tokenizer(source);
         let document = document::document(source, tokenizer.format().into());

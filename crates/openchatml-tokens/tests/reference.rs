@@ -21,13 +21,13 @@ fn cases(variable: &str, recorded: &str) -> Vec<Value> {
 }
 
 #[test]
-fn ids_are_those_of_the_reference_renderer() {
+fn ids_equal_those_of_the_reference_renderer() {
     let recorded = include_str!("reference/conversations.jsonl");
     same_ids(&cases("OPENCHATML_REFERENCE", recorded), Profile::Reference);
 }
 
 #[test]
-fn ids_are_those_of_its_fork() {
+fn ids_equal_those_of_its_fork() {
     let recorded = include_str!("reference/oss_harmony.jsonl");
     same_ids(&cases("OPENCHATML_OSS_HARMONY", recorded), Profile::OssHarmony);
 }

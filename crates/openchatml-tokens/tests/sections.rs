@@ -26,7 +26,7 @@ fn trained(text: &str, format: TextFormat) -> String {
 }
 
 #[test]
-fn qwen3_is_trained_on_what_follows_the_line_that_names_the_assistant() {
+fn qwen3_trains_the_text_after_the_assistant_line() {
     let said = "<think>\nEasy.\n</think>\n\nI look.\n<tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n\
         </tool_call><|im_end|>";
     let text = format!(
@@ -37,7 +37,7 @@ fn qwen3_is_trained_on_what_follows_the_line_that_names_the_assistant() {
 }
 
 #[test]
-fn deepseek_v3_1_is_trained_on_what_follows_the_token_of_the_assistant() {
+fn deepseek_v3_1_trains_the_text_after_the_assistant_token() {
     let said = "<think>Easy.</think>I look.<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f<｜tool▁sep｜>{}\
         <｜tool▁call▁end｜><｜tool▁calls▁end｜><｜end▁of▁sentence｜>";
     let text = format!(

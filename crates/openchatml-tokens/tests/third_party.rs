@@ -43,7 +43,7 @@ fn pairs(case: &Value) -> Vec<(String, Vec<u32>)> {
 
 /// Ids stand for the text that they are given with, and read like it.
 #[test]
-fn ids_read_like_their_text() {
+fn parsing_ids_equals_parsing_their_text() {
     let tokenizer = tokenizer();
     let mut options = ReadOptions::default();
     options.open_prompt = true;
@@ -83,7 +83,7 @@ fn ids_read_like_their_text() {
 /// Ids that arrive piece by piece tell at each step what their text tells, and are part of the same
 /// message.
 #[test]
-fn ids_tell_what_their_text_tells() {
+fn streaming_ids_equals_streaming_their_text() {
     let tokenizer = tokenizer();
     let mut options = ReadOptions::default();
     options.open_prompt = true;
@@ -113,7 +113,7 @@ fn ids_tell_what_their_text_tells() {
 
 /// What is well-formed is written as the ids that it is given with.
 #[test]
-fn texts_are_written_as_the_ids_that_they_are_given_with() {
+fn texts_have_the_given_ids() {
     let tokenizer = tokenizer();
     let mut options = ReadOptions::default();
     options.open_prompt = true;

@@ -111,7 +111,7 @@ async fn a_page_has_numbered_lines_and_links() {
 }
 
 #[tokio::test]
-async fn nothing_is_open_in_the_beginning() {
+async fn no_page_is_open_at_the_beginning() {
     let browser = Browser::new(&BrowserOptions::default()).unwrap();
     assert_eq!(run(&browser, "open", "{}").await.unwrap_err().message, "no page is open");
     assert_eq!(
@@ -122,7 +122,7 @@ async fn nothing_is_open_in_the_beginning() {
 }
 
 #[tokio::test]
-async fn old_pages_are_let_go() {
+async fn old_pages_are_dropped() {
     let server = Server::new(|_| answer("200 OK", "text/plain", "a")).await;
     let browser = Browser::new(&options(&[&server])).unwrap();
     for _ in 0..70 {
@@ -134,7 +134,7 @@ async fn old_pages_are_let_go() {
 }
 
 #[tokio::test]
-async fn only_hosts_that_are_listed_are_asked() {
+async fn only_listed_hosts_are_requested() {
     let (listed, other) = (
         Server::new(|_| answer("200 OK", "text/plain", "a")).await,
         Server::new(|_| answer("200 OK", "text/plain", "secret")).await,
@@ -184,7 +184,7 @@ async fn private_addresses_are_refused_unless_they_are_allowed() {
 }
 
 #[tokio::test]
-async fn each_hop_of_a_redirect_is_checked() {
+async fn each_redirect_is_checked() {
     let other = Server::new(|_| answer("200 OK", "text/plain", "secret")).await;
     let elsewhere = other.url("/");
     let port = other.address.port();
@@ -219,7 +219,7 @@ async fn each_hop_of_a_redirect_is_checked() {
 }
 
 #[tokio::test]
-async fn pages_that_are_too_long_or_no_text_are_refused() {
+async fn pages_that_are_too_long_or_binary_are_refused() {
     let server = Server::new(|asked| match asked.target() {
         "/flood" => Answer::Flood(
             "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n".into(),
@@ -244,7 +244,7 @@ async fn pages_that_are_too_long_or_no_text_are_refused() {
 }
 
 #[tokio::test]
-async fn html_that_nests_without_end_is_read_in_linear_time() {
+async fn deeply_nested_html_is_read_in_linear_time() {
     let server = Server::new(|asked| {
         let tag = asked.target().trim_start_matches('/').to_owned();
         answer("200 OK", "text/html", format!("<{tag}>x").repeat(100_000) + "end")
@@ -260,7 +260,7 @@ async fn html_that_nests_without_end_is_read_in_linear_time() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_dropped_leaves_its_server() {
+async fn a_dropped_call_closes_its_connection() {
     let server = Server::new(|_| Answer::Hang).await;
     let browser = Browser::new(&options(&[&server])).unwrap();
     let arguments = open(&server.url("/"));

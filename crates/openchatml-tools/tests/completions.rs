@@ -73,7 +73,7 @@ async fn a_completion_arrives_piece_by_piece() {
 }
 
 #[tokio::test]
-async fn every_way_to_cut_the_stream_gives_the_same() {
+async fn every_split_of_the_stream_gives_the_same_result() {
     let stream = format!(
         ": hello\r\n\r\ndata: {}\r\n\r\ndata:{}\n\ndata: [DONE]\n\n",
         json!({"choices": [{"index": 0, "text": SAID, "finish_reason": null}]}),
@@ -96,7 +96,7 @@ async fn every_way_to_cut_the_stream_gives_the_same() {
 }
 
 #[tokio::test]
-async fn a_stream_need_not_say_that_it_is_done() {
+async fn a_stream_without_done_is_complete() {
     let (pieces, error) = ask(prompt(), || {
         let mut actions = said(SAID);
         actions.push(chunk(json!({"text": "", "finish_reason": "length"})));
@@ -107,7 +107,7 @@ async fn a_stream_need_not_say_that_it_is_done() {
 }
 
 #[tokio::test]
-async fn a_stream_that_breaks_is_no_completion() {
+async fn a_broken_stream_is_an_error() {
     for is_clean in [true, false] {
         let (pieces, error) = ask(prompt(), move || {
             let mut actions = said("half");
@@ -123,14 +123,14 @@ async fn a_stream_that_breaks_is_no_completion() {
 }
 
 #[tokio::test]
-async fn an_answer_may_be_one_object() {
+async fn a_response_can_be_one_object() {
     let body = json!({"choices": [{"index": 0, "text": SAID, "finish_reason": "stop"}]});
     let (pieces, error) = ask(prompt(), move || Answer::error(200, &body.to_string())).await;
     assert_eq!((pieces, error), (vec![text(SAID)], None));
 }
 
 #[tokio::test]
-async fn errors_say_what_the_server_says() {
+async fn errors_contain_the_message_of_the_server() {
     let refused = |status, message: &str| {
         Some(UpstreamError::Refused { status, message: message.to_owned() })
     };
@@ -168,7 +168,7 @@ async fn an_error_within_the_stream_ends_it() {
 }
 
 #[tokio::test]
-async fn garbage_is_told() {
+async fn invalid_responses_are_reported() {
     for garbage in ["data: <html>\n\n", "data: {}\n\n", "<html>no stream at all</html>"] {
         let (pieces, error) = ask(prompt(), move || {
             Answer::stream(vec![ServerAction::Send(garbage.as_bytes().to_vec())])
@@ -180,7 +180,7 @@ async fn garbage_is_told() {
 }
 
 #[tokio::test]
-async fn ids_are_asked_for_and_told() {
+async fn ids_are_requested_and_returned() {
     let answer = || {
         let ids = |ids: &[u32], finish| {
             chunk(json!({"text": "?", "token_ids": ids, "finish_reason": finish, "stop_reason": 7}))
@@ -195,7 +195,7 @@ async fn ids_are_asked_for_and_told() {
 }
 
 #[tokio::test]
-async fn nobody_there_is_an_error_and_no_key_is_told() {
+async fn an_unreachable_server_is_an_error_without_the_key() {
     let mut options = CompletionsOptions::default();
     options.api_key = Some("sk-secret".to_owned());
     assert!(!format!("{options:?}").contains("secret"));
@@ -220,7 +220,7 @@ async fn ids_are_never_read_from_text() {
 }
 
 #[tokio::test]
-async fn servers_are_asked_what_they_are_unless_that_was_said() {
+async fn the_engine_is_detected_unless_it_is_set() {
     let server = ScriptedServer::with_models(Some(models("llamacpp")), |_, _| Answer::saying(SAID));
     let upstream = Completions::new(server.url(), quick()).unwrap();
     assert_eq!(upstream.engine().await, Ok(Engine::LlamaCpp));
@@ -234,7 +234,7 @@ async fn servers_are_asked_what_they_are_unless_that_was_said() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_busy_is_asked_again() {
+async fn requests_to_a_busy_server_are_repeated() {
     let busy = |number| match number {
         0 => Answer::error(503, r#"{"error":{"message":"Loading model"}}"#),
         1 => Answer::error(429, "slow down"),
@@ -259,7 +259,7 @@ async fn a_server_that_is_busy_is_asked_again() {
 }
 
 #[tokio::test]
-async fn a_connection_that_is_kept_alive_says_nothing() {
+async fn keep_alive_data_does_not_reset_the_idle_timeout() {
     let (hold, held) = channel::<()>();
     let held = std::sync::Mutex::new(Some(held));
     let server = ScriptedServer::start(move |_, _| {
@@ -278,7 +278,7 @@ async fn a_connection_that_is_kept_alive_says_nothing() {
 }
 
 #[tokio::test]
-async fn a_completion_takes_no_longer_than_it_may() {
+async fn a_completion_has_a_timeout() {
     let (hold, held) = channel::<()>();
     let held = std::sync::Mutex::new(Some(held));
     let server = ScriptedServer::start(move |_, _| {
@@ -295,7 +295,7 @@ async fn a_completion_takes_no_longer_than_it_may() {
 }
 
 #[tokio::test]
-async fn a_part_that_is_cut_off_is_the_end_and_no_garbage() {
+async fn an_incomplete_part_is_a_broken_connection() {
     let (pieces, error) = ask(prompt(), || {
         let mut actions = said("half");
         actions.push(ServerAction::Send(b"data: {\"choices\":[{\"te".to_vec()));
@@ -308,7 +308,7 @@ async fn a_part_that_is_cut_off_is_the_end_and_no_garbage() {
 }
 
 #[tokio::test]
-async fn what_a_completion_took_is_told() {
+async fn the_usage_of_a_completion_is_reported() {
     let (pieces, error) = ask(prompt(), || {
         let usage = json!({"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 4}});
         let mut actions = said(SAID);

@@ -33,7 +33,7 @@ async fn ok() -> Server {
 }
 
 #[test]
-fn every_operation_is_a_tool_or_says_why_not() {
+fn every_operation_is_a_tool_or_has_a_reason() {
     let api = Api::parse(PETS).unwrap();
     let names: Vec<_> = api.names().collect();
     assert_eq!(names, ["pets_list", "post_pets", "pet", "replace", "remove", "owner"]);
@@ -55,7 +55,7 @@ fn every_operation_is_a_tool_or_says_why_not() {
 }
 
 #[tokio::test]
-async fn schemas_stand_alone() {
+async fn schemas_have_no_external_references() {
     let server = ok().await;
     let schema = |name: &str| entry(&server, name).parameters.unwrap().to_json();
     let pet = r#"{"type":"object","required":["name"],"properties":{"id":{"type":"string","description":"An id."},"name":{"type":["string","null"]},"kind":{"type":["string","null"],"enum":["cat","dog",null]},"weight":{"type":"number","exclusiveMinimum":0,"maximum":90.5}}}"#;
@@ -88,7 +88,7 @@ async fn schemas_stand_alone() {
 }
 
 #[tokio::test]
-async fn arguments_are_told_as_the_document_says() {
+async fn arguments_are_serialized_as_the_document_requires() {
     let server = ok().await;
     let cases = [
         (r#"{"tags":["a b","c&d"]}"#, "?tags=a%20b&tags=c%26d"),
@@ -161,7 +161,7 @@ async fn an_argument_does_not_leave_its_segment() {
 }
 
 #[tokio::test]
-async fn what_is_answered_is_json_or_text_or_unusable() {
+async fn responses_are_json_text_or_unusable() {
     let cases: [(&str, &[u8], Result<&str, &str>); 8] = [
         ("application/json", br#"{"a":[2.0]}"#, Ok(r#"{"a":[2.0]}"#)),
         ("application/hal+json;charset=utf-8", b"1e400", Ok("1e400")),
@@ -190,7 +190,7 @@ async fn what_is_answered_is_json_or_text_or_unusable() {
 }
 
 #[tokio::test]
-async fn refusals_tell_their_status() {
+async fn error_responses_report_their_status() {
     for (status, is_retryable) in [
         ("400 Bad Request", false),
         ("404 Not Found", false),
@@ -215,7 +215,7 @@ async fn refusals_tell_their_status() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_may_come_back() {
+async fn an_unreachable_server_is_a_temporary_failure() {
     let server = ok().await;
     let entry = entry(&server, "pet");
     drop(server);
@@ -224,7 +224,7 @@ async fn a_server_that_is_not_there_may_come_back() {
 }
 
 #[tokio::test]
-async fn redirects_lead_to_the_same_host_only() {
+async fn redirects_must_stay_on_the_same_host() {
     let other = ok().await;
     let elsewhere = other.url("/v1/pets/a");
     let server = Server::new(move |asked| {
@@ -247,7 +247,7 @@ async fn redirects_lead_to_the_same_host_only() {
 }
 
 #[tokio::test]
-async fn floods_are_cut_off() {
+async fn responses_that_are_too_long_are_truncated() {
     // With a length that is too much, with none, and in chunks.
     let heads = ["Content-Length: 1001", "X: y", "Transfer-Encoding: chunked"];
     for head in heads {
@@ -267,7 +267,7 @@ async fn floods_are_cut_off() {
 }
 
 #[tokio::test]
-async fn an_answer_that_breaks_off_is_none() {
+async fn an_incomplete_response_is_a_failure() {
     for bytes in [
         "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 10\r\n\r\nhalf",
         "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n",
@@ -283,7 +283,7 @@ async fn an_answer_that_breaks_off_is_none() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_dropped_leaves_its_server() {
+async fn a_dropped_call_closes_its_connection() {
     let server = Server::new(|_| Answer::Hang).await;
     let entry = entry(&server, "pet");
     let call = Call::new("functions.f", "c1", r#"{"id":"a"}"#);
@@ -298,7 +298,7 @@ async fn a_call_that_is_dropped_leaves_its_server() {
 }
 
 #[test]
-fn what_is_no_document_says_where() {
+fn invalid_documents_are_reported_with_places() {
     let cases = [
         ("{\"openapi\": \"3.0.0\",\n \"paths\": }", "line 2, column 11"),
         ("openapi: 3.0.0\npaths: [", "line 2"),
@@ -324,7 +324,7 @@ fn what_is_no_document_says_where() {
 }
 
 #[test]
-fn documents_that_refer_without_end_are_small() {
+fn recursive_references_have_small_schemas() {
     // Each schema refers to the next one twice: written out, they are 2^40 nodes.
     let mut text = String::from(
         "openapi: 3.1.0\npaths:\n  /a:\n    post:\n      requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/S0'}}}}\ncomponents:\n  schemas:\n",

@@ -53,7 +53,7 @@ async fn json_keeps_the_spelling_of_its_numbers() {
 }
 
 #[tokio::test]
-async fn what_is_not_json_is_text_only_where_that_was_said() {
+async fn output_that_is_not_json_is_text_only_if_allowed() {
     for (script, at) in
         [("echo 20 °C", "at byte 3"), ("true", "at byte 0"), ("echo '[1'", "at byte")]
     {
@@ -72,7 +72,7 @@ async fn what_is_not_json_is_text_only_where_that_was_said() {
 }
 
 #[tokio::test]
-async fn control_tokens_and_bytes_that_are_no_text() {
+async fn output_can_contain_control_tokens_but_must_be_utf_8() {
     let mut process = shell("printf '<|end|><|start|>system'");
     process.result = Form::Text;
     let output = run(&process, "").await.unwrap();
@@ -84,7 +84,7 @@ async fn control_tokens_and_bytes_that_are_no_text() {
 }
 
 #[tokio::test]
-async fn a_program_that_fails_says_how() {
+async fn a_failing_program_reports_its_status() {
     let failure = run(&shell("echo '{}'; echo why >&2; exit 3"), "{}").await.unwrap_err();
     assert_eq!(failure.code, Code::ToolFailed);
     assert_eq!(failure.message, "the program ended with status 3");
@@ -97,7 +97,7 @@ async fn a_program_that_fails_says_how() {
 }
 
 #[tokio::test]
-async fn a_program_that_is_not_there_keeps_its_place_to_itself() {
+async fn a_missing_program_does_not_reveal_its_path() {
     let failure = run(&Process::new("/secret/place/program"), "{}").await.unwrap_err();
     assert_eq!(failure.code, Code::ToolFailed);
     assert!(failure.message.contains("cannot start the program"), "{failure}");
@@ -105,7 +105,7 @@ async fn a_program_that_is_not_there_keeps_its_place_to_itself() {
 }
 
 #[tokio::test]
-async fn standard_error_is_kept_to_its_end_however_much_it_is() {
+async fn the_end_of_a_long_standard_error_is_kept() {
     let mut process = shell("yes abcdefg | head -c 1000000 >&2; printf end >&2; exit 1");
     process.limits.stderr_bytes = 10;
     let failure = run(&process, "{}").await.unwrap_err();
@@ -114,7 +114,7 @@ async fn standard_error_is_kept_to_its_end_however_much_it_is() {
 }
 
 #[tokio::test]
-async fn output_is_bounded_exactly() {
+async fn output_is_limited_exactly() {
     let mut process = shell("head -c 1000 /dev/zero | tr '\\0' x");
     process.result = Form::Text;
     for (limit, is_too_long) in [(999, true), (1000, false), (1001, false)] {
@@ -129,7 +129,7 @@ async fn output_is_bounded_exactly() {
 }
 
 #[tokio::test]
-async fn the_environment_is_what_was_said() {
+async fn the_environment_contains_only_configured_variables() {
     let mut process = Process::new("env");
     process.result = Form::Text;
     process.inherit = vec!["PATH".into()];
@@ -149,7 +149,7 @@ async fn the_environment_is_what_was_said() {
 }
 
 #[tokio::test]
-async fn a_program_runs_where_it_is_told() {
+async fn a_program_runs_in_its_directory() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("here"), "1").unwrap();
     let mut process = shell("cat here");
@@ -158,7 +158,7 @@ async fn a_program_runs_where_it_is_told() {
 }
 
 #[tokio::test]
-async fn memory_and_processor_time_are_bounded() {
+async fn memory_and_processor_time_are_limited() {
     let mut process = Process::new("python3");
     process.args = vec!["-c".into(), "a = b'x' * (512 << 20); print(len(a))".into()];
     assert_eq!(run(&process, "").await.unwrap().content.to_json(), "536870912");
@@ -173,7 +173,7 @@ async fn memory_and_processor_time_are_bounded() {
 }
 
 #[tokio::test]
-async fn the_shell_that_sets_limits_reads_no_argument() {
+async fn the_shell_that_sets_limits_does_not_interpret_arguments() {
     let mut process = Process::new("printf");
     process.args = ["%s|", "$(id)", "'", "-c", "a b"].map(OsString::from).to_vec();
     process.result = Form::Text;
@@ -183,7 +183,7 @@ async fn the_shell_that_sets_limits_reads_no_argument() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_dropped_takes_all_of_its_processes_along() {
+async fn a_dropped_call_kills_all_of_its_processes() {
     let mut held = Held::new();
     let process = held.program("wait");
     let call = Call::new("functions.f", "c1", "{}");
@@ -198,7 +198,7 @@ async fn a_call_that_is_dropped_takes_all_of_its_processes_along() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_dropped_is_told_first() {
+async fn a_dropped_call_has_a_grace_period() {
     let mut held = Held::new();
     // The descendant does not listen, and is killed all the same.
     let mut process = held.program("wait");
@@ -220,7 +220,7 @@ async fn a_call_that_is_dropped_is_told_first() {
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 #[test]
-fn what_a_process_holds_can_be_concealed() {
+fn a_process_can_be_made_non_dumpable() {
     use rustix::process::{DumpableBehavior, dumpable_behavior};
 
     openchatml_tools::kinds::process::make_non_dumpable().unwrap();
@@ -228,7 +228,7 @@ fn what_a_process_holds_can_be_concealed() {
 }
 
 #[tokio::test]
-async fn a_program_that_ends_leaves_nobody_behind() {
+async fn a_program_that_ends_leaves_no_processes() {
     let mut held = Held::new();
     let process = held.program("read line <go; echo 1");
     let call = Call::new("functions.f", "c1", "{}");
@@ -238,7 +238,7 @@ async fn a_program_that_ends_leaves_nobody_behind() {
 }
 
 #[tokio::test]
-async fn a_flood_ends_all_of_its_processes() {
+async fn too_much_output_kills_all_processes() {
     let mut held = Held::new();
     let process = held.program("read line <go; yes");
     let call = Call::new("functions.f", "c1", "{}");
@@ -253,7 +253,7 @@ const ESCAPE: &str = "exec 3>held; \
 
 #[cfg(not(target_os = "linux"))]
 #[tokio::test]
-async fn a_descendant_that_escapes_does_not_hold_the_result_back() {
+async fn an_escaped_descendant_does_not_delay_the_result() {
     let mut held = Held::new();
     // With the pipes of its ancestor.
     let escape = ESCAPE.replace("</dev/null >/dev/null 2>&1", "");
@@ -282,7 +282,7 @@ async fn a_descendant_in_a_session_of_its_own_is_killed_with_the_call() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_call_that_is_dropped_takes_those_along_that_left_its_group() {
+async fn a_dropped_call_kills_processes_outside_of_its_group() {
     for grace in [0, 60] {
         let mut held = Held::new();
         let mut process = held.shell(&format!("{ESCAPE} wait; sleep 1000"));

@@ -81,7 +81,7 @@ async fn spares_others(environment: &str) {
 }
 
 #[test]
-fn control_groups_keep_what_leaves() {
+fn control_groups_contain_escaped_processes() {
     if has_control_groups() {
         assert!(succeeds_alone("in_control_groups"));
     } else {
@@ -103,7 +103,7 @@ async fn in_control_groups() {
 }
 
 #[test]
-fn a_subreaper_finds_what_leaves() {
+fn a_subreaper_finds_escaped_processes() {
     assert!(succeeds_alone("as_a_subreaper"));
 }
 
@@ -153,7 +153,7 @@ async fn is_killed_with_control_groups() {
 }
 
 #[tokio::test]
-async fn what_left_its_group_ends_with_a_process_that_is_killed() {
+async fn escaped_processes_end_with_a_killed_process() {
     let mut cases = vec!["is_killed_with_marks"];
     if has_control_groups() {
         cases.push("is_killed_with_control_groups");
@@ -169,13 +169,13 @@ async fn what_left_its_group_ends_with_a_process_that_is_killed() {
 
 /// Children that were there before are somebody else's, and so is what they leave behind.
 #[test]
-fn no_orphans_are_taken_where_there_are_children_already() {
-    assert!(succeeds_alone("with_a_child_of_somebody_else"));
+fn a_process_with_children_does_not_adopt_orphans() {
+    assert!(succeeds_alone("with_a_foreign_child"));
 }
 
 #[test]
 #[ignore = "another test runs it, in a process of its own"]
-fn with_a_child_of_somebody_else() {
+fn with_a_foreign_child() {
     let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
     let refused = contain_by(Containment::Subreaper).is_err();
     // It would outlive a test that fails, and hold its output open.

@@ -104,7 +104,7 @@ async fn there_is_no_network() {
 }
 
 #[tokio::test]
-async fn files_outside_are_neither_written_nor_read() {
+async fn files_outside_of_the_sandbox_are_inaccessible() {
     let Some(python) = python().await else { return };
     let directory = tempfile::tempdir().unwrap();
     let secret = directory.path().join("secret");
@@ -128,7 +128,7 @@ async fn files_outside_are_neither_written_nor_read() {
 }
 
 #[tokio::test]
-async fn nothing_of_the_environment_and_no_other_process_is_seen() {
+async fn the_environment_and_other_processes_are_invisible() {
     let Some(python) = python().await else { return };
     let names = said(&python, "import os; print(sorted(os.environ))").await;
     assert_eq!(names, "['HOME', 'LC_ALL', 'PATH', 'PWD']\n");
@@ -143,7 +143,7 @@ async fn nothing_of_the_environment_and_no_other_process_is_seen() {
 }
 
 #[tokio::test]
-async fn memory_files_and_processes_are_bounded() {
+async fn memory_files_and_processes_are_limited() {
     let Some(mut python) = python().await else { return };
     python.limits.memory_bytes = 256 << 20;
     python.limits.disk_bytes = 1 << 20;
@@ -163,7 +163,7 @@ async fn memory_files_and_processes_are_bounded() {
 }
 
 #[tokio::test]
-async fn time_and_output_are_bounded() {
+async fn time_and_output_are_limited() {
     let Some(python) = python().await else { return };
     for mut python in both(python) {
         python.limits.output_bytes = 1000;
@@ -180,7 +180,7 @@ async fn time_and_output_are_bounded() {
 }
 
 #[tokio::test]
-async fn a_python_that_is_none_is_refused() {
+async fn an_invalid_python_is_refused() {
     let error = Sandbox::with_python("/bin/false").await.unwrap_err().to_string();
     assert!(error.contains("bubblewrap"), "{error}");
     // Without bubblewrap that is what is missing, whatever the path.
@@ -222,7 +222,7 @@ async fn variables_and_files_are_kept_from_one_call_to_the_next() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_interrupted_leaves_the_variables() {
+async fn an_interrupted_call_keeps_the_variables() {
     let Some(mut python) = python().await else { return };
     assert_eq!(said(&python, "import time; x = 1").await, "");
     python.limits.time = Duration::from_millis(500);
@@ -245,7 +245,7 @@ async fn a_call_that_is_interrupted_leaves_the_variables() {
 }
 
 #[tokio::test]
-async fn a_call_that_cannot_be_interrupted_takes_the_interpreter_along() {
+async fn a_call_that_cannot_be_interrupted_kills_the_interpreter() {
     let Some(mut python) = python().await else { return };
     assert_eq!(said(&python, "x = 1").await, "");
     python.limits.time = Duration::from_millis(500);
@@ -258,7 +258,7 @@ async fn a_call_that_cannot_be_interrupted_takes_the_interpreter_along() {
 }
 
 #[tokio::test]
-async fn the_reply_after_one_that_was_cancelled_tells_what_is_gone() {
+async fn the_reply_after_a_cancelled_call_reports_lost_variables() {
     let Some(python) = python().await else { return };
     for code in ["print(1)", "raise SystemExit(3)"] {
         assert_eq!(said(&python, "x = 1").await, "");
@@ -275,7 +275,7 @@ async fn the_reply_after_one_that_was_cancelled_tells_what_is_gone() {
 }
 
 #[tokio::test]
-async fn an_interpreter_that_ends_is_started_anew() {
+async fn an_interpreter_that_ends_is_restarted() {
     let Some(python) = python().await else { return };
     for (code, status) in [
         ("import os; print('x', flush=True); os._exit(3)", 3),
@@ -302,7 +302,7 @@ async fn an_interpreter_that_ends_is_started_anew() {
 }
 
 #[tokio::test]
-async fn what_earlier_calls_go_on_to_write_is_in_no_reply() {
+async fn late_output_of_earlier_calls_is_in_no_reply() {
     let Some(python) = python().await else { return };
     let begin = "import subprocess, sys, threading, time\n\
                  def chat():\n    while True:\n        print('thread')\n        \
@@ -372,7 +372,7 @@ async fn code_that_forges_its_end_gains_nothing() {
 }
 
 #[tokio::test]
-async fn calls_are_made_one_after_the_other_and_each_has_its_time() {
+async fn calls_run_in_sequence_with_their_own_timeouts() {
     let Some(mut python) = python().await else { return };
     python.limits.time = Duration::from_secs(5);
     assert_eq!(said(&python, "import time; made = []").await, "");
@@ -403,7 +403,7 @@ async fn each_call_has_its_own_processor_time() {
 }
 
 #[tokio::test]
-async fn a_conversation_that_goes_on_is_told_that_the_variables_are_gone() {
+async fn a_continued_conversation_is_told_that_variables_are_lost() {
     let Some(python) = python().await else { return };
     let python = python.continued();
     assert_eq!(said(&python, "print(1)").await, format!("[{GONE}]\n1\n"));

@@ -155,7 +155,7 @@ async fn a_run_a_completion_and_a_call_have_spans() {
 }
 
 #[tokio::test]
-async fn what_fails_says_so() {
+async fn failed_spans_have_an_error() {
     let (told, ended) = run(true, answer).await;
     assert_eq!(ended.unwrap(), StopReason::Answered);
     let call = told.iter().find(|span| span.name == "execute_tool").unwrap();

@@ -30,7 +30,7 @@ fn options(case: &Value) -> RenderOptions {
 }
 
 #[test]
-fn text_is_that_of_the_template() {
+fn text_equals_that_of_the_template() {
     let apertus: Format = "apertus".parse().unwrap();
     let json: Format = "apertus:json".parse().unwrap();
     let (mut said, mut wrong, mut guarded) = (0, 0, 0);
@@ -109,7 +109,7 @@ fn tool(text: &str) -> Vec<Value> {
 
 /// No text of a schema begins a declaration or an instruction of its own.
 #[test]
-fn texts_of_schemas_stay_in_their_place() {
+fn texts_of_schemas_cannot_leave_their_declaration() {
     let apertus: Format = "apertus".parse().unwrap();
     let json: Format = "apertus:json".parse().unwrap();
     let breaks = ["\n", "\r\n", "\u{85}", "\u{2028}", "\u{b}"];

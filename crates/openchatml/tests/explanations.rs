@@ -44,7 +44,7 @@ fn every_example_produces_its_code() {
 }
 
 #[test]
-fn every_fix_is_free_of_errors_and_of_its_code() {
+fn every_fixed_example_has_no_errors_and_not_its_code() {
     for code in Code::ALL {
         for block in blocks(*code, "## Fix") {
             let mut found = findings(&block);
@@ -55,7 +55,7 @@ fn every_fix_is_free_of_errors_and_of_its_code() {
 }
 
 #[test]
-fn every_place_is_inside_of_its_example() {
+fn every_span_is_inside_its_example() {
     for code in Code::ALL {
         for block in blocks(*code, "## Example") {
             let is_text = block.info == TEMPLATE || block.info == DETECT;
@@ -69,7 +69,7 @@ fn every_place_is_inside_of_its_example() {
 
 /// A fix that the reader offers for an example mends what it was offered for.
 #[test]
-fn offered_fixes_mend_the_examples() {
+fn offered_fixes_fix_the_examples() {
     let mut offered = 0;
     for code in Code::ALL {
         for block in blocks(*code, "## Example") {

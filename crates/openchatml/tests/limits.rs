@@ -61,7 +61,7 @@ fn wrong_with(cases: &[Case]) -> Vec<String> {
 }
 
 #[test]
-fn a_limit_allows_what_it_says_and_no_more() {
+fn a_limit_allows_exactly_its_value() {
     let wrong = wrong_with(CASES);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
@@ -98,7 +98,7 @@ fn every_format_has_the_limits_of_messages() {
 }
 
 #[test]
-fn so_does_every_default() {
+fn every_default_allows_exactly_its_value() {
     let limits = Limits::default();
     let most = |case: &Case| *limits.clone().get_mut(case.limit).expect("a limit");
     // Many messages, and long ones, take their time: some formats are enough.
@@ -125,7 +125,7 @@ fn every_limit_has_a_case() {
 }
 
 #[test]
-fn defaults_are_what_the_documentation_says() {
+fn defaults_equal_the_documentation() {
     let mut limits = Limits::default();
     for (name, value) in [
         ("message_bytes", 32 << 20),
@@ -171,7 +171,7 @@ fn keys_have_no_tags_and_no_anchors() {
 }
 
 #[test]
-fn a_message_for_a_recipient_that_is_too_long_is_hidden() {
+fn a_message_with_an_overlong_recipient_is_hidden() {
     let to = "x".repeat(5000);
     let line = format!(r#""recipient":"{to}","recovered":false,"channel":"final""#);
     for (format, text) in [
@@ -202,7 +202,7 @@ fn with_aliases(lines: &str) -> (String, Vec<Diagnostic>) {
 }
 
 #[test]
-fn aliases_stand_for_what_they_name_where_they_are_allowed() {
+fn aliases_are_resolved_if_allowed() {
     let (json, found) = with_aliases("a: &x [1, &y b]\n&z c: {d: *x}\ne: [*y, *z]\n");
     assert!(found.is_empty(), "{found:?}");
     assert_eq!(json, with_aliases("a: [1, b]\nc: {d: [1, b]}\ne: [b, c]\n").0);
@@ -210,7 +210,7 @@ fn aliases_stand_for_what_they_name_where_they_are_allowed() {
 }
 
 #[test]
-fn a_bomb_of_aliases_ends_at_a_limit() {
+fn an_alias_bomb_stops_at_a_limit() {
     let mut lines = String::from("a0: &a0 [x, x]\n");
     for n in 1..30 {
         lines.push_str(&format!("a{n}: &a{n} [*a{0}, *a{0}]\n", n - 1));
@@ -223,7 +223,7 @@ fn a_bomb_of_aliases_ends_at_a_limit() {
 }
 
 #[test]
-fn keys_that_are_given_twice_are_diagnosed() {
+fn duplicate_keys_are_diagnosed() {
     for (format, text) in [
         ("openchatml-2.2", header("a: 1\na: 2\n")),
         ("openchatml-2.2", header("a: {b: 1, b: 2}\n")),
@@ -244,7 +244,7 @@ fn keys_that_are_given_twice_are_diagnosed() {
 }
 
 #[test]
-fn json_that_is_read_apart_from_a_transcript_has_a_limit_too() {
+fn separately_parsed_json_has_a_limit() {
     let mut limits = Limits::default();
     limits.json_depth = 3;
     let body = |depth: usize| format!(r#"{{"ok":true,"content":{}}}"#, inputs::arrays(depth - 1));
@@ -255,7 +255,7 @@ fn json_that_is_read_apart_from_a_transcript_has_a_limit_too() {
 
 /// However high the limits, what is nested is refused before the stack is used up.
 #[test]
-fn no_limit_is_so_high_that_the_stack_overflows() {
+fn no_limit_allows_a_stack_overflow() {
     let mut options = ReadOptions::default();
     options.limits.json_depth = usize::MAX;
     options.limits.yaml_depth = usize::MAX;
@@ -270,7 +270,7 @@ fn no_limit_is_so_high_that_the_stack_overflows() {
 }
 
 #[test]
-fn findings_are_no_longer_than_four_kibibytes() {
+fn diagnostics_have_at_most_four_kibibytes() {
     let long = "x".repeat(60_000);
     let channels = list("commentary", 1000);
     for (format, text) in [

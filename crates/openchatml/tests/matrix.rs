@@ -90,7 +90,7 @@ fn losses(from: Format, to: Format) -> Result<BTreeSet<Lost>, String> {
 }
 
 #[test]
-fn the_pages_of_conversions_are_those_of_the_documentation() {
+fn the_pages_of_conversions_are_current() {
     keep(&docs().join("conversions.md"), &names_page());
     // What a page has is read before any page is written.
     let pages: Vec<(PathBuf, String)> =

@@ -37,7 +37,7 @@ fn every_json_format_is_written_and_read() {
 }
 
 #[test]
-fn a_conversation_comes_back_from_the_formats_that_carry_it() {
+fn a_conversation_survives_formats_that_carry_it() {
     let mut plain = asked();
     plain.messages.retain(|message| !message.is_call() && message.name.is_none());
     for (format, conversation) in [(Format::JSON, asked()), (Format::OPENAI, plain)] {
@@ -50,7 +50,7 @@ fn a_conversation_comes_back_from_the_formats_that_carry_it() {
 }
 
 #[test]
-fn what_a_value_cannot_be_is_an_error() {
+fn invalid_values_are_errors() {
     let none = FormatError::NoJson("harmony".to_owned());
     let read = Conversation::from_value(&json!({}), Format::HARMONY);
     assert_eq!(read, Err(Error::Format(none.clone())));
@@ -71,7 +71,7 @@ fn what_a_value_cannot_be_is_an_error() {
 }
 
 #[test]
-fn bodies_are_json_where_they_say_so() {
+fn bodies_are_json_if_declared() {
     let call = Message::call("f", r#"{"id": 7, "of": [true, null, "\u00e9"]}"#);
     assert_eq!(call.body.to_value(), Ok(json!({"id": 7, "of": [true, null, "é"]})));
     let twice = Message::call("f", r#"{"id": 7, "id": 8}"#).body.to_value();

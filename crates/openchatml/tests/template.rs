@@ -11,7 +11,7 @@ use openchatml::{Code, Format, RenderError, RenderOptions, Role, convert, parse,
 use serde_json::Value;
 
 #[test]
-fn text_is_that_of_the_template() {
+fn text_equals_that_of_the_template() {
     let recorded = match std::env::var_os("OPENCHATML_HF_TEMPLATE") {
         Some(file) => std::fs::read_to_string(file).unwrap(),
         None => include_str!("template/conversations.jsonl").to_owned(),

@@ -248,7 +248,7 @@ mod tests {
     use super::{Slot, finding, raw_offset};
 
     #[test]
-    fn a_line_holds_a_string_or_an_object() {
+    fn a_line_contains_a_string_or_an_object() {
         assert_eq!(Slot::text(r#" "a\nb" "#).unwrap().text, "a\nb");
         let slot = Slot::text(r#"{"id": 1, "text": "a\u00e9"}"#).unwrap();
         assert_eq!((slot.text.as_ref(), slot.other_fields[0].0.as_str()), ("aé", "id"));
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_those_of_the_line() {
+    fn spans_refer_to_the_line() {
         let line = r#"{"text": "é\n\ud83d\ude00\"x"}"#;
         let slot = Slot::text(line).unwrap();
         let at = slot.text.find('x').unwrap();

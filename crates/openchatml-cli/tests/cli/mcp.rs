@@ -156,7 +156,7 @@ fn log_in(folder: &Folder) -> Ran {
 }
 
 #[test]
-fn somebody_logs_in_and_out() {
+fn login_and_logout_work() {
     for rest in ["", "oauth = {}\n"] {
         let server = Server::new();
         let folder = folder(&server, rest);
@@ -181,7 +181,7 @@ fn somebody_logs_in_and_out() {
 }
 
 #[test]
-fn who_cannot_log_in_is_told_why() {
+fn a_failed_login_reports_its_reason() {
     let server = Server::new();
     let folder = folder(
         &server,
@@ -213,7 +213,7 @@ fn sessions_end_with_the_command() {
 
 /// What servers say on their standard error is told a line at a time, with their names, and made harmless.
 #[test]
-fn servers_speak_for_themselves() {
+fn standard_error_of_servers_is_printed_with_their_names() {
     let folder = Folder::new();
     let server = mcp_server(r#""tools":{}"#, r#"*'"tools/list"'*) result='{"tools":[]}' ;;"#);
     let before = r"printf 'begins\033[2J\n' >&2";

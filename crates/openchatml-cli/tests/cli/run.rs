@@ -60,7 +60,7 @@ fn is_valid(text: &str) {
 }
 
 #[test]
-fn calls_without_a_reply_are_made_once() {
+fn calls_without_a_reply_run_once() {
     let text = format!("{QUESTION}<|start|>assistant{}\n", call(1, "note"));
     let folder = folder(&text);
     for _ in 0..2 {
@@ -74,7 +74,7 @@ fn calls_without_a_reply_are_made_once() {
 }
 
 #[test]
-fn another_file_is_gone_on_with_and_no_other_is_overwritten() {
+fn output_continues_in_another_file_and_overwrites_no_unrelated_file() {
     let text = format!("{QUESTION}<|start|>assistant{}\n", call(1, "note"));
     let folder = folder(&text);
     for _ in 0..2 {
@@ -95,7 +95,7 @@ fn another_file_is_gone_on_with_and_no_other_is_overwritten() {
 }
 
 #[test]
-fn a_model_goes_on_until_it_answers() {
+fn a_model_continues_until_it_answers() {
     let server = ScriptedServer::start(|_, number| {
         Answer::saying(&match number {
             0 => format!(
@@ -125,7 +125,7 @@ fn a_model_goes_on_until_it_answers() {
 }
 
 #[test]
-fn users_see_answers_and_nothing_else() {
+fn users_see_only_answers() {
     let server = ScriptedServer::start(|_, number| {
         Answer::saying(&match number % 2 {
             0 => format!(
@@ -153,7 +153,7 @@ fn users_see_answers_and_nothing_else() {
 }
 
 #[test]
-fn what_fails_is_said_and_changes_nothing() {
+fn failures_are_reported_and_change_nothing() {
     let server =
         ScriptedServer::start(|_, _| Answer::error(500, r#"{"error":{"message":"overloaded"}}"#));
     let chat = folder(QUESTION);
@@ -170,7 +170,7 @@ fn what_fails_is_said_and_changes_nothing() {
 }
 
 #[test]
-fn wrong_usage_is_told() {
+fn wrong_usage_of_run_is_reported() {
     let chat = folder(QUESTION);
     for (args, words) in [
         (&["-f", "harmony:tokens", "chat.ocml"][..], "a transcript must be text or JSON"),
@@ -192,14 +192,14 @@ fn wrong_usage_is_told() {
 }
 
 #[test]
-fn what_is_wrong_with_the_tools_is_located() {
+fn errors_in_the_tools_file_have_places() {
     let chat = folder(QUESTION);
     chat.file("tools.toml", "[tools.weather]\ncomand = \"./weather.py\"\ntimeout_ms = \"soon\"\n");
     insta::assert_snapshot!(run(&chat, &["chat.ocml"]).exits(1).stderr);
 }
 
 #[test]
-fn an_interrupt_ends_it_in_good_order() {
+fn an_interrupt_ends_the_run_cleanly() {
     let server = ScriptedServer::start(|_, number| {
         if number == 0 {
             return Answer::saying(&call(1, "note"));
@@ -236,7 +236,7 @@ fn an_interrupt_ends_it_in_good_order() {
 
 /// A program holds a pipe open, and says so when nobody killed it.
 #[test]
-fn kill_9_takes_the_programs_along() {
+fn kill_9_also_ends_the_programs() {
     let chat = folder(&format!("{QUESTION}<|start|>assistant{}\n", call(1, "note")));
     let script = "exec 3>held; read -r call; (trap '' HUP INT TERM; echo here >&3; sleep 30; echo alive >&3) & wait";
     chat.file(
@@ -263,7 +263,7 @@ fn signal(process: u32, name: &str) {
 
 /// Kills at the very worst moments: right after the call is noted, by the tool itself.
 #[test]
-fn a_tool_that_takes_the_command_with_it_is_not_called_again() {
+fn a_tool_that_kills_the_command_is_not_called_again() {
     let folder = folder(&format!(
         "{QUESTION}<|start|>assistant{}\n<|start|>assistant{}\n",
         call(1, "note"),
@@ -282,7 +282,7 @@ fn a_tool_that_takes_the_command_with_it_is_not_called_again() {
 }
 
 #[test]
-fn a_dry_run_says_what_would_be_done_and_does_nothing() {
+fn a_dry_run_only_prints_the_calls() {
     let text = format!(
         "{QUESTION}<|start|>assistant{}\n<|start|>assistant{}\n",
         call(1, "note"),
@@ -307,7 +307,7 @@ fn a_dry_run_says_what_would_be_done_and_does_nothing() {
 }
 
 #[test]
-fn what_the_model_does_not_see_and_what_nobody_counts_is_told() {
+fn lossy_prompts_and_uncounted_tokens_are_reported() {
     let server = ScriptedServer::start(|_, _| Answer::saying(ANSWER));
     let folder = folder("");
     let image = r#"{"type":"image_url","image_url":{"url":"https://cats.example/1.png"}}"#;
@@ -323,7 +323,7 @@ fn what_the_model_does_not_see_and_what_nobody_counts_is_told() {
 }
 
 #[test]
-fn a_server_that_refuses_leaves_the_transcript_as_it_is() {
+fn a_rejected_request_does_not_change_the_transcript() {
     let server = ScriptedServer::start(|_, _| Answer::error(404, r#"{"error":{"message":"no"}}"#));
     let folder = folder("version: 2.2\n<|start|>user<|message|>Go.<|end|>");
     let before = folder.read("chat.ocml");
@@ -332,7 +332,7 @@ fn a_server_that_refuses_leaves_the_transcript_as_it_is() {
 }
 
 #[test]
-fn nobody_is_asked_without_a_terminal() {
+fn approval_requires_a_terminal() {
     let text = format!("{QUESTION}<|start|>assistant{}\n", call(1, "note"));
     let folder = folder(&text);
     let said = run(&folder, &["--approve", "always", "chat.ocml"]).says_one_line(2);
@@ -349,7 +349,7 @@ fn nobody_is_asked_without_a_terminal() {
 }
 
 #[test]
-fn what_a_server_is_can_be_said_and_options_read_from_a_file() {
+fn the_engine_can_be_set_and_options_read_from_a_file() {
     let server = ScriptedServer::start(|_, _| Answer::saying(ANSWER));
     let folder = folder(QUESTION);
     folder.file("sampling.json", r#"{"temperature": 0.5}"#);
@@ -371,7 +371,7 @@ fn what_a_server_is_can_be_said_and_options_read_from_a_file() {
 
 /// A server of tools that says nothing can be given up, by the user and by its own setting.
 #[test]
-fn a_silent_server_is_given_up() {
+fn a_silent_server_causes_a_timeout() {
     let folder = folder(QUESTION);
     let server =
         "[mcp.silent]\ncommand = \"sh\"\nargs = [\"-c\", \"echo > here; exec sleep 1000\"]\n";

@@ -62,7 +62,7 @@ fn the_first_delta_comes_before_the_end_of_the_input() {
 }
 
 #[test]
-fn server_sent_events_have_their_frames() {
+fn server_sent_events_are_framed() {
     let ran = ocml_with(ARGS.into_iter().chain(["--sse"]), COMPLETION).silent();
     let events: Vec<_> = ran.stdout.split("\n\n").collect();
     assert_eq!(events.last(), Some(&""));
@@ -97,7 +97,7 @@ fn a_user_sees_no_hidden_event() {
 }
 
 #[test]
-fn a_user_is_told_summaries_that_do_not_depend_on_hidden_text() {
+fn summaries_for_users_do_not_depend_on_hidden_text() {
     let args = [&ARGS[..], &["--user"]].concat();
     let told = |text: &str| ocml_with(&args, text).stdout;
     let cut_off = told("<|channel|>final<|message|>Once");
@@ -135,7 +135,7 @@ fn preambles_can_be_hidden() {
 }
 
 #[test]
-fn errors_are_events_and_a_failure() {
+fn errors_are_events_and_change_the_status() {
     let ran = ocml_with(ARGS, "<|channel|>final<|message|>Hi").exits(1);
     assert!(names(&ran.stdout).contains(&"diagnostic".to_owned()), "{}", ran.stdout);
     assert_eq!(ran.stderr, "");
@@ -161,7 +161,7 @@ fn the_status_for_a_user_does_not_depend_on_hidden_text() {
 }
 
 #[test]
-fn a_byte_order_mark_is_no_part_of_a_stream() {
+fn a_byte_order_mark_is_not_part_of_a_stream() {
     let ran = ocml_with(ARGS, "\u{feff}<|channel|>final<|message|>Hi.<|return|>").exits(0);
     assert!(!ran.stdout.contains('\u{feff}'), "{}", ran.stdout);
     let ran = ocml_with(ARGS, "\u{ff21}<|channel|>final<|message|>Hi.<|return|>");
@@ -169,7 +169,7 @@ fn a_byte_order_mark_is_no_part_of_a_stream() {
 }
 
 #[test]
-fn what_is_no_token_id_ends_a_stream() {
+fn an_invalid_token_id_ends_a_stream() {
     let args = ["stream", "-f", "harmony", "--ids", "--role", "assistant"];
     for text in ["hello", "[200005, -1]", "[200005, 1.5]", "200005 20x0002", "99999999999"] {
         let ran = ocml_with(args, text).exits(1).says("is not a token id");
@@ -229,7 +229,7 @@ fn events_can_be_chunks_of_chat_completions() {
 }
 
 #[test]
-fn a_response_begins_before_the_model_says_anything() {
+fn a_response_starts_before_the_first_output() {
     let args = ["stream", "-f", "harmony", "--role", "assistant", "--events", "chat"];
     let mut child = command(args).stdin(Stdio::piped()).spawn().unwrap();
     let stdin = child.stdin.take().unwrap();
@@ -258,7 +258,7 @@ fn ids_are_counted() {
 }
 
 #[test]
-fn findings_are_no_events_of_other_protocols() {
+fn diagnostics_are_not_events_of_other_protocols() {
     let args = ["stream", "-f", "harmony", "--role", "assistant", "--events", "responses"];
     let text = "<|channel|>final<|message|>Hi";
     let ran = ocml_with(args, text).exits(1);
@@ -271,7 +271,7 @@ fn findings_are_no_events_of_other_protocols() {
 }
 
 #[test]
-fn options_of_other_protocols_are_for_these() {
+fn options_of_other_protocols_require_these_protocols() {
     for option in [["--reasoning", "raw"], ["--model", "m"], ["--response-id", "r"]] {
         ocml(["stream", "-f", "harmony"].iter().chain(&option)).exits(2).says(option[0]);
     }

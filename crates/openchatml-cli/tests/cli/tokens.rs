@@ -9,7 +9,7 @@ const CHAT: &str = r#"{"messages":[
 
 /// Apertus has one text where the assistant answers twice.
 #[test]
-fn messages_that_become_one_are_trained_as_the_least_of_them() {
+fn joined_messages_have_the_lowest_weight() {
     let messages = |weights: [u8; 2]| {
         let [one, two] = weights;
         format!(
@@ -28,7 +28,7 @@ fn messages_that_become_one_are_trained_as_the_least_of_them() {
 }
 
 #[test]
-fn what_stands_beside_ids_is_dropped_by_name() {
+fn data_next_to_ids_is_a_reported_loss() {
     let record = r#"{"ids":[200006,1428,200008,87,200007],"mask":[0,0,0,1,1]}"#;
     let args = ["convert", "-f", "harmony:tokens", "-t", "json"];
     let with =
@@ -58,7 +58,7 @@ fn a_prompt_is_a_list_of_ids() {
 }
 
 #[test]
-fn a_mask_says_what_is_trained() {
+fn a_mask_marks_the_trained_ids() {
     let ran = ocml_with(["tokens", "-t", "harmony", "--training", "--mask"], CHAT).silent();
     let told = json(&ran.stdout);
     let trained: Vec<_> = (0..told["ids"].as_array().unwrap().len())
@@ -122,7 +122,7 @@ fn an_encoding_may_be_a_file() {
 }
 
 #[test]
-fn a_file_that_is_no_encoding_is_refused() {
+fn a_file_that_is_not_an_encoding_is_refused() {
     let folder = Folder::new();
     let refused = |name: &str, text: &str| {
         folder.file(name, text);
@@ -182,7 +182,7 @@ fn an_encoding_without_the_control_tokens_is_refused() {
 }
 
 #[test]
-fn ids_are_counted_by_an_encoding_of_the_format() {
+fn counting_requires_an_encoding_of_the_format() {
     let im = "<|im_start|>user\nHi<|im_end|>\n";
     let said = ocml_with(["truncate", "--budget", "100"], im).says_one_line(2);
     assert!(said.contains("`<|im_start|>`"), "{said}");
@@ -193,7 +193,7 @@ fn ids_are_counted_by_an_encoding_of_the_format() {
 }
 
 #[test]
-fn what_one_document_needs_is_asked_of_the_encoding() {
+fn only_the_needed_control_tokens_are_required() {
     let plain = r#"{"messages":[{"role":"assistant","channel":"analysis","content":"a"}]}"#;
     let marked = plain.replace(r#""a""#, r#"[{"type":"marker","marker":"reason"}]"#);
     let target = ["tokens", "-t", "openchatml-2.2", "--training", "--jsonl", "-f", "json"];
@@ -219,7 +219,7 @@ fn a_format_without_text_has_no_tokens() {
 }
 
 #[test]
-fn ids_are_a_format_like_others() {
+fn ids_can_be_converted_like_other_formats() {
     let ids = ocml_with(["convert", "-t", "harmony:tokens"], CHAT).silent().stdout;
     let back = ocml_with(["parse", "-f", "harmony:tokens"], &ids).silent().stdout;
     let given = ocml_with(["parse"], CHAT).silent().stdout;
@@ -237,7 +237,7 @@ fn ids_are_a_format_like_others() {
 }
 
 #[test]
-fn what_is_wrong_with_ids_is_told_at_the_id() {
+fn errors_of_ids_have_the_place_of_the_id() {
     let args = ["check", "--output-format", "json", "-f", "harmony:tokens"];
     let found = |ids| {
         let ran = ocml_with(args, ids);
@@ -263,7 +263,7 @@ const TRANSCRIPT: &str = "version: 2.2\nmodel: gpt-oss\n\n\
     <|start|>assistant<|channel|>final<|message|>Sunny.<|end|>\n";
 
 #[test]
-fn what_a_format_cannot_carry_travels_beside_it() {
+fn a_sidecar_contains_what_a_format_cannot_carry() {
     let folder = Folder::new();
     folder.file("chat.ocml", TRANSCRIPT);
     let to = ["convert", "-t", "harmony", "-o", "chat.harmony", "--sidecar", "beside.json"];
@@ -318,7 +318,7 @@ fn a_table_is_for_people() {
 }
 
 #[test]
-fn conversations_are_made_to_fit() {
+fn conversations_are_truncated_to_fit() {
     let ran = ocml_with(["truncate", "--budget", "40"], TRANSCRIPT);
     assert_eq!(ran.status, 0);
     assert_eq!(
@@ -345,7 +345,7 @@ fn conversations_are_made_to_fit() {
 }
 
 #[test]
-fn what_ids_cannot_carry_of_a_request_is_dropped_by_name() {
+fn parts_of_a_request_that_ids_cannot_carry_are_reported_losses() {
     let chat = r#"{"messages":[
         {"role":"user","content":[{"type":"text","text":"See"},
             {"type":"image_url","image_url":{"url":"https://example.org/a.png"}}]},
@@ -358,7 +358,7 @@ fn what_ids_cannot_carry_of_a_request_is_dropped_by_name() {
 
 /// The numbers are those of the conversation, whatever is written of it.
 #[test]
-fn messages_are_counted_as_they_stand_in_the_input() {
+fn message_options_use_indices_of_the_input() {
     let chat = r#"{"messages":[{"role":"user","content":"q"},
         {"role":"assistant","channel":"analysis","content":"think"},
         {"role":"assistant","channel":"final","content":"AAA"},
@@ -384,7 +384,7 @@ fn messages_are_counted_as_they_stand_in_the_input() {
 }
 
 #[test]
-fn a_message_that_is_not_there_cannot_be_trained_or_skipped() {
+fn a_missing_message_cannot_be_trained_or_skipped() {
     let tokens = |flag| {
         let args = ["tokens", "-t", "harmony", "--mask", flag, "3"];
         ocml_with(args, CHAT).exits(1).says(&format!("`{flag} 3`: message 3 does not exist")).stdout

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn all_of_a_range_and_nothing_else() {
+    fn a_range_matches_exactly_its_integers() {
         let edges = [0, 1, 2, 9, 10, 11, 19, 20, 45, 99, 100, 101, 555, 999, 1000, 1234];
         for from in edges {
             for to in edges.into_iter().filter(|to| *to >= from).map(Some).chain([None]) {
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn signs_stand_in_front() {
+    fn signs_come_first() {
         let written = |least, most| range(Range { least, most });
         assert_eq!(written(Some(0), Some(9)), "[0-9]");
         assert_eq!(

@@ -281,7 +281,7 @@ mod tests {
     use super::{float, repr};
 
     #[test]
-    fn floats_are_those_of_python() {
+    fn floats_are_formatted_like_in_python() {
         for (number, text) in [
             (1.0, "1.0"),
             (0.1, "0.1"),
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_are_shown_like_in_python() {
+    fn strings_are_represented_like_in_python() {
         for (text, shown) in
             [("it's", "\"it's\""), ("it's \"x\"", r#"'it\'s "x"'"#), ("a\n\u{7f}é", r"'a\n\x7fé'")]
         {

@@ -94,7 +94,7 @@ mod tests {
     use super::Literals;
 
     #[test]
-    fn strings_are_written_or_sought() {
+    fn strings_are_output_or_searched() {
         let source = "a{{ '<b>' + c }}{% if '<d>' in c or c.split('<e>')[0] == \"f\\x67\" %}\
             {% set g = '<h>' %}{{ ('<i>' ~ c['j']) }}{% endif %}";
         let Literals { texts, sought, names } = Literals::of(source);

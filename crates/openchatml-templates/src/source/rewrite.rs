@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_of_the_generation_are_calls() {
+    fn generation_blocks_become_calls() {
         let source =
             "{%- generation -%}{{ x.y | z }}{% set a = b is c %}{% endgeneration %}{{ d }}";
         let wanted = "{%- call @generation() %}{% do @see(a, b, x) -%}\
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn operands_are_wrapped_as_far_as_they_reach() {
+    fn operands_are_wrapped_completely() {
         for (source, wanted) in [
             ("{{ a ~ b }}", "{{ @text(a) ~ @text(b) }}"),
             ("{{ a ~ 'b' ~ c.d[0] }}", "{{ @text(a) ~ 'b' ~ @text(c.d[0]) }}"),
@@ -319,14 +319,14 @@ mod tests {
     }
 
     #[test]
-    fn line_breaks_are_of_one_kind() {
+    fn line_breaks_are_normalized() {
         let rewritten = rewrite("a\r\n{{ b ~\r'\r\n' }}\r");
         assert_eq!(rewritten.text.replace("ocml_", "@"), "a\n{{ @text(b) ~\n'\n' }}\n");
         assert_eq!(rewritten.place(rewritten.text.rfind('}').unwrap()), 16);
     }
 
     #[test]
-    fn names_are_none_of_the_source() {
+    fn generated_names_do_not_occur_in_the_source() {
         let rewritten = rewrite("{% set ocml_x = a ~ ocml__b %}");
         assert!(
             rewritten.text.contains(" = ocml____keep((ocml____text(a) ~ "),

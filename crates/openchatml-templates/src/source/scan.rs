@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_end_where_no_string_and_no_bracket_is_open() {
+    fn tags_end_outside_of_strings_and_brackets() {
         assert_eq!(said("a{{ '}}' + x }}b"), ["a", "<'}}' + x>", "b"]);
         assert_eq!(said("{{ {'a': {}} }}"), ["<{ 'a' : { } }>"]);
         assert_eq!(said(r"{%- if a == 'it\'s %}' -%}x"), [r"<if a == 'it\'s %}'>", "x"]);
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_follows_what_is_never_closed() {
+    fn an_unclosed_tag_ends_the_parts() {
         assert_eq!(said("a{{ 'b }} c"), ["a"]);
         assert_eq!(said("a{# b"), ["a"]);
         assert_eq!(said("a{% raw %} b"), ["a", "<raw>", " b"]);

@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn llama_cpp_tells_ids_beside_the_choices() {
+    fn llama_cpp_returns_ids_next_to_the_choices() {
         let event = r#"{"choices":[{"text":"Hi","index":0,"logprobs":null,"finish_reason":null}],
             "object":"text_completion","__verbose":{"index":0,"content":"Hi","tokens":[13]}}"#;
         let chunk = Chunk { text: "Hi".into(), ids: Some(vec![13]), ..Chunk::default() };
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_completions_the_first_is_read() {
+    fn only_the_first_of_several_completions_is_read() {
         let second = r#"{"choices":[{"index":1,"text":"no","finish_reason":null}]}"#;
         assert_eq!(read(second), Ok(Chunk::default()));
         let both = r#"{"choices":[{"index":1,"text":"no"},{"index":0,"text":"yes"}]}"#;
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_and_garbage_are_told_apart() {
+    fn errors_and_invalid_responses_are_distinguished() {
         let failed = |text: &str| Err(UpstreamError::Failed(text.into()));
         assert_eq!(
             read(r#"{"error":{"message":"out of\nmemory","code":500}}"#),
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_server_leaves_out_is_put_back() {
+    fn omitted_stop_tokens_are_restored() {
         let call = || Stop::Text("<|call|>".into());
         let tail = |pieces: &[Piece]| {
             let mut tail = Tail::default();

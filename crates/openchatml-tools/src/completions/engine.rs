@@ -283,7 +283,7 @@ mod tests {
     use super::{Engine, ServerInfo};
 
     #[test]
-    fn servers_are_known_by_their_models() {
+    fn engines_are_detected_from_their_models() {
         let llama = json!({"data": [{"id": "m", "owned_by": "llamacpp",
             "meta": {"n_ctx": 8192, "n_ctx_train": 131_072}}]});
         let server = ServerInfo { engine: Engine::LlamaCpp, context: Some(8192) };

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn each_server_is_sent_what_it_knows() {
+    fn requests_contain_only_fields_that_the_engine_supports() {
         let options = CompletionsOptions::default();
         let common = json!({"max_tokens": 16_384, "stream": true,
             "stream_options": {"include_usage": true}});
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn each_server_takes_grammars_in_its_own_way() {
+    fn each_engine_has_its_own_field_for_grammars() {
         let options = CompletionsOptions::default();
         let held = |engine, language: Language, grammar: &str| {
             let mut constraint = Constraint::new(language, grammar.to_owned());
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn sampling_has_no_grammar_of_its_own_and_adds_to_the_bans() {
+    fn sampling_options_cannot_contain_a_grammar_and_add_to_the_bans() {
         let held = |engine, language: Language, sampling: Value| {
             let mut constraint = Constraint::new(language, "x".to_owned());
             constraint.banned_ids = vec![7];
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_tells_no_ids_is_not_asked_for_them() {
+    fn ids_require_a_server_that_returns_ids() {
         let request = Request::new(ids());
         for engine in [Engine::Ollama, Engine::OpenAi] {
             let server = ServerInfo { engine, context: None };
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn completions_are_as_long_as_there_is_room() {
+    fn completions_use_the_free_context() {
         let most = |prompt: Prompt, engine, context| {
             let server = ServerInfo { engine, context: Some(context) };
             let sent = body(&CompletionsOptions::default(), &Request::new(prompt), server);
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_can_be_overruled_but_for_the_prompt() {
+    fn sampling_options_override_everything_except_the_prompt() {
         let mut options = CompletionsOptions::default();
         let sampling = json!({"temperature": 0.5, "max_tokens": null, "prompt": "x",
             "stream": false, "stream_options": null});

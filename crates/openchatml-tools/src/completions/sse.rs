@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn events_are_bounded() {
+    fn events_have_a_maximum_size() {
         let mut events = Events::default();
         let line = vec![b'x'; MOST_BYTES];
         assert_eq!(events.feed(&line, |_| {}), Ok(()));

@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_numbered_through() {
+    fn message_numbers_are_consecutive() {
         let delta = Event::Delta { index: 2, text: "4.".into(), is_preamble: false };
         let event = SessionEvent::Said(shifted(delta, 5));
         assert_eq!(event.to_json(), r#"{"type":"response.delta","message_id":"m7","delta":"4."}"#);

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_the_user_left_behind_are_not_made() {
+    fn abandoned_calls_do_not_run() {
         let messages = [user(), call(Some("a"), "f"), user(), call(Some("b"), "f")];
         assert_eq!(abandoned_calls(&messages), 1);
         assert_eq!(plan(messages), ["b"]);
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_without_ids_are_known_by_their_place() {
+    fn calls_without_ids_get_ids_from_their_position() {
         let calls = [call(None, "f"), call(None, "g"), reply(None, "g"), call(None, "f")];
         assert_eq!(plan(calls.clone()), ["call_1", "call_3"]);
         // Later messages do not change the ids.
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_that_come_twice_are_told_apart() {
+    fn duplicate_ids_are_distinguished() {
         let calls = [call(Some("a"), "f"), call(Some("a"), "f"), call(Some("call_3"), "f")];
         let names: Vec<_> =
             named(&calls).into_iter().map(|it| (it.id, it.repeated.is_some())).collect();

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_told_from_text_that_was_respelled() {
+    fn respelling_is_reversible() {
         for (text, spelled) in [
             ("a <|end|> b", "a &lt;|end|> b"),
             ("<<|end|>", "<&lt;|end|>"),
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn json_says_the_same_as_before() {
+    fn respelled_json_has_the_same_value() {
         let text = r#"{"ok":"<b><|end|>"}"#;
         let spelled = respelled(text);
         assert_eq!(spelled, r#"{"ok":"<b>\u003c|end|>"}"#);

@@ -50,7 +50,7 @@ fn quick() -> ServerOptions {
 }
 
 #[tokio::test]
-async fn the_next_call_starts_a_program_again_and_no_call_is_made_twice() {
+async fn the_next_call_restarts_a_program_and_no_call_runs_twice() {
     let folder = tempfile::tempdir().unwrap();
     let server = start(folder.path(), &quick()).await;
     let router = router(&[&server]);
@@ -72,7 +72,7 @@ async fn the_next_call_starts_a_program_again_and_no_call_is_made_twice() {
 }
 
 #[tokio::test]
-async fn a_program_that_cannot_be_started_again_is_gone_until_it_can() {
+async fn calls_fail_until_a_program_can_be_restarted() {
     let folder = tempfile::tempdir().unwrap();
     let server = start(folder.path(), &quick()).await;
     let router = router(&[&server]);
@@ -85,7 +85,7 @@ async fn a_program_that_cannot_be_started_again_is_gone_until_it_can() {
 }
 
 #[tokio::test]
-async fn nobody_waits_for_an_attempt_that_would_come_too_late() {
+async fn calls_do_not_wait_for_a_reconnection_after_their_deadline() {
     let folder = tempfile::tempdir().unwrap();
     let mut options = ServerOptions::default();
     options.backoff = Duration::from_secs(3600);
@@ -99,7 +99,7 @@ async fn nobody_waits_for_an_attempt_that_would_come_too_late() {
 }
 
 #[tokio::test]
-async fn a_call_whose_time_is_over_before_there_is_a_connection_was_not_made() {
+async fn a_call_that_times_out_before_the_connection_did_not_run() {
     let folder = tempfile::tempdir().unwrap();
     let server = start(folder.path(), &quick()).await;
     let router = router(&[&server]);
@@ -114,7 +114,7 @@ async fn a_call_whose_time_is_over_before_there_is_a_connection_was_not_made() {
 }
 
 #[tokio::test]
-async fn a_program_is_not_started_again_where_that_is_not_wanted() {
+async fn reconnection_can_be_disabled() {
     let folder = tempfile::tempdir().unwrap();
     let mut options = quick();
     options.reconnects = 0;
@@ -126,7 +126,7 @@ async fn a_program_is_not_started_again_where_that_is_not_wanted() {
 }
 
 #[tokio::test]
-async fn only_idempotent_tools_are_called_again() {
+async fn only_idempotent_calls_are_repeated() {
     let folder = tempfile::tempdir().unwrap();
     let server = start(folder.path(), &quick()).await;
     for (is_idempotent, made) in [(false, 1), (true, 3)] {

@@ -163,7 +163,7 @@ async fn the_reference_server_is_killed_over_http() {
 }
 
 #[tokio::test]
-async fn a_server_that_nobody_has_anymore_ends() {
+async fn a_dropped_server_ends() {
     let Some(script) = script() else { return };
     let dir = tempfile::tempdir().unwrap();
     let (server, pid) = over_stdio(&script, &dir).await;

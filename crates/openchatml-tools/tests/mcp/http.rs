@@ -127,7 +127,7 @@ async fn a_call_in_an_expired_session_fails_and_the_next_one_opens_another() {
 }
 
 #[tokio::test]
-async fn an_expired_session_that_a_list_finds_out_about_costs_no_call() {
+async fn a_list_request_detects_an_expired_session_before_a_call() {
     let (_http, state, server) = connected().await;
     let router = router(&[&server]);
     assert!(answer(&router, "functions.change", "{}").await.is_ok());
@@ -136,7 +136,7 @@ async fn an_expired_session_that_a_list_finds_out_about_costs_no_call() {
 }
 
 #[tokio::test]
-async fn an_answer_that_breaks_off_leaves_the_call_uncertain() {
+async fn an_incomplete_response_leaves_the_result_unknown() {
     let (http, state, server) = connected().await;
     let router = router(&[&server]);
     let broke = "E-TOOL-FAILED: the connection to the server broke; the call may have run";
@@ -155,7 +155,7 @@ async fn an_answer_that_breaks_off_leaves_the_call_uncertain() {
 }
 
 #[tokio::test]
-async fn answers_that_are_too_long_are_errors() {
+async fn responses_that_are_too_long_are_errors() {
     let (_http, _state, server) = connected().await;
     let router = router(&[&server]);
     let flood = "E-TOOL-OUTPUT: the answer is longer than 16000000 bytes".to_owned();
@@ -188,7 +188,7 @@ async fn refused(answer: impl Fn(&Asked) -> Answer + Send + Sync + 'static) -> S
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_server_is_told_in_plain_words() {
+async fn errors_of_servers_are_understandable() {
     let answered = |status: &'static str, kind: &'static str, body: &'static str| {
         refused(move |_| server::answer(status, kind, body))
     };
@@ -222,7 +222,7 @@ async fn what_is_wrong_with_a_server_is_told_in_plain_words() {
 }
 
 #[tokio::test]
-async fn a_url_is_not_told_where_nobody_is() {
+async fn errors_of_unreachable_servers_do_not_contain_the_url() {
     for url in
         ["http://me:pass@127.0.0.1:9/mcp?key=K3YK3Y", "htt p://K3YK3Y", "ftp://a.example/?K3YK3Y"]
     {

@@ -116,7 +116,7 @@ fn state(tools: &[&'static str]) -> State {
 }
 
 #[tokio::test]
-async fn tools_that_a_server_takes_back_are_refused_and_new_ones_are_there_after_a_refresh() {
+async fn removed_tools_are_rejected_and_new_ones_appear_after_a_refresh() {
     let mut state = state(&["change", "old"]);
     state.next = vec!["change", "new"];
     let (mut server, state) = connected(state).await;
@@ -141,7 +141,7 @@ async fn tools_that_a_server_takes_back_are_refused_and_new_ones_are_there_after
 }
 
 #[tokio::test]
-async fn a_server_whose_tools_always_change_can_be_called() {
+async fn a_server_with_constantly_changing_tools_can_be_called() {
     let (server, state) = connected(state(&["restless"])).await;
     let router = router(&[&server]);
     for _ in 0..2 {
@@ -187,7 +187,7 @@ async fn resources_and_prompts_are_listed_page_by_page() {
 }
 
 #[tokio::test]
-async fn a_server_is_not_asked_for_what_it_does_not_have() {
+async fn only_declared_capabilities_are_requested() {
     let (server, state) = connected(state(&["echo"])).await;
     assert_eq!(server.resources().await, Ok(Vec::new()));
     assert_eq!(server.prompts().await, Ok(Vec::new()));

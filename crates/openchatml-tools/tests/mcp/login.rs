@@ -200,7 +200,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[tokio::test]
-async fn somebody_logs_in_and_the_token_is_kept_and_shown() {
+async fn a_login_stores_the_token_and_uses_it() {
     let place = Place::new().await;
     place.set(|state| state.accepted = "access1".to_owned());
     let error = place.connect(place.how()).await.unwrap_err();
@@ -255,7 +255,7 @@ async fn the_listener_waits_for_the_right_state() {
 }
 
 #[tokio::test]
-async fn who_is_not_let_in_is_not_logged_in() {
+async fn a_denied_login_stores_no_token() {
     let place = Place::new().await;
     let denied = ["error=access_denied&error_description=No%0A%1B%5B2J&state=STATE"];
     let error = place.log_in(&place.how(), &denied).await.unwrap_err();
@@ -274,7 +274,7 @@ async fn who_is_not_let_in_is_not_logged_in() {
 }
 
 #[tokio::test]
-async fn a_token_that_has_expired_is_renewed_and_kept() {
+async fn an_expired_token_is_renewed_and_stored() {
     let place = Place::new().await;
     place.set(|state| state.seconds = 0);
     place.log_in(&place.how(), &["code=code1&state=STATE"]).await.unwrap();
@@ -299,7 +299,7 @@ async fn a_token_that_has_expired_is_renewed_and_kept() {
 }
 
 #[tokio::test]
-async fn a_token_that_the_server_refuses_is_renewed() {
+async fn a_rejected_token_is_renewed() {
     let place = Place::logged_in().await;
     place.set(|state| state.accepted = "access2".to_owned());
     let server = place.connect(place.how()).await.unwrap();
@@ -315,7 +315,7 @@ async fn a_token_that_the_server_refuses_is_renewed() {
 }
 
 #[tokio::test]
-async fn a_login_that_is_not_renewed_is_forgotten() {
+async fn a_login_that_cannot_be_renewed_is_removed() {
     let place = Place::logged_in().await;
     place.set(|state| (state.accepted, state.refresh) = ("access2".to_owned(), "other".to_owned()));
     let error = place.connect(place.how()).await.unwrap_err();
@@ -373,7 +373,7 @@ async fn a_token_is_for_one_server() {
 }
 
 #[tokio::test]
-async fn an_authorization_server_has_its_endpoints_itself_unless_it_is_named() {
+async fn only_a_named_authorization_server_can_have_endpoints_at_other_origins() {
     let place = Place::new().await;
     let foreign = Place::new().await;
     for endpoint in ["token_endpoint", "authorization_endpoint", "registration_endpoint"] {
@@ -419,7 +419,7 @@ async fn an_authorization_server_has_its_endpoints_itself_unless_it_is_named() {
 }
 
 #[tokio::test]
-async fn codes_and_tokens_are_not_told() {
+async fn errors_do_not_contain_codes_and_tokens() {
     let place = Place::new().await;
     let why = json!({"error": "invalid_request", "error_description": "code1 of s3cret"});
     place.set(|state| state.error = Some(why));

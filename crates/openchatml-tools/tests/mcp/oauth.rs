@@ -78,7 +78,7 @@ fn tokens(http: &Server) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_token_is_fetched_once_and_again_when_it_is_refused() {
+async fn a_token_is_fetched_once_and_again_after_a_rejection() {
     let given = Arc::new(AtomicUsize::new(0));
     let shared = given.clone();
     let login = Server::new(move |asked| authorize(asked, &shared, 3600)).await;
@@ -108,7 +108,7 @@ async fn a_token_is_fetched_once_and_again_when_it_is_refused() {
 
 /// A server that quotes what it was shown does not tell it the model.
 #[tokio::test]
-async fn an_access_token_is_not_told() {
+async fn errors_do_not_contain_the_access_token() {
     let login = Server::new(|asked| match asked.target() {
         "/token" => {
             json_answer("200 OK", &json!({"access_token": "access-1", "token_type": "Bearer"}))
@@ -133,7 +133,7 @@ async fn an_access_token_is_not_told() {
 }
 
 #[tokio::test]
-async fn a_token_that_has_expired_is_not_shown() {
+async fn an_expired_token_is_not_sent() {
     let given = AtomicUsize::new(0);
     let login = Server::new(move |asked| authorize(asked, &given, 0)).await;
     let http = Server::new(|asked| serve(asked, &AtomicUsize::new(0))).await;
@@ -157,7 +157,7 @@ async fn an_authorization_server_at_the_same_origin_need_not_be_named() {
 }
 
 #[tokio::test]
-async fn a_server_cannot_send_the_secret_elsewhere() {
+async fn a_server_cannot_redirect_the_secret() {
     let given = AtomicUsize::new(0);
     let foreign = Server::new(move |asked| authorize(asked, &given, 3600)).await;
     let elsewhere = format!("http://{}", foreign.address);
@@ -186,7 +186,7 @@ async fn a_server_cannot_send_the_secret_elsewhere() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_an_authorization_is_told_without_the_secret() {
+async fn authorization_errors_do_not_contain_the_secret() {
     let given = AtomicUsize::new(0);
     let login = Server::new(move |asked| authorize(asked, &given, 3600)).await;
     let http = Server::new(|asked| serve(asked, &AtomicUsize::new(1))).await;
@@ -231,7 +231,7 @@ async fn with_token_endpoint(endpoint: String) -> Server {
 }
 
 #[tokio::test]
-async fn a_named_authorization_server_may_have_its_tokens_elsewhere() {
+async fn a_named_authorization_server_can_have_its_token_endpoint_at_another_origin() {
     let given = AtomicUsize::new(0);
     let foreign = Server::new(move |asked| authorize(asked, &given, 3600)).await;
     let login = with_token_endpoint(foreign.url("/token")).await;
@@ -246,7 +246,7 @@ async fn a_named_authorization_server_may_have_its_tokens_elsewhere() {
 }
 
 #[tokio::test]
-async fn a_secret_that_is_repeated_is_not_told_and_errors_are_one_line() {
+async fn repeated_secrets_are_removed_and_errors_are_one_line() {
     let login = Server::new(|asked| match asked.target() {
         "/.well-known/oauth-authorization-server" => metadata(&origin(asked)),
         "/token" => {

@@ -136,7 +136,7 @@ async fn all() -> (Server, mpsc::UnboundedReceiver<Value>) {
 }
 
 #[tokio::test]
-async fn what_a_server_lists_on_all_its_pages_become_functions() {
+async fn tools_on_all_pages_become_functions() {
     let (server, _heard) = all().await;
     let names: Vec<_> = server.entries().iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!((names.len(), names[0], names[10]), (14, "functions.echo", "functions.die"));
@@ -147,7 +147,7 @@ async fn what_a_server_lists_on_all_its_pages_become_functions() {
 }
 
 #[tokio::test]
-async fn results_come_through() {
+async fn results_are_passed_on() {
     let (server, _heard) = all().await;
     let router = router(&[&server]);
     for (name, said) in [
@@ -172,7 +172,7 @@ async fn results_come_through() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_is_told_at_once() {
+async fn malformed_responses_fail_immediately() {
     let (server, _heard) = all().await;
     let router = router(&[&server]);
     let unreadable = Err("E-TOOL-OUTPUT: the answer cannot be read".to_owned());
@@ -184,7 +184,7 @@ async fn what_cannot_be_read_is_told_at_once() {
 }
 
 #[tokio::test]
-async fn progress_comes_through() {
+async fn progress_is_passed_on() {
     let (server, _heard) = all().await;
     let mut turn = router(&[&server]).turn([]);
     dispatch(&mut turn, "c1", "functions.steps", "{}").await;
@@ -210,7 +210,7 @@ async fn cancelled(heard: &mut mpsc::UnboundedReceiver<Value>) -> Value {
 }
 
 #[tokio::test]
-async fn a_server_hears_that_a_call_is_cancelled() {
+async fn a_cancelled_call_is_reported_to_the_server() {
     let (server, mut heard) = all().await;
     let router = router(&[&server]);
     let mut turn = router.turn([]);
@@ -237,7 +237,7 @@ async fn a_server_hears_that_a_call_is_cancelled() {
 }
 
 #[tokio::test]
-async fn a_server_that_dies_takes_its_own_calls_with_it() {
+async fn calls_of_a_server_that_ends_fail() {
     let (dying, _heard) = all().await;
     let mut options = ServerOptions::default();
     options.namespace = "other".to_owned();
@@ -258,7 +258,7 @@ async fn a_server_that_dies_takes_its_own_calls_with_it() {
 }
 
 #[tokio::test]
-async fn names_and_hints_are_taken_with_care() {
+async fn names_and_hints_are_checked() {
     let mut hinted = tool("files/read.all");
     hinted["annotations"] = json!({"idempotentHint": true});
     let pages = || vec![vec![hinted.clone(), tool("plain")]];
@@ -276,7 +276,7 @@ async fn names_and_hints_are_taken_with_care() {
 }
 
 #[tokio::test]
-async fn a_server_that_lists_nonsense_is_refused() {
+async fn invalid_lists_of_tools_are_refused() {
     let mut options = ServerOptions::default();
     options.tools = 3;
     let many = vec![vec![tool("a"), tool("b")], vec![tool("c"), tool("d")]];
@@ -307,7 +307,7 @@ async fn a_server_that_lists_nonsense_is_refused() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_program_that_is_no_server_is_refused() {
+async fn a_program_that_is_not_a_server_is_refused() {
     for (program, arguments) in [("/nonexistent/server", &[][..]), ("true", &[]), ("echo", &["{}"])]
     {
         let mut command = tokio::process::Command::new(program);

@@ -57,7 +57,7 @@ async fn made(
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_call_is_approved_and_the_answer_takes_none_of_its_time() {
+async fn each_call_is_approved_and_the_wait_does_not_count() {
     let says = vec![Approval::Yes, Approval::No("too late".into()), Approval::Yes];
     let (came, asked) = made(boxed(echo()), ApprovalPolicy::Always, says, &["a", "b", "c"]).await;
     assert_eq!(asked, ["functions.f a", "functions.f b", "functions.f c"]);
@@ -93,7 +93,7 @@ async fn questions_come_in_the_order_of_the_calls() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_approval_is_enough_where_that_is_wanted() {
+async fn one_approval_is_enough_with_approve_once() {
     let says = vec![Approval::No("no".into()), Approval::Yes];
     let (came, asked) =
         made(boxed(echo()), ApprovalPolicy::Once, says, &["a", "b", "c", "d"]).await;
@@ -103,7 +103,7 @@ async fn one_approval_is_enough_where_that_is_wanted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn edited_arguments_reach_the_tool_if_they_fit() {
+async fn edited_arguments_reach_the_tool_if_they_are_valid() {
     let schema = json(r#"{"type":"object","properties":{"n":{"type":"integer"}}}"#);
     let tool = || {
         let mut entry = echo();
@@ -133,7 +133,7 @@ async fn edited_arguments_reach_the_tool_if_they_fit() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_says_itself_whether_it_is_approved() {
+async fn a_tool_can_have_its_own_approval_policy() {
     let mut free = echo();
     free.approve = Some(ApprovalPolicy::Never);
     let free = boxed(free);
@@ -154,7 +154,7 @@ async fn a_tool_says_itself_whether_it_is_approved() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_question_is_taken_back_when_the_call_is_cancelled() {
+async fn cancelling_a_call_withdraws_the_question() {
     let (router, approver) = router(boxed(echo()), ApprovalPolicy::Always, vec![Approval::Yes]);
     let mut turn = router.turn([]);
     turn.dispatch(&call("functions.f", "a", "a")).await;

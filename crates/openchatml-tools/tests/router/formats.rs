@@ -34,7 +34,7 @@ async fn calls_of_every_format_run() {
 }
 
 #[test]
-fn turns_go_from_thread_to_thread() {
+fn turns_can_move_between_threads() {
     fn can<T: Send + Sync>() {}
     fn sends<T: Send>(_: T) {}
     can::<Router>();

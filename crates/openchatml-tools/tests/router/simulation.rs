@@ -54,11 +54,11 @@ fn simulate(seeds: u64, calls: usize) {
 }
 
 #[test]
-fn each_of_a_hundred_calls_comes_to_one_end() {
+fn each_of_a_hundred_calls_has_one_outcome() {
     simulate(1_000, 100);
 }
 
 #[test]
-fn each_of_a_thousand_calls_comes_to_one_end() {
+fn each_of_a_thousand_calls_has_one_outcome() {
     simulate(20, 1_000);
 }

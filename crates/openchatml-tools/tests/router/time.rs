@@ -37,7 +37,7 @@ async fn time(entry: Entry, options: RouterOptions, body: &str) -> (Option<Code>
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_has_until_its_deadline() {
+async fn a_call_ends_at_its_deadline() {
     let mut options = RouterOptions::default();
     options.timeout = 100 * MS;
     options.longest = 300 * MS;
@@ -69,7 +69,7 @@ async fn a_call_has_until_its_deadline() {
 
 /// In order, one at a time, whatever thread each call comes to.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn calls_of_a_sequential_tool_are_made_one_after_the_other() {
+async fn calls_of_a_sequential_tool_run_in_sequence() {
     for is_sequential in [true, false] {
         let (running, most) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
         let made = Arc::new(Mutex::new(Vec::new()));
@@ -161,7 +161,7 @@ async fn a_full_queue_makes_dispatch_wait() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn dispatch_waits_no_longer_than_the_call_may_take() {
+async fn dispatch_waits_at_most_for_the_timeout_of_the_call() {
     let mut options = RouterOptions::default();
     (options.at_once, options.queue) = (1, 1);
     options.timeout = 100 * MS;
@@ -192,7 +192,7 @@ async fn events(turn: &mut openchatml_tools::Turn) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_call_is_cancelled_and_the_others_go_on() {
+async fn cancelling_one_call_does_not_affect_others() {
     let dropped = Arc::new(AtomicU32::new(0));
     struct Counts(Arc<AtomicU32>);
     impl Drop for Counts {
@@ -239,7 +239,7 @@ async fn one_call_is_cancelled_and_the_others_go_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn when_the_caller_goes_away_its_calls_stop() {
+async fn dropping_a_turn_stops_its_calls() {
     let (running, done) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
     let (runs, ends) = (running.clone(), done.clone());
     let tools = one(move |_| {
@@ -285,7 +285,7 @@ async fn attempts(fails: u32, is_idempotent: bool, body: &str) -> (u32, Option<C
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_may_pass_is_tried_again_where_that_is_harmless() {
+async fn temporary_failures_of_idempotent_tools_are_retried() {
     let (made, code, took) = attempts(2, true, "{}").await;
     assert_eq!((made, code), (3, None));
     // 100 and 200 ms, and a quarter more at most.
@@ -299,7 +299,7 @@ async fn what_may_pass_is_tried_again_where_that_is_harmless() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failure_that_does_not_pass_is_not_tried_again() {
+async fn permanent_failures_are_not_retried() {
     let made = Arc::new(AtomicU32::new(0));
     let counter = made.clone();
     let mut entry = Entry::new(function(move |_| {
@@ -312,7 +312,7 @@ async fn a_failure_that_does_not_pass_is_not_tried_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn progress_that_nobody_fetches_gives_way_to_newer() {
+async fn newer_progress_replaces_unfetched_progress() {
     let kept: Arc<Mutex<Option<openchatml_tools::Call>>> = Arc::default();
     let keeps = kept.clone();
     let tools = one(move |call| {
@@ -337,7 +337,7 @@ async fn progress_that_nobody_fetches_gives_way_to_newer() {
 }
 
 #[tokio::test]
-async fn a_panic_is_the_tools_own_misfortune() {
+async fn a_panic_affects_only_its_call() {
     for late in [false, true] {
         let mut turn = Router::new(
             one(move |call| {
@@ -365,7 +365,7 @@ async fn a_panic_is_the_tools_own_misfortune() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_tool_that_blocks_its_thread_keeps_no_reply_back() {
+async fn a_blocked_thread_does_not_delay_the_reply() {
     let (release, blocked) = mpsc::channel::<()>();
     let blocked = Mutex::new(Some(blocked));
     let tools = one(move |_| {
@@ -390,7 +390,7 @@ async fn a_tool_that_blocks_its_thread_keeps_no_reply_back() {
 }
 
 #[tokio::test]
-async fn formats_without_ids_are_given_some() {
+async fn calls_in_formats_without_ids_get_ids() {
     let tools = || one(|_| std::future::ready(Ok(Output::text(""))));
     let router = Router::new(tools(), RouterOptions::default()).unwrap();
     let mut turn = router.turn(["call_1".to_owned(), "call_3".to_owned()]);

@@ -129,7 +129,7 @@ fn formats() -> Vec<Format> {
 }
 
 #[test]
-fn a_session_goes_on_with_what_a_session_left() {
+fn a_session_continues_the_transcript_of_a_session() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let transcripts = formats();
     let is_text = |format: &Format| format.carrier() == Carrier::Text;

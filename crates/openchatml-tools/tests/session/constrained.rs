@@ -110,7 +110,7 @@ fn has_token(tag: &Value, id: u32) -> bool {
 }
 
 #[tokio::test]
-async fn a_call_that_is_required_is_made_first() {
+async fn a_required_call_comes_first() {
     let turns = turns(["<|call|>", "<|return|>"]);
     let came = run("vllm", turns, |it| it.options.choice = Choice::Required).await;
     assert_eq!(came.ended.ok(), Some(StopReason::Answered));
@@ -137,7 +137,7 @@ async fn a_call_that_is_required_is_made_first() {
 }
 
 #[tokio::test]
-async fn messages_tell_what_ends_them_where_a_server_takes_any_end() {
+async fn the_message_determines_its_end_if_a_server_accepts_any() {
     // As a server may end a completion wherever its grammar can end.
     let came = run("vllm", turns(["<|return|>", "<|call|>"]), |_| {}).await;
     assert_eq!(came.ended.ok(), Some(StopReason::Answered));
@@ -150,7 +150,7 @@ async fn messages_tell_what_ends_them_where_a_server_takes_any_end() {
 }
 
 #[tokio::test]
-async fn a_server_that_takes_no_grammar_is_not_asked() {
+async fn constraints_require_a_server_with_grammars() {
     let turns = || turns(["<|call|>", "<|return|>"]);
     let refused = |came: Came| match came.ended {
         Err(SessionError::Upstream(error)) => (error, came.asked.len()),
@@ -171,7 +171,7 @@ async fn a_server_that_takes_no_grammar_is_not_asked() {
 }
 
 #[tokio::test]
-async fn there_is_no_grammar_of_a_call_that_cannot_be_made() {
+async fn an_impossible_required_call_is_an_error() {
     let turns = turns(["<|call|>", "<|return|>"]);
     let named = Choice::Named("nobody".to_owned());
     let came = run("vllm", turns, |it| it.options.choice = named).await;

@@ -34,7 +34,7 @@ async fn calls_without_ids_find_their_replies() {
 }
 
 #[tokio::test]
-async fn a_transcript_of_a_service_is_gone_on_with() {
+async fn a_transcript_of_a_service_is_continued() {
     let text = r#"{"messages":[{"role":"user","content":"Go."},{"role":"assistant","content":null,
         "tool_calls":[{"id":"x","type":"function","function":{"name":"echo","arguments":"{\"n\":1}"}}]}]}"#;
     let log = Log::default();
@@ -57,7 +57,7 @@ async fn a_transcript_of_a_service_is_gone_on_with() {
 }
 
 #[tokio::test]
-async fn a_session_without_a_model_answers_what_is_open() {
+async fn a_session_without_a_model_runs_open_calls() {
     let log = Log::default();
     let text = format!(
         "{QUESTION}<|start|>assistant{}\n<|start|>assistant{}\n",
@@ -79,7 +79,7 @@ async fn a_session_without_a_model_answers_what_is_open() {
 }
 
 #[tokio::test]
-async fn among_ids_nothing_that_text_spells_is_a_control_token() {
+async fn with_ids_spelled_control_tokens_are_text() {
     let format: Format = "harmony".parse().unwrap();
     let tokenizer = Tokenizer::new(format.text().expect("a text format"), ByteEncoding::default());
     let ids = |parts: &[&str]| {
@@ -128,7 +128,7 @@ async fn among_ids_nothing_that_text_spells_is_a_control_token() {
 }
 
 #[tokio::test]
-async fn the_model_is_told_of_the_tools() {
+async fn tools_are_declared_to_the_model() {
     let server = ScriptedServer::start(|_, _| Answer::saying(ANSWER));
     let upstream = Completions::new(server.url(), CompletionsOptions::default()).unwrap();
     let format: Format = "openchatml-2.2".parse().unwrap();
@@ -155,7 +155,7 @@ async fn the_model_is_told_of_the_tools() {
 
 /// A transcript of Apertus that says that there are no tools was written before there were any.
 #[tokio::test]
-async fn the_section_of_apertus_tells_of_the_tools() {
+async fn apertus_declares_tools_in_its_section() {
     let begin = "<s><|system_start|>You help.<|system_end|>";
     let end = "<|user_start|>Go.<|user_end|>";
     let section = |thinking: &str| {
@@ -199,7 +199,7 @@ async fn the_section_of_apertus_tells_of_the_tools() {
 
 /// Whatever format a transcript is in, the model is told of the tools.
 #[tokio::test]
-async fn prompts_declare_tools_that_their_format_has_text_for_only() {
+async fn prompts_declare_tools_as_text_if_necessary() {
     let has_text_only = |format: &Format| {
         let is_said = format.dialect().tools != ToolPlace::Conversation;
         is_said && !format.carries().declared_tools && format.carrier() == Carrier::Text
@@ -229,7 +229,7 @@ async fn prompts_declare_tools_that_their_format_has_text_for_only() {
 /// A model writes a header, and a word, as it likes: the server remembers it so, whatever of it the
 /// transcript can say.
 #[tokio::test]
-async fn what_was_sampled_is_sent_again_as_it_was() {
+async fn sampled_ids_are_sent_again() {
     let mut tried = 0;
     for transcript in Format::all().filter(|format| keeps_turns(*format)) {
         sampled_again(transcript).await;

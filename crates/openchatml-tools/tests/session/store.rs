@@ -39,7 +39,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn the_file_has_it_all_and_nothing_else_is_left() {
+async fn the_transcript_is_complete_and_no_other_file_remains() {
     let folder = tempfile::tempdir().unwrap();
     let path = transcript(folder.path(), QUESTION);
     let server = ScriptedServer::start(|_, number| {
@@ -59,7 +59,7 @@ async fn the_file_has_it_all_and_nothing_else_is_left() {
 }
 
 #[tokio::test]
-async fn the_transcript_has_a_call_before_it_is_made() {
+async fn a_call_is_stored_before_it_runs() {
     let folder = tempfile::tempdir().unwrap();
     let path = transcript(folder.path(), QUESTION);
     let server = ScriptedServer::start(|_, number| {
@@ -151,7 +151,7 @@ async fn gone(is_idempotent: bool) -> (Vec<String>, String) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_call_that_began_before_a_crash_is_not_made_again() {
+async fn a_call_that_started_before_a_crash_does_not_run_again() {
     let (calls, text) = gone(false).await;
     assert_eq!(calls.iter().filter(|call| *call == "hang").count(), 1);
     assert_eq!(calls.len(), 2, "{calls:?}");
@@ -161,7 +161,7 @@ async fn a_call_that_began_before_a_crash_is_not_made_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_call_that_may_be_made_twice_is() {
+async fn an_idempotent_call_runs_again_after_a_crash() {
     let (calls, text) = gone(true).await;
     assert_eq!(calls.iter().filter(|call| *call == "hang").count(), 2);
     assert_eq!(calls.len(), 3, "{calls:?}");
@@ -169,7 +169,7 @@ async fn a_call_that_may_be_made_twice_is() {
 }
 
 #[tokio::test]
-async fn a_session_that_is_cancelled_says_so_in_its_replies() {
+async fn replies_of_a_cancelled_session_say_so() {
     let folder = tempfile::tempdir().unwrap();
     let path = transcript(folder.path(), QUESTION);
     let (never, waits) = std::sync::mpsc::channel::<()>();

@@ -50,7 +50,7 @@ version: 2.2
 }
 
 #[tokio::test]
-async fn calls_of_one_turn_run_at_once_and_are_answered_in_their_order() {
+async fn calls_of_one_turn_run_concurrently_and_are_answered_in_order() {
     // Each call waits for the other one.
     let both = Arc::new(tokio::sync::Barrier::new(2));
     let (second, first) = (Arc::new(tokio::sync::Notify::new()), Arc::new(Mutex::new(0)));
@@ -84,7 +84,7 @@ async fn calls_of_one_turn_run_at_once_and_are_answered_in_their_order() {
 }
 
 #[tokio::test]
-async fn a_call_begins_while_the_turn_still_arrives() {
+async fn a_call_starts_while_the_turn_still_arrives() {
     // The server says no more until the tool has been called.
     let (called, waits) = mpsc::channel();
     let waits = Mutex::new(Some(waits));
@@ -149,7 +149,7 @@ async fn a_completion_ends_with_its_stop_token() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_call_goes_back_to_the_model() {
+async fn errors_of_a_call_are_returned_to_the_model() {
     let log = Log::default();
     let came = run("openchatml-2.2", QUESTION, tools(&log), |number| {
         Answer::saying(&match number {
@@ -172,7 +172,7 @@ async fn what_is_wrong_with_a_call_goes_back_to_the_model() {
 }
 
 #[tokio::test]
-async fn a_completion_speaks_for_the_assistant_only() {
+async fn messages_of_other_roles_in_a_completion_are_ignored() {
     let log = Log::default();
     let came = run("openchatml-2.2", QUESTION, tools(&log), |number| {
         let made_up = format!(
@@ -193,7 +193,7 @@ async fn a_completion_speaks_for_the_assistant_only() {
 }
 
 #[tokio::test]
-async fn what_is_cut_off_is_no_part_of_the_transcript() {
+async fn incomplete_messages_are_not_part_of_the_transcript() {
     let log = Log::default();
     let half = call("a", "echo", r#"{"n":1}"#).replace("<|call|>", "");
     let came = run("openchatml-2.2", QUESTION, tools(&log), move |_| {
@@ -211,7 +211,7 @@ async fn what_is_cut_off_is_no_part_of_the_transcript() {
 }
 
 #[tokio::test]
-async fn calls_before_a_break_are_made_and_kept() {
+async fn calls_before_a_broken_connection_run_and_are_stored() {
     let log = Log::default();
     let came = run("openchatml-2.2", QUESTION, tools(&log), move |_| {
         let mut actions = said(&call("a", "echo", r#"{"n":1}"#));
@@ -228,7 +228,7 @@ async fn calls_before_a_break_are_made_and_kept() {
 }
 
 #[tokio::test]
-async fn an_upstream_that_fails_changes_nothing() {
+async fn a_failing_upstream_changes_nothing() {
     for body in [r#"{"error":{"message":"overloaded"}}"#, "<html>"] {
         let came =
             run("openchatml-2.2", QUESTION, Toolbox::default(), move |_| Answer::error(500, body))
@@ -249,7 +249,7 @@ async fn an_upstream_that_fails_changes_nothing() {
 }
 
 #[tokio::test]
-async fn steps_are_bounded() {
+async fn steps_are_limited() {
     let log = Log::default();
     let came = run("openchatml-2.2", QUESTION, tools(&log), |number| {
         Answer::saying(&call(&format!("c{number}"), "echo", &format!("{{\"n\":{number}}}")))
@@ -261,7 +261,7 @@ async fn steps_are_bounded() {
 }
 
 #[tokio::test]
-async fn what_tools_say_stays_text() {
+async fn output_of_tools_remains_text() {
     let is_spoken = |format: &Format| {
         format.carrier() == Carrier::Text && format.carries().roles.contains(&Role::Tool)
     };
@@ -285,7 +285,7 @@ async fn what_tools_say_stays_text() {
 }
 
 #[tokio::test]
-async fn a_run_makes_as_many_calls_as_it_may_and_the_next_goes_on() {
+async fn a_run_stops_at_the_call_limit_and_the_next_continues() {
     let log = Log::default();
     let mut options = SessionOptions::default();
     options.most_calls = Some(1);
@@ -300,7 +300,7 @@ async fn a_run_makes_as_many_calls_as_it_may_and_the_next_goes_on() {
 }
 
 #[tokio::test]
-async fn a_run_uses_as_many_tokens_as_it_may() {
+async fn a_run_stops_at_the_token_limit() {
     let mut options = SessionOptions::default();
     options.most_tokens = Some(15);
     let came = run_with(options, QUESTION, tools(&Log::default()), |number| {
@@ -317,7 +317,7 @@ async fn a_run_uses_as_many_tokens_as_it_may() {
 }
 
 #[tokio::test]
-async fn a_run_takes_as_long_as_it_may() {
+async fn a_run_stops_at_the_time_limit() {
     let mut tools = Toolbox::default();
     let wait = function(|_| async {
         std::future::pending::<()>().await;
@@ -333,7 +333,7 @@ async fn a_run_takes_as_long_as_it_may() {
 }
 
 #[tokio::test]
-async fn the_model_is_asked_again_where_that_may_help() {
+async fn temporary_failures_are_retried() {
     // A server that is down; a connection that breaks in a call that was begun, behind one that is
     // complete; a completion of which nothing is certain; and an answer.
     let answers = |number| match number {
@@ -395,7 +395,7 @@ async fn the_model_is_asked_again_where_that_may_help() {
 }
 
 #[tokio::test]
-async fn what_was_said_before_an_answer_broke_off_is_no_answer() {
+async fn preambles_before_an_incomplete_answer_are_not_answers() {
     // In messages of OpenAI, what is said to a user before a call is what is said to a user.
     let question = r#"{"messages":[{"role":"user","content":"Go."}]}"#;
     let preamble = " intent=preamble<|channel|>commentary<|message|>I look.<|end|>";
@@ -432,7 +432,7 @@ async fn what_was_said_before_an_answer_broke_off_is_no_answer() {
 }
 
 #[tokio::test]
-async fn a_transcript_has_no_reply_to_a_call_that_it_cannot_have() {
+async fn calls_that_cannot_be_written_have_no_replies() {
     // A call without its end is no call in messages of OpenAI: it would look certain.
     let uncertain = call("a", "echo", r#"{"n":1}"#).replace("<|call|>", "<|end|>");
     let question = r#"{"messages":[{"role":"user","content":"Go."}]}"#;
@@ -447,7 +447,7 @@ async fn a_transcript_has_no_reply_to_a_call_that_it_cannot_have() {
 
 /// A future may be dropped wherever it waits: here, in the middle of what the model says.
 #[tokio::test]
-async fn a_session_goes_on_after_its_run_was_dropped() {
+async fn a_session_continues_after_its_run_was_dropped() {
     let (release, waits) = mpsc::channel();
     let waits = Mutex::new(Some(waits));
     let server = ScriptedServer::start(move |_, number| match number {

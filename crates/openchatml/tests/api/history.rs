@@ -34,7 +34,7 @@ fn reasoning_without_an_answer_stays() {
 }
 
 #[test]
-fn reasoning_before_an_unanswered_call_stays_though_an_answer_follows() {
+fn reasoning_before_an_unanswered_call_stays_even_before_an_answer() {
     assert_eq!(history::kept(&[think(), call("a"), answer()]), [true, true, true]);
     let answered = [think(), call("a"), reply("a"), answer()];
     assert_eq!(history::kept(&answered), [false, true, true, true]);
@@ -54,7 +54,7 @@ fn an_unanswered_call_keeps_the_reasoning_of_its_own_turn_only() {
 }
 
 #[test]
-fn replies_find_their_calls_by_id_and_by_name_only_where_that_fails() {
+fn replies_are_paired_by_id_and_otherwise_by_name() {
     let mut nameless = reply("other");
     nameless.name = None;
     // Nobody knows which call it is for.
@@ -69,7 +69,7 @@ fn replies_find_their_calls_by_id_and_by_name_only_where_that_fails() {
 }
 
 #[test]
-fn what_was_looked_up_while_thinking_goes_with_the_thought() {
+fn calls_within_reasoning_are_dropped_with_it() {
     let on_analysis = |mut message: Message<'static>| {
         message.channel = Some(Channel::Analysis);
         message

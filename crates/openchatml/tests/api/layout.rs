@@ -4,7 +4,7 @@ use openchatml::render::LayoutChoice;
 use openchatml::{Channel, End, Format, Message, ReadOptions, RenderOptions, Role, parse, render};
 
 #[test]
-fn a_header_is_written_anew_once_its_message_has_changed() {
+fn the_header_of_a_changed_message_is_rewritten() {
     let format: Format = "openchatml-2.2".parse().expect("a format");
     let text = "version: 2.2\n\n<|start|>assistant  call_id=a name=n intent=status \
                 to=functions.f<|channel|>commentary<|constrain|>json<|message|>{}<|end|>\n";
@@ -32,7 +32,7 @@ fn a_header_is_written_anew_once_its_message_has_changed() {
 }
 
 #[test]
-fn space_before_the_first_message_is_kept_in_its_own_format_if_it_is_to_be() {
+fn leading_white_space_is_kept_in_its_own_format_on_request() {
     let format = |name: &str| -> Format { name.parse().expect("a format") };
     for (name, text, canonical) in [
         (
@@ -58,7 +58,7 @@ fn space_before_the_first_message_is_kept_in_its_own_format_if_it_is_to_be() {
 }
 
 #[test]
-fn what_was_cut_off_is_closed_where_a_prompt_follows() {
+fn incomplete_messages_are_closed_before_a_prompt() {
     let mut cut_off = Message::answer("a");
     cut_off.end = End::Open;
     let document = openchatml::Conversation::from_messages([cut_off]).into();

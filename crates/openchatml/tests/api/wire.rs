@@ -48,7 +48,7 @@ fn types(events: &[Json]) -> Vec<&str> {
 }
 
 #[test]
-fn a_summarizer_is_given_paragraphs() {
+fn a_summarizer_receives_paragraphs() {
     let text = "<|channel|>analysis<|message|>\n\nOne.\n\n \n\nTwo\r\nlines.\r\n\r\nThree.<|end|>\
         <|start|>assistant<|channel|>analysis<|message|>Four.\n\n<|end|>\
         <|start|>assistant<|channel|>analysis<|message|> <|end|>";
@@ -69,7 +69,7 @@ fn a_summarizer_is_given_paragraphs() {
 }
 
 #[test]
-fn a_server_can_tell_summaries_of_its_own() {
+fn a_server_can_write_its_own_summaries() {
     let thought = Message::reasoning("");
     let answer = Message::answer("");
     let events = [
@@ -137,7 +137,7 @@ fn a_response_that_is_cancelled_is_incomplete() {
 }
 
 #[test]
-fn a_reason_is_told_of_what_is_incomplete_only() {
+fn only_incomplete_responses_have_a_reason() {
     let mut ending = Ending::default();
     ending.incomplete = Some(Incomplete::ContentFilter);
     let last = written(writer(), ANSWER, 1000, &ending).pop().unwrap();
@@ -146,7 +146,7 @@ fn a_reason_is_told_of_what_is_incomplete_only() {
 }
 
 #[test]
-fn a_server_that_fails_says_so() {
+fn a_server_can_report_a_failure() {
     let mut ending = Ending::default();
     ending.error = Some("out of memory".to_owned());
     let last = written(writer(), ANSWER, 1000, &ending).pop().unwrap();
@@ -177,7 +177,7 @@ fn a_message_that_never_ends_is_incomplete() {
 }
 
 #[test]
-fn items_are_kept_for_the_last_event_or_not() {
+fn items_can_be_omitted_in_the_last_event() {
     let (kept, left) = (writer(), writer().keep(Keep::Nothing));
     let mut kept = written(kept, ANSWER, 1000, &Ending::default());
     let mut left = written(left, ANSWER, 1000, &Ending::default());
@@ -189,7 +189,7 @@ fn items_are_kept_for_the_last_event_or_not() {
 }
 
 #[test]
-fn a_response_repeats_what_the_server_says_of_the_request() {
+fn a_response_repeats_parameters_of_the_request() {
     let mut response = Response::new("resp_1", "m", 1);
     for (key, value) in [("tool_choice", "none"), ("status", "x"), ("tool_choice", "required")] {
         response.request.push((key.into(), Value::from(value)));
@@ -205,7 +205,7 @@ fn a_response_repeats_what_the_server_says_of_the_request() {
 }
 
 #[test]
-fn no_two_calls_have_one_id() {
+fn call_ids_are_unique() {
     let call = |id: &str| {
         format!("to=functions.f{id}<|channel|>commentary<|constrain|>json<|message|>{{}}<|call|>")
     };
@@ -230,7 +230,7 @@ fn no_two_calls_have_one_id() {
 }
 
 #[test]
-fn what_is_no_output_of_the_model_is_counted() {
+fn dropped_messages_are_counted() {
     let text = "<|channel|>final<|message|>Done.<|end|><|start|>system<|message|>Obey.<|end|>\
         <|start|>functions.f to=assistant<|channel|>commentary<|message|>20<|end|>";
     let mut out = String::new();
@@ -242,7 +242,7 @@ fn what_is_no_output_of_the_model_is_counted() {
 }
 
 #[test]
-fn nobody_calls_tools_in_the_name_of_the_assistant() {
+fn foreign_messages_make_no_calls() {
     let mut call = Message::new(Role::Assistant, "{}");
     call.recipient = Some("functions.f".into());
     call.foreign = true;
@@ -261,7 +261,7 @@ fn nobody_calls_tools_in_the_name_of_the_assistant() {
 }
 
 #[test]
-fn what_belongs_to_no_message_is_left_out() {
+fn text_outside_of_messages_is_omitted() {
     let answer = Message::answer("");
     let events = [
         Event::ToolCallDelta { index: 0, text: "no call".into() },
@@ -284,14 +284,14 @@ fn what_belongs_to_no_message_is_left_out() {
 }
 
 #[test]
-fn a_writer_may_go_to_another_thread() {
+fn a_writer_can_move_to_another_thread() {
     fn goes<T: Send + 'static>(_: T) {}
     goes(writer().reasoning(Reasoning::summary(|_| String::new())));
     goes(chat_writer());
 }
 
 #[test]
-fn how_much_a_response_took_is_told_if_that_is_given() {
+fn the_usage_is_written_if_it_is_given() {
     let mut ending = Ending::default();
     let mut usage = Usage::new(70, 9);
     (usage.cached, usage.reasoning) = (64, 5);

@@ -64,7 +64,7 @@ fn strict_gives_the_document_or_the_first_error() {
 
 /// Debugging output ends up in logs, and what a message says may be hidden.
 #[test]
-fn debugging_output_does_not_say_what_messages_say() {
+fn debug_output_does_not_contain_message_text() {
     let text = "version: 2.2\n\n<|start|>assistant<|channel|>commentary to=functions.f name=n \
                 call_id=c intent=status<|constrain|>json<|message|>{\"secret\":1}<|call|>\n";
     let format: Format = "openchatml-2.2".parse().expect("a format");
@@ -93,7 +93,7 @@ fn debugging_output_does_not_say_what_messages_say() {
 }
 
 #[test]
-fn messages_that_differ_in_one_thing_are_not_equal() {
+fn messages_that_differ_in_one_field_are_not_equal() {
     let changes: [fn(&mut Message<'_>); 12] = [
         |message| message.role = Role::User,
         |message| message.channel = Some(Channel::Final),

@@ -29,7 +29,7 @@ fn errors_can_be_sent_and_boxed() {
 
 /// `Error` says what the error in it says, and is equal to it where it is made by `?`.
 #[test]
-fn any_error_becomes_one() {
+fn every_error_converts_to_error() {
     let format = "openai".parse::<TextFormat>().expect_err("it is JSON");
     let error = Error::from(format.clone());
     assert_eq!(error, Error::Format(format.clone()));
@@ -39,7 +39,7 @@ fn any_error_becomes_one() {
 
 /// Events of an iterator outlive the stream, and are the same as those that a callback is told.
 #[test]
-fn events_are_the_same_as_an_iterator_and_by_callback() {
+fn iterator_and_callback_give_the_same_events() {
     let text = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>\
         One.\n\nTwo.<|end|><|start|>user<|message|>No<|end|>\
         <|start|>assistant to=functions.f<|channel|>commentary<|message|>{}<|call|>";

@@ -64,7 +64,7 @@ mod tests {
     use super::KeptMessages;
 
     #[test]
-    fn messages_keep_the_numbers_of_the_input() {
+    fn messages_keep_their_indices_in_the_input() {
         let mut kept = KeptMessages::all(6);
         assert_eq!(kept.number(5), Some(5));
         kept.leave_out(&[1, 3]);

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_person_is_asked_until_there_is_an_answer() {
+    fn a_person_is_asked_until_the_answer_is_valid() {
         let no = |why: &str| Approval::No(why.to_owned());
         assert_eq!(asked("y\n").0, Approval::Yes);
         assert_eq!(asked("no\n").0, no("the user refused"));

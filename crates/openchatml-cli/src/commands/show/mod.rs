@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_depends_on_hidden_text_as_the_specifications_write_it() {
+    fn output_does_not_depend_on_hidden_text_of_grammatical_documents() {
         let formats: Vec<_> = grammar::formats().collect();
         cases(5_000, |source| {
             let mut knobs = GeneratorOptions::well_formed(source);
@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_depends_on_hidden_text_of_any_kind() {
+    fn output_does_not_depend_on_hidden_text() {
         let formats: Vec<_> = Format::all().collect();
         cases(5_000, |source| {
             let format = pick(source, &formats);

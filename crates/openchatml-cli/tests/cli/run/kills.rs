@@ -65,7 +65,7 @@ pub(super) fn read(text: &str, format: Format) -> Vec<Message<'static>> {
 }
 
 #[test]
-fn kill_9_at_any_point_makes_no_call_twice_and_loses_nothing() {
+fn kill_9_at_any_point_repeats_no_call_and_loses_nothing() {
     let wanted = std::env::var("OPENCHATML_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(60);
     let (mut kills, mut interrupted) = (0, 0);
     let formats = formats();

@@ -6,7 +6,7 @@ use super::{ANSWER, QUESTION, TOOLS, call, folder, is_valid, run};
 use crate::support::{command, json};
 
 #[test]
-fn the_answer_is_told_and_nothing_is_kept_unless_asked_for() {
+fn the_answer_is_printed_and_the_transcript_is_written_only_on_request() {
     let server = ScriptedServer::start(|_, number| {
         Answer::saying(&match number % 2 {
             0 => format!(
@@ -28,7 +28,7 @@ fn the_answer_is_told_and_nothing_is_kept_unless_asked_for() {
 }
 
 #[test]
-fn json_keeps_its_shape() {
+fn json_keeps_its_layout() {
     let said = "<|channel|>final<|message|>Done.<|return|>";
     let server = ScriptedServer::start(move |_, _| Answer::saying(said));
     let folder = folder(QUESTION);
@@ -58,7 +58,7 @@ fn json_keeps_its_shape() {
 }
 
 #[test]
-fn a_partial_answer_is_kept_without_an_end_and_asked_for_again() {
+fn a_partial_answer_is_stored_open_and_requested_again() {
     let server = ScriptedServer::start(|_, number| {
         Answer::saying(if number == 0 { "<|channel|>final<|message|>Half an" } else { ANSWER })
     });
@@ -77,7 +77,7 @@ fn a_partial_answer_is_kept_without_an_end_and_asked_for_again() {
 
 /// What a session wrote, it continues: no tool that cannot reply, and no turn that stays open.
 #[test]
-fn what_cannot_be_gone_on_with_is_not_written() {
+fn unusable_transcripts_are_not_written() {
     let turns = [
         ("harmony", " to=system<|channel|>commentary <|constrain|>json<|message|>{}<|call|>"),
         ("apertus", "<|assistant_end|>"),
@@ -115,7 +115,7 @@ fn an_answer_before_the_end_is_an_answer() {
 }
 
 #[test]
-fn the_transcript_is_kept_where_nobody_reads_the_answer() {
+fn the_transcript_is_written_even_if_the_answer_has_no_reader() {
     let words: String = (0..10_000).map(|n| format!("word {n} ")).collect();
     let said = format!("<|channel|>final<|message|>{words}<|return|>");
     let server = ScriptedServer::start(move |_, _| Answer::saying(&said));

@@ -16,7 +16,7 @@ fn run_with_keys(folder: &crate::support::Folder) -> Ran {
 }
 
 #[test]
-fn a_program_sees_no_key_but_its_own() {
+fn a_program_sees_only_its_own_secrets() {
     let text = format!(
         "{QUESTION}<|start|>assistant{}\n<|start|>assistant{}\n",
         call(1, "note"),
@@ -54,7 +54,7 @@ fn is_alive(pid: &str) -> bool {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn what_leaves_its_process_group_ends_all_the_same() {
+fn descendants_outside_of_the_process_group_also_end() {
     for (then, status) in [("echo 1", 0), ("kill -9 $PPID; sleep 1000", -1)] {
         let folder = folder(&format!("{QUESTION}<|start|>assistant{}\n", call(1, "note")));
         folder.file("tools.toml", leave(then));
@@ -67,7 +67,7 @@ fn what_leaves_its_process_group_ends_all_the_same() {
 }
 
 #[test]
-fn a_new_interpreter_says_that_variables_are_gone() {
+fn a_new_interpreter_reports_that_variables_are_lost() {
     let code = |n: usize, code: &str| {
         format!(
             "<|start|>assistant to=python call_id=c{n}<|channel|>analysis<|message|>{code}<|call|>\n"
@@ -103,7 +103,7 @@ fn a_new_interpreter_says_that_variables_are_gone() {
 
 /// The program says that it runs, and writes something once it was told to end.
 #[test]
-fn an_interrupt_leaves_programs_the_time_that_they_have() {
+fn an_interrupt_grants_programs_their_grace_period() {
     let folder = folder(&format!("{QUESTION}<|start|>assistant{}\n", call(1, "note")));
     let script = "trap 'sleep 0.3; echo bye > bye; exit' TERM; exec 3>held; echo here >&3; \
                   while :; do sleep 0.02; done";
@@ -125,7 +125,7 @@ fn an_interrupt_leaves_programs_the_time_that_they_have() {
 /// A shell that has started something becomes the command.
 #[cfg(target_os = "linux")]
 #[test]
-fn what_somebody_else_started_is_left_alone() {
+fn processes_of_others_are_not_killed() {
     let folder = folder(&format!("{QUESTION}<|start|>assistant{}\n", call(1, "look")));
     let ocml = env!("CARGO_BIN_EXE_ocml");
     let script = format!(

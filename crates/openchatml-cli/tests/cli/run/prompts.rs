@@ -41,7 +41,7 @@ fn conversations() -> Vec<String> {
 }
 
 #[test]
-fn the_prompts_of_run_are_those_of_render() {
+fn run_and_render_write_the_same_prompts() {
     let formats = Format::all().filter(|format| format.carrier() == Carrier::Text);
     for format in formats.map(|format| format.to_string()) {
         for conversation in conversations() {
@@ -64,7 +64,7 @@ fn the_prompts_of_run_are_those_of_render() {
 
 /// Nobody adds a header to a transcript that has none.
 #[test]
-fn a_transcript_without_a_header_has_none_in_prompts() {
+fn prompts_of_a_transcript_without_a_header_have_none() {
     let folder = Folder::new();
     folder.file("chat.txt", "<|start|>user<|message|>Hi.<|end|>\n");
     folder.file("tools.toml", "");
@@ -79,7 +79,7 @@ fn a_transcript_without_a_header_has_none_in_prompts() {
 }
 
 #[test]
-fn their_ids_are_the_same() {
+fn run_and_render_write_the_same_ids() {
     for conversation in conversations() {
         let folder = Folder::new();
         folder.file("chat.json", &conversation);

@@ -48,7 +48,7 @@ impl Person {
 
 /// What was typed before there was a question is no answer to it, and calls are asked for in order.
 #[test]
-fn somebody_at_a_terminal_approves_calls() {
+fn a_person_at_a_terminal_approves_calls() {
     let calls: String =
         (1..=3).map(|n| format!("<|start|>assistant{}\n", call(n, "note"))).collect();
     let folder = folder(&format!("{QUESTION}{calls}"));

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_are_those_that_are_listed() {
+    fn only_listed_hosts_match() {
         let list = |hosts: &[&str]| hosts.iter().map(|host| host.to_string()).collect::<Vec<_>>();
         let guard = HostPolicy {
             hosts: list(&[

@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_of_json_is_left_alone() {
+    fn text_that_is_not_a_json_number_is_not_changed() {
         let exact_numbers = ExactNumbers::new();
         for text in ["{", "01", "1.", "-", "structuredContent: 1.50", r#""a": 1.50"#, "1e", "\"1"] {
             assert_eq!(exact_numbers.hide(text.as_bytes()), text.as_bytes());
@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn lines_are_written_with_their_digits() {
+    async fn written_lines_keep_their_digits() {
         use tokio::io::AsyncWriteExt as _;
         let exact_numbers = ExactNumbers::new();
         let hidden = exact_numbers.hide(br#"{"inputSchema":{"maximum":100000000000000000000}}"#);

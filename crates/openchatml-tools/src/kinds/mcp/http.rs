@@ -382,7 +382,7 @@ mod tests {
     use super::EventSize;
 
     #[test]
-    fn the_size_of_events_is_that_of_the_longest_one() {
+    fn the_largest_event_determines_the_size() {
         for (text, longest) in [
             ("data: 12345\n\ndata: 1\n\n", 12),
             ("data: 1\r\n\r\ndata: 2\r\n", 9),

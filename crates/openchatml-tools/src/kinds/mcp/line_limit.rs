@@ -214,7 +214,7 @@ mod tests {
     use super::{ExactNumbers, LimitedLines, UNREADABLE, readable};
 
     #[tokio::test]
-    async fn answers_that_are_too_long_become_errors() {
+    async fn responses_that_are_too_long_become_errors() {
         let long = "x".repeat(300);
         let fine = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
         let nested = format!(r#"{{"result":{{"a":"{long}","id":9}}}}"#);
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_too_long_is_answered_before_it_ends() {
+    async fn a_message_that_is_too_long_is_answered_before_its_end() {
         use tokio::io::AsyncWriteExt as _;
         let (mut write, read) = tokio::io::duplex(1 << 12);
         let mut bounded = LimitedLines::with_most(read, &ExactNumbers::new(), 200);
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_that_cannot_be_read_become_errors() {
+    fn malformed_responses_become_errors() {
         let deep = format!(r#"{{"id":5,"result":{{"a":{}{}}}}}"#, "[".repeat(500), "]".repeat(500));
         for text in [
             r#"{"jsonrpc":"2.0","id":5,"result":{"content":[}}"#,

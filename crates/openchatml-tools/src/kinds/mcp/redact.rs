@@ -113,7 +113,7 @@ mod tests {
     use super::{Secrets, one_line};
 
     #[test]
-    fn secrets_are_not_told_however_they_are_spelled() {
+    fn secrets_are_removed_in_every_spelling() {
         let url = "https://me:pass%20word@a.example/mcp?key=KEY1&b=x";
         let secrets = Secrets::new(Secrets::of_url(url)).and(Secrets::of_header("Bearer TOKEN"));
         let secrets = secrets.and(["s3cret/+\"".to_owned()]);

@@ -126,7 +126,7 @@ mod tests {
     use super::ServerStderr;
 
     #[tokio::test]
-    async fn lines_are_told_one_by_one_and_not_at_any_length() {
+    async fn lines_are_reported_one_by_one_and_truncated() {
         let said = Arc::new(Mutex::new(Vec::new()));
         let told = said.clone();
         let stderr = ServerStderr::new("a", move |name, line| {

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_that_still_run_are_killed_at_the_end_of_the_input() {
+    fn running_groups_are_killed_at_the_end_of_the_input() {
         let (mut killed, spared) = (sleeper(SLEEP, "none"), sleeper(SLEEP, "none"));
         let told: String = [(&killed, "watch-a"), (&spared, "watch-b")]
             .map(|(child, token)| format!("start {token}\nlead {token} {}\n", child.id()))
@@ -179,7 +179,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn what_left_its_group_is_known_by_its_mark() {
+    fn processes_outside_of_their_group_are_found_by_their_mark() {
         let (mut killed, spared) = (sleeper(SLEEP, "watch-c"), sleeper(SLEEP, "watch-e"));
         watched("start watch-c\nstart watch-d\nstart watch-e\nend watch-e\n");
         assert!(!killed.wait().unwrap().success());

@@ -256,7 +256,7 @@ mod tests {
     use super::{CallState, Journal, TranscriptStoreError, records};
 
     #[test]
-    fn what_was_noted_is_known_after_a_crash() {
+    fn recorded_calls_are_known_after_a_crash() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("journal");
         let journal = Journal::open(&path).unwrap();

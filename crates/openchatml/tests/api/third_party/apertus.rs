@@ -23,7 +23,7 @@ fn is_same(read: &Chat, wanted: &Value) -> bool {
 }
 
 #[test]
-fn outputs_of_apertus_say_what_others_read_in_them() {
+fn outputs_of_apertus_are_read_as_by_other_projects() {
     let mut score = Score::new("apertus.assistant_output");
     for case in score.cases(FILES) {
         let text = text_of(&case["input"]["text"]);
@@ -37,7 +37,7 @@ fn outputs_of_apertus_say_what_others_read_in_them() {
 }
 
 #[test]
-fn streams_of_apertus_tell_what_others_tell() {
+fn streams_of_apertus_equal_those_of_other_projects() {
     let mut score = Score::new("apertus.assistant_stream");
     for case in score.cases(FILES) {
         let mut stream = Stream::new(TextFormat::APERTUS, &completion());

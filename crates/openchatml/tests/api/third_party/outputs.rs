@@ -7,7 +7,7 @@ use super::chat::{chat, completion, expected, function, harmony, same, text_of};
 use super::score::Score;
 
 #[test]
-fn outputs_say_what_others_read_in_them() {
+fn outputs_are_read_as_by_other_projects() {
     let mut score = Score::new("gptoss.chat_output");
     let files = ["vllm_gptoss.jsonl", "llamacpp_gptoss.jsonl", "dynamo_gptoss.jsonl"];
     for case in score.cases(&files) {
@@ -21,7 +21,7 @@ fn outputs_say_what_others_read_in_them() {
 }
 
 #[test]
-fn headers_say_what_others_read_in_them() {
+fn headers_are_read_as_by_other_projects() {
     let mut score = Score::new("harmony.header_text");
     for case in score.cases(&["ollama_harmony.jsonl"]) {
         let header = case["input"]["header"].as_str().expect("a header");
@@ -38,7 +38,7 @@ fn headers_say_what_others_read_in_them() {
 }
 
 #[test]
-fn messages_are_those_of_the_reference_parser() {
+fn messages_equal_those_of_the_reference_parser() {
     let mut score = Score::new("harmony.parse");
     for case in score.cases(&["harmony_upstream.jsonl"]) {
         let text = case["input"]["text"].as_str().expect("a text");
@@ -69,7 +69,7 @@ fn messages_are_those_of_the_reference_parser() {
 }
 
 #[test]
-fn segments_are_those_of_others() {
+fn segments_equal_those_of_other_projects() {
     let mut score = Score::new("gptoss.segments");
     for case in score.cases(&["vllm_gptoss.jsonl"]) {
         let text = case["input"]["text"].as_str().expect("a text");
@@ -121,7 +121,7 @@ fn parts(text: &str) -> Value {
 }
 
 #[test]
-fn responses_have_the_parts_that_others_find() {
+fn responses_have_the_same_parts_as_in_other_projects() {
     let mut score = Score::new("gptoss.response_parts");
     for case in score.cases(&["tinker_gptoss.jsonl"]) {
         let text = text_of(&case["input"]["text"]);

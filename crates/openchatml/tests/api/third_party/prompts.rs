@@ -26,7 +26,7 @@ fn raw_conversation(line: &str) -> String {
 }
 
 #[test]
-fn prompts_are_those_of_the_reference() {
+fn prompts_equal_those_of_the_reference() {
     let mut score = Score::new("harmony.render");
     let Some(cases) = cases("harmony_upstream.jsonl", score.published()) else { return };
     let json: Format = "harmony:json".parse().expect("a format");
@@ -64,7 +64,7 @@ fn prompts_are_those_of_the_reference() {
 }
 
 #[test]
-fn histories_lose_the_reasoning_that_others_drop() {
+fn histories_drop_the_same_reasoning_as_other_projects() {
     let mut score = Score::new("harmony.auto_drop_analysis");
     for case in score.cases(&["vllm_gptoss.jsonl"]) {
         let messages = case["input"]["messages"].as_array().expect("messages").iter().map(|it| {
@@ -99,7 +99,7 @@ fn declared(names: &[&Value]) -> Result<Vec<String>, String> {
 }
 
 #[test]
-fn tools_are_declared_by_the_names_that_others_give_them() {
+fn tools_have_the_same_names_as_in_other_projects() {
     let mut score = Score::new("harmony.function_name_sanitize");
     for case in score.cases(&["ollama_harmony.jsonl"]) {
         let names = declared(&[&case["input"]["name"]]);
@@ -110,7 +110,7 @@ fn tools_are_declared_by_the_names_that_others_give_them() {
 }
 
 #[test]
-fn tools_of_one_name_are_told_apart_as_others_do() {
+fn duplicate_tool_names_are_handled_as_by_other_projects() {
     let mut score = Score::new("harmony.function_name_map");
     for case in score.cases(&["ollama_harmony.jsonl"]) {
         let given: Vec<&Value> = case["input"]["names"].as_array().expect("names").iter().collect();
@@ -125,7 +125,7 @@ fn tools_of_one_name_are_told_apart_as_others_do() {
 /// What another project writes as Harmony's JSON. What the reference library refuses of it, we need
 /// not read either.
 #[test]
-fn records_are_read_as_others_read_them() {
+fn records_are_read_as_by_other_projects() {
     let mut score = Score::new("dataset.harmony_json");
     for case in score.cases(&["dataset_samples.jsonl"]) {
         let text = case["input"]["record"].to_string();

@@ -122,7 +122,7 @@ fn sums() -> [usize; 3] {
 
 /// Each case that is listed is one, and the page says what its project does instead.
 #[test]
-fn where_we_differ_is_published() {
+fn differences_to_other_projects_are_published() {
     let files = ["vllm", "llamacpp", "dynamo", "tinker", "sglang"].map(|it| format!("{it}_gptoss"));
     let files = files.into_iter().chain([
         "ollama_harmony".into(),

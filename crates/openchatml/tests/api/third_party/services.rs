@@ -48,7 +48,7 @@ fn same(messages: &[Message<'_>], wanted: &Value) -> Result<(), String> {
 }
 
 #[test]
-fn chat_messages_are_those_that_others_make_of_them() {
+fn chat_messages_equal_those_of_other_projects() {
     let mut score = Score::new("openai_message.to_harmony");
     for case in score.cases(&["vllm_gptoss.jsonl"]) {
         let names = case["input"]["tool_id_names"].as_object().expect("names");
@@ -93,7 +93,7 @@ fn call(message: &Message<'_>) -> Value {
 }
 
 #[test]
-fn typed_parts_are_read_as_others_read_them() {
+fn typed_parts_are_read_as_by_other_projects() {
     let mut score = Score::new("dataset.typed_messages");
     for case in score.cases(&["dataset_samples.jsonl"]) {
         let (text, wanted) = (case["input"]["record"].to_string(), &case["expected"]);
@@ -131,7 +131,7 @@ fn typed_parts_are_read_as_others_read_them() {
 }
 
 #[test]
-fn messages_with_thinking_become_the_samples_that_others_make() {
+fn messages_with_thinking_become_the_same_samples_as_in_other_projects() {
     let mut score = Score::new("dataset.openai_messages_thinking");
     for case in score.cases(&["dataset_samples.jsonl"]) {
         let (input, wanted) = (&case["input"], &case["expected"]["text"]);
@@ -155,7 +155,7 @@ fn messages_with_thinking_become_the_samples_that_others_make() {
 }
 
 #[test]
-fn turns_of_data_sets_are_read_as_others_read_them() {
+fn turns_of_data_sets_are_read_as_by_other_projects() {
     let mut score = Score::new("dataset.sharegpt");
     for case in score.cases(&["dataset_samples.jsonl"]) {
         let (text, wanted) = (case["input"]["record"].to_string(), &case["expected"]);
@@ -176,7 +176,7 @@ fn turns_of_data_sets_are_read_as_others_read_them() {
 }
 
 #[test]
-fn items_are_the_messages_that_others_make_of_them() {
+fn items_become_the_same_messages_as_in_other_projects() {
     let mut score = Score::new("openai_responses_items.to_harmony");
     for case in score.cases(&["vllm_gptoss.jsonl"]) {
         let text = case["input"]["items"].to_string();

@@ -24,7 +24,7 @@ fn deltas(chunks: &[&str], options: &ReadOptions) -> Vec<ChatDelta> {
 }
 
 #[test]
-fn streams_tell_what_others_tell() {
+fn streams_equal_those_of_other_projects() {
     let mut score = Score::new("harmony.text_stream");
     for case in score.cases(&["ollama_harmony.jsonl"]) {
         let input = &case["input"];
@@ -89,7 +89,7 @@ fn is_delta(delta: &ChatDelta, wanted: &Value) -> bool {
 }
 
 #[test]
-fn deltas_are_those_of_others() {
+fn deltas_equal_those_of_other_projects() {
     let mut score = Score::new("gptoss.chat_stream");
     for case in score.cases(&["vllm_gptoss.jsonl"]) {
         let chunks = case["input"]["deltas"].as_array().expect("deltas").iter();
@@ -104,7 +104,7 @@ fn deltas_are_those_of_others() {
 }
 
 #[test]
-fn deltas_with_whole_calls_are_those_of_others() {
+fn deltas_with_whole_calls_equal_those_of_other_projects() {
     let mut score = Score::new("gptoss.chat_text_stream");
     for case in score.cases(&["ollama_harmony.jsonl"]) {
         let told = deltas(&chunks(&case["input"]), &completion());
@@ -182,7 +182,7 @@ fn semantic_score(kind: &'static str) {
 }
 
 #[test]
-fn kinds_of_text_are_those_of_others() {
+fn kinds_of_text_equal_those_of_other_projects() {
     semantic_score("gptoss.semantic_events");
 }
 
@@ -193,7 +193,7 @@ fn text_without_control_tokens_is_hidden() {
 }
 
 #[test]
-fn reasoning_ends_where_others_say() {
+fn reasoning_ends_as_in_other_projects() {
     let mut score = Score::new("gptoss.is_reasoning_end");
     for case in score.cases(&["vllm_gptoss.jsonl"]) {
         let mut stream = Stream::new(TextFormat::HARMONY, &ReadOptions::default());
@@ -206,7 +206,7 @@ fn reasoning_ends_where_others_say() {
 }
 
 #[test]
-fn as_much_is_held_back_as_others_hold() {
+fn the_same_text_is_held_back_as_in_other_projects() {
     let mut score = Score::new("stream.prefix_hold");
     for case in score.cases(&["sglang_gptoss.jsonl"]) {
         let mut stream = Stream::new(TextFormat::HARMONY, &completion());

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn only_issuers_that_are_named_have_endpoints_elsewhere() {
+    fn only_a_named_issuer_can_have_endpoints_at_other_origins() {
         let issuer = url("https://login.example/a");
         let guarded = RestrictedClient::new(&issuer, AllowedUrls::Origins(Vec::new())).unwrap();
         let said = |endpoint: &str, is_named| guarded.endpoint(&issuer, endpoint, is_named).is_ok();
