@@ -1,7 +1,8 @@
-//! What a session costs: a turn of many calls, and a completion of many pieces after a long transcript.
-//! Both must grow with what happens, and not with what is there.
+//! Benchmarks sessions: a turn with many calls, and a completion of many pieces after a long
+//! transcript. The cost of both must depend on the new events and not on the length of the
+//! transcript.
 //!
-//! The model and the tools take no time of their own. The transcript is a file, and its journal is synced
+//! The model and the tools respond immediately. The transcript is a file, and its journal is synced
 //! to the disk before each call.
 
 use std::collections::VecDeque;
@@ -18,7 +19,7 @@ use tempfile::TempDir;
 
 const RUNS: usize = 3;
 
-/// A model that says these completions, piece by piece.
+/// A model that returns these completions piece by piece.
 struct Script(std::sync::Mutex<VecDeque<Vec<String>>>);
 
 struct Said(std::vec::IntoIter<String>);
@@ -50,8 +51,8 @@ fn text() -> Format {
     "openchatml-2.2".parse().expect("a format")
 }
 
-/// How long a run takes of a session that begins with so many messages, and where the model says
-/// this. The shortest of a few.
+/// Returns the shortest time of several runs of a session that starts with this number of messages
+/// and these completions.
 fn run(messages: usize, says: &[Vec<String>]) -> Duration {
     (0..RUNS).map(|_| run_once(messages, says)).min().unwrap_or_default()
 }
@@ -76,7 +77,7 @@ fn run_once(messages: usize, says: &[Vec<String>]) -> Duration {
     let script = Script(std::sync::Mutex::new(says.iter().cloned().collect()));
     let model = Model::new(script, text().try_into().expect("text"));
     let mut options = SessionOptions::default();
-    // A server that does not stop at the first call makes a turn of many.
+    // A server that does not stop at the first call returns a turn with many calls.
     options.read.past_stop = true;
     let mut session = Session::new(conversation, text(), router)
         .with_model(model)

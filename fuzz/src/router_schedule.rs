@@ -1,4 +1,4 @@
-//! Calls and cancellations at any times: each call comes to one end.
+//! Calls and cancellations at any times: each call has one outcome.
 
 use openchatml_testkit::Source;
 

@@ -1,8 +1,8 @@
-//! Each code has an explanation whose example produces it and whose fix does not, and
-//! `docs/diagnostics.md` is made of these explanations.
+//! Checks that the example of each explanation produces its code, and that the fixed example does
+//! not. `docs/diagnostics.md` is generated from the explanations.
 //!
-//! Beside what [`markdown`] understands, an info string may say `to=FORMAT` for a conversion and
-//! `view=INDEX` for a question to the user's view. Everything is read in strict mode.
+//! In addition to the words of [`markdown`], an info string can contain `to=FORMAT` for a
+//! conversion and `view=INDEX` for a request to the user view. Everything is read in strict mode.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
 
@@ -67,7 +67,7 @@ fn every_span_is_inside_its_example() {
     }
 }
 
-/// A fix that the reader offers for an example mends what it was offered for.
+/// A fix that the reader offers for an example resolves its diagnostic.
 #[test]
 fn offered_fixes_fix_the_examples() {
     let mut offered = 0;
@@ -95,7 +95,7 @@ fn docs_are_generated() {
     keep(&folder().join("diagnostics.md"), &docs());
 }
 
-/// The code blocks of a section of an explanation, of which there is at least one.
+/// Returns the code blocks of a section of an explanation. There must be at least one.
 fn blocks(code: Code, section: &str) -> Vec<Block> {
     let mut text = String::new();
     let mut is_here = false;
@@ -116,7 +116,7 @@ fn blocks(code: Code, section: &str) -> Vec<Block> {
     blocks
 }
 
-/// What is found in a block when it is read in strict mode, and used as its info string says.
+/// Returns the diagnostics of a block in strict mode, processed as its info string specifies.
 fn findings(block: &Block) -> Vec<Diagnostic> {
     if block.info == TEMPLATE {
         return of_template(&block.text).err().into_iter().collect();
@@ -154,7 +154,7 @@ const TEMPLATE: &str = "jinja";
 /// The info string of a text whose format is detected.
 const DETECT: &str = "detect";
 
-/// Writes a question with a chat template.
+/// Writes a conversation with a chat template.
 fn of_template(source: &str) -> Result<(), Diagnostic> {
     let question = Conversation::from_messages([Message::new(Role::User, "What is 2 + 2?")]);
     let template = Template::new(source, &Default::default());
@@ -162,7 +162,7 @@ fn of_template(source: &str) -> Result<(), Diagnostic> {
     rendered.map(drop).map_err(|error| error.to_diagnostic(&question))
 }
 
-/// `docs/diagnostics.md`: the list of codes, and each explanation one level down.
+/// Returns `docs/diagnostics.md`: the list of codes, and each explanation one level lower.
 fn docs() -> String {
     let mut out = String::from(INTRODUCTION);
     for code in Code::ALL {
@@ -185,13 +185,13 @@ fn push_lower(out: &mut String, line: &Line<'_>) {
         out.push('#');
     }
     if line.place == Place::Opening {
-        // Viewers do not show what an info string says.
+        // Markdown viewers do not show info strings.
         out.push_str(&format!("{}\n\n", read_as(line.text.trim_start_matches('`'))));
     }
     push_line(out, line.text);
 }
 
-/// What the info string of a block says, in words.
+/// Describes the info string of a block.
 fn read_as(info: &str) -> String {
     if info == TEMPLATE {
         return "As a chat template, with a question of the user:".to_owned();

@@ -1,4 +1,4 @@
-//! What `docs/guide` says that an input becomes is what it becomes.
+//! Checks that the results in `docs/guide` are current.
 //!
 //! A code block whose info string begins with a format is an input; see [`markdown`] for what else
 //! it may say. The blocks after it show what becomes of it, by the second word of their info
@@ -67,7 +67,7 @@ fn tables_are_complete() {
             }
             let columns = line.text.replace("\\|", "").matches('|').count();
             let is_rule = line.text.trim_matches(['|', '-', ' ', ':']).is_empty();
-            // The second line of each is a rule, and no other line is.
+            // The second line of each table is a rule, and no other line is.
             if is_rule != (table.len() == 1) || table.first().is_some_and(|head| *head != columns) {
                 broken.push(format!("{}:{}: {}", path.display(), index + 1, line.text));
             }
@@ -95,7 +95,7 @@ fn reliability_page_has_the_number_of_miri_cases() {
     );
 }
 
-/// The targets of the links to other documents, and to headings.
+/// Returns the targets of links to other documents and to headings.
 fn links(text: &str) -> impl Iterator<Item = &str> {
     let after = text.split("](").skip(1);
     let targets = after.filter_map(|rest| rest.split(')').next());
@@ -106,7 +106,7 @@ fn headings(text: &str) -> impl Iterator<Item = String> {
     lines(text).filter(|line| line.level > 0).map(|line| anchor(line.text[line.level..].trim()))
 }
 
-/// The guide with what its inputs become.
+/// Returns the guide with the results of its inputs.
 fn guide(text: &str, path: &Path) -> String {
     let mut input: Option<Input> = None;
     let out = with_blocks(text, |info, content| {
@@ -126,21 +126,21 @@ fn guide(text: &str, path: &Path) -> String {
     out
 }
 
-/// What a block shows of the input before it, if it does.
+/// Returns the kind of result that a block shows, if it shows one.
 fn shows(block: &Block) -> Option<&'static str> {
     let what = ["found", "messages", "document", "seen", "debug", "written", "lost", "events"];
     let word = block.words().nth(1)?;
     what.into_iter().find(|one| *one == word)
 }
 
-/// An input, and whether its findings are shown.
+/// An input, and whether its diagnostics are shown.
 struct Input {
     block: Block,
     is_explained: bool,
 }
 
 impl Input {
-    /// An input whose findings are not shown has none.
+    /// Checks that an input without shown diagnostics has none.
     fn check(input: Option<Self>, path: &Path) {
         let Some(Self { block, is_explained: false }) = input else { return };
         let found = found(&block, &block.read());
@@ -181,7 +181,7 @@ fn found(input: &Block, parsed: &Parsed<'_>) -> String {
     out
 }
 
-/// Canonical JSON, one message on a line.
+/// Returns canonical JSON with one message per line.
 fn messages(conversation: &Conversation<'_>) -> String {
     let mut out = String::new();
     for message in &conversation.messages {

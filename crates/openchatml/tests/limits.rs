@@ -1,4 +1,5 @@
-//! Every limit, wherever it is looked at: one less than it allows, what it allows, one more.
+//! Every limit, at every place that checks it: with one less than it allows, with exactly the
+//! limit, and with one more.
 
 #[path = "limits/inputs.rs"]
 mod inputs;
@@ -13,7 +14,7 @@ use openchatml::{
 
 use self::inputs::{CASES, Case, framed, header, list};
 
-/// What is found of `limit` in an input that takes so much of it.
+/// Returns the diagnostics of a limit for an input with this size.
 fn found(case: &Case, size: usize, limits: &Limits) -> Vec<Diagnostic> {
     let mut options = ReadOptions::default();
     options.limits = limits.clone();
@@ -24,7 +25,7 @@ fn found(case: &Case, size: usize, limits: &Limits) -> Vec<Diagnostic> {
     found
 }
 
-/// What is wrong with how a limit of `most` is kept.
+/// Returns the errors in enforcing a limit of `most`.
 fn wrong(case: &Case, limits: &Limits, most: usize) -> Vec<String> {
     let Case { limit, format, input } = case;
     let mut wrong = Vec::new();
@@ -48,7 +49,7 @@ fn wrong(case: &Case, limits: &Limits, most: usize) -> Vec<String> {
     wrong.into_iter().map(told).collect()
 }
 
-/// What is wrong with how limits of a few are kept.
+/// Returns the errors in enforcing small limits.
 fn wrong_with(cases: &[Case]) -> Vec<String> {
     // Large enough for the smallest input of each case.
     let most = 20;
@@ -66,8 +67,8 @@ fn a_limit_allows_exactly_its_value() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The inputs of [`CASES`] are written by hand, for the formats that were there first. This holds for
-/// every format: what its writer writes is read within limits that just allow it.
+/// [`CASES`] are written by hand for some formats. This test covers every format: written messages
+/// can be read within limits that just allow them.
 #[test]
 fn every_format_has_the_limits_of_messages() {
     let said = [(Role::System, "Be brief."), (Role::User, "Hello, you."), (Role::Assistant, "Hi.")];
@@ -101,11 +102,11 @@ fn every_format_has_the_limits_of_messages() {
 fn every_default_allows_exactly_its_value() {
     let limits = Limits::default();
     let most = |case: &Case| *limits.clone().get_mut(case.limit).expect("a limit");
-    // Many messages, and long ones, take their time: some formats are enough.
+    // Many or long messages take long, so only some formats are tested.
     let is_quick = |case: &&Case| match case.limit {
         "messages" => case.format == "im",
         "message_bytes" => matches!(case.format, "im" | "json" | "openchatml-2.0"),
-        // There is nothing less than none.
+        // There is nothing less than zero.
         "yaml_aliases" => false,
         _ => true,
     };
@@ -119,7 +120,7 @@ fn every_limit_has_a_case() {
     let tried: BTreeSet<_> = CASES.iter().map(|case| case.limit).collect();
     let names: BTreeSet<_> = Limits::NAMES.iter().copied().collect();
     assert_eq!(tried, names);
-    // A limit that `NAMES` forgets would show here.
+    // A limit that is missing in `NAMES` fails here.
     let fields = format!("{:?}", Limits::default()).matches(": ").count();
     assert_eq!(fields, Limits::NAMES.len());
 }
@@ -143,7 +144,7 @@ fn defaults_equal_the_documentation() {
     }
 }
 
-/// What is found in a header of these lines.
+/// Returns the diagnostics of a header with these lines.
 fn found_in_header(lines: &str) -> Vec<Diagnostic> {
     let format = "openchatml-2.2".parse().expect("a format");
     parse(&header(lines), format, &ReadOptions::default()).diagnostics
@@ -191,7 +192,7 @@ fn a_message_with_an_overlong_recipient_is_hidden() {
     }
 }
 
-/// The header of these lines where aliases are allowed, as JSON, and what is found.
+/// Returns the header with these lines as JSON, with aliases allowed, and the diagnostics.
 fn with_aliases(lines: &str) -> (String, Vec<Diagnostic>) {
     let mut options = ReadOptions::default();
     options.limits.yaml_aliases = 100;
@@ -253,7 +254,7 @@ fn separately_parsed_json_has_a_limit() {
     assert_eq!(Reply::parse(&body(4), &limits), None);
 }
 
-/// However high the limits, what is nested is refused before the stack is used up.
+/// Even with the highest limits, nested input is refused before a stack overflow.
 #[test]
 fn no_limit_allows_a_stack_overflow() {
     let mut options = ReadOptions::default();

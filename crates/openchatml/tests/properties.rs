@@ -1,9 +1,9 @@
-//! The properties of the core over random hostile documents and texts.
+//! Runs the properties of the core with random hostile documents and texts.
 
 use openchatml::{Format, Keep, Message, Mode, ReadOptions, RenderOptions, convert, parse};
 use openchatml_testkit::{cases, document, hints, one_in, pick, property, run, secrets, turns};
 
-/// How many cases a property runs over, all formats together.
+/// The number of cases for a property, over all formats.
 const CASES: usize = 100_000;
 
 #[test]
@@ -40,8 +40,8 @@ fn well_formed_text_is_written_back_byte_for_byte() {
     });
 }
 
-/// Built from the grammar of turns, since our writers mix no line breaks. In a format without turns
-/// it is text like any other.
+/// Generated from the grammar of turns, because the writers do not mix line breaks. In a format
+/// without turns, it is ordinary text.
 #[test]
 fn turns_with_any_line_breaks_are_written_back_byte_for_byte() {
     let formats = run::text_formats();
@@ -136,8 +136,8 @@ fn hidden_text_does_not_affect_other_protocols() {
     cases(CASES, run::writes_nothing_hidden);
 }
 
-/// What a format cannot carry comes back from the sidecar: every message that was written has the
-/// fields that it had, and what is lost is lost by name.
+/// A sidecar restores what a format cannot carry: every written message has its original fields,
+/// and all losses are reported.
 #[test]
 fn sidecars_restore_what_a_format_cannot_carry() {
     let formats = run::text_formats();
@@ -161,7 +161,7 @@ fn sidecars_restore_what_a_format_cannot_carry() {
             (fields.recovered, fields.foreign) = (false, false);
             fields
         };
-        // Where texts of the system are joined, the first one may have moved to the beginning.
+        // If system messages are joined, the first one may have moved to the beginning.
         let moves = converted.losses.iter().any(|loss| loss.lost == convert::Lost::Merged);
         let mut left: Vec<_> = original.messages.iter().collect();
         for message in &restored.messages {

@@ -1,4 +1,4 @@
-//! Values of `serde_json` in and out: the feature `serde_json`.
+//! The feature `serde_json`: values as input and output.
 
 use openchatml::convert::convert;
 use openchatml::{
@@ -19,7 +19,7 @@ fn asked() -> Conversation<'static> {
     conversation
 }
 
-/// What each JSON format writes as a value, it reads from the value, with the same losses as text.
+/// Each JSON format reads the values that it writes, with the same losses as for text.
 #[test]
 fn every_json_format_is_written_and_read() {
     let document = asked().into();
@@ -62,7 +62,7 @@ fn invalid_values_are_errors() {
     let infill = invalid(json!({"infill": {"prefix": "fn ", "suffix": "}"}}));
     assert_eq!(infill, "the document is not a conversation");
     assert!(!invalid(json!({"messages": [{"role": "stranger", "content": ""}]})).is_empty());
-    // Services do not say that arguments are held to JSON.
+    // Services do not mark arguments as constrained to JSON.
     let call = Conversation::from_messages([Message::call("f", "{}").with_call_id("1")]);
     assert!(matches!(call.to_value(Format::OPENAI), Err(Error::Render(_))));
     let converted = convert(&call.into(), Format::OPENAI, &Default::default()).expect("named");
@@ -78,7 +78,7 @@ fn bodies_are_json_if_declared() {
     assert_eq!(twice.map_err(|found| found.code), Err(Code::DuplicateKey));
     let none = Message::call("f", "id: 7").body.to_value();
     assert_eq!(none.map_err(|found| found.code), Err(Code::ParseJson));
-    // A string is a string of JSON, in quotes.
+    // A string is a JSON string, with quotes.
     assert_eq!(Message::reply("f", json!("Sunny.")).body.text(), r#""Sunny.""#);
     let reply = Reply::success(json!({"a": 1}));
     assert_eq!(reply.to_json(), r#"{"ok":true,"content":{"a":1}}"#);

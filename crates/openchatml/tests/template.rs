@@ -1,7 +1,7 @@
-//! Conversations are written as the text that the chat template of the gpt-oss checkpoints gives, as
-//! `template/record.py` recorded it, and refused where it raises an error.
+//! Conversations are written as the text of the chat template of the gpt-oss checkpoints, as
+//! recorded by `template/record.py`. Conversations for which it raises an error are refused.
 //!
-//! `OPENCHATML_HF_TEMPLATE` names a file of other recorded conversations, for a larger run.
+//! `OPENCHATML_HF_TEMPLATE` names a file with other recorded conversations for a larger run.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
 

@@ -1,8 +1,8 @@
-//! Attributes of a message's header that are given twice, or cannot be read.
+//! Duplicate and malformed attributes in the header of a message.
 
 use openchatml::{Intent, Message, ReadOptions, Visibility, parse};
 
-/// The one message with this header, and how many findings there are.
+/// Parses a message with this header. Returns it with the number of diagnostics.
 fn read(header: &str) -> (Message<'static>, usize) {
     let text = format!("version: 2.2\n\n<|start|>{header}<|message|>{{}}<|call|>\n");
     let format = "openchatml-2.2".parse().expect("a format");

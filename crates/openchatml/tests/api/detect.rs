@@ -1,4 +1,4 @@
-//! Which format a text is in.
+//! Detection of formats.
 
 use openchatml::{detect, recognize};
 
@@ -26,7 +26,7 @@ fn a_tool_is_of_another_service_only_if_nothing_says_that_it_is_of_this_one() {
         (r#"{"type":"function","name":"f","parameters":{},"input_schema":{}}"#, None),
         (r#"{"type":"function","name":"f","input_schema":{},"parameters":{}}"#, None),
         (r#"{"type":"function","function":{"name":"f"},"input_schema":{}}"#, None),
-        // One that is foreign is enough.
+        // One foreign tool is sufficient.
         (
             r#"{"name":"f","parameters":{}},{"name":"g","input_schema":{}}"#,
             Some("Anthropic Messages"),

@@ -1,4 +1,4 @@
-//! The canonical layout of a header, value by value; and what to say about its version.
+//! The canonical layout of header values, and the diagnostics of the version.
 
 use openchatml::{
     Conversation, Data, Format, Header, Message, ReadOptions, RenderOptions, Role, Value, parse,
@@ -13,7 +13,7 @@ fn list(items: &[Value<'static>]) -> Value<'static> {
     Value::from(Data::List(items.to_vec()))
 }
 
-/// The value as a header writes it, which reads back the same.
+/// Writes a value in a header, and checks that it is read back unchanged.
 fn written(value: Value<'static>) -> String {
     let mut header = Header::new("2.2");
     header.insert("k", value.clone());

@@ -1,4 +1,4 @@
-//! What of a layout is kept, and for how long.
+//! The layout that messages keep, and when it is dropped.
 
 use openchatml::render::LayoutChoice;
 use openchatml::{Channel, End, Format, Message, ReadOptions, RenderOptions, Role, parse, render};
@@ -45,9 +45,9 @@ fn leading_white_space_is_kept_in_its_own_format_on_request() {
         let document = parse(text, format(name), &ReadOptions::default()).document;
         let mut options = RenderOptions::default();
         assert_eq!(render(&document, format(name), &options).as_deref(), Ok(text));
-        // The layout of one format says nothing of another.
+        // The layout of one format does not apply to another.
         for other in Format::all() {
-            // A format may need more than this conversation has: ids, a date.
+            // Some formats require ids or a date, which this conversation lacks.
             let Ok(written) = render(&document, other, &options) else { continue };
             let is_own = other == format(name);
             assert_eq!(written.starts_with(' '), is_own, "{name} as {other}: {written}");

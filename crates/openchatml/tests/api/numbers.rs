@@ -1,4 +1,4 @@
-//! A number is whatever its maker spelled: it can be no structure all the same.
+//! Numbers keep the spelling of their author, but cannot become structure.
 
 use openchatml::{
     Conversation, Data, Format, Header, Limits, Message, ReadOptions, RenderOptions, Reply, Role,
@@ -57,7 +57,7 @@ fn fields_of_a_reply_are_not_duplicated() {
     assert_eq!(reply.to_json(), r#"{"ok":false,"more":1}"#);
 }
 
-/// Whatever a format is converted to and back, numbers are spelled as they were.
+/// Conversions to any format and back keep the spelling of numbers.
 #[test]
 fn numbers_keep_their_spelling_in_conversions() {
     const SPELLED: &str = r#"{"a":1.0,"b":1e400,"c":12345678901234567890,"d":-0.10E+2}"#;

@@ -1,8 +1,8 @@
-//! Streams: when their events come, and how they end.
+//! Streams: the times of their events, and their ends.
 
 use openchatml::{Event, ReadOptions, Stream, TextFormat};
 
-/// The events of a stream with this header that is cancelled in the middle of a message.
+/// Returns the events of a stream with this header that is cancelled within a message.
 fn cancelled(header: &str) -> Vec<String> {
     let mut stream = Stream::new(TextFormat::OPENCHATML_2_2, &ReadOptions::default());
     let mut events = Vec::new();
@@ -30,7 +30,7 @@ fn a_cancellation_that_the_header_does_not_declare_is_diagnosed() {
     assert!(cancelled(others).iter().any(|event| event == "E-CAPABILITY"));
 }
 
-/// The names of the events so far, and all of them.
+/// Returns the names of the events before the end, and of all events.
 fn events(chunks: &[&str]) -> (Vec<&'static str>, Vec<&'static str>) {
     let mut stream = Stream::new(TextFormat::OPENCHATML_2_2, &ReadOptions::default());
     let mut names = Vec::new();

@@ -1,4 +1,4 @@
-//! Who may see what: every combination there is, against a list of what is shown.
+//! Visibility: every combination of properties against a list of visible messages.
 
 use openchatml::{
     Body, Channel, Conversation, Event, Intent, Marker, Message, Policy, Preambles, ReadOptions,
@@ -9,7 +9,7 @@ fn all<T: Copy>(values: &[T]) -> impl Iterator<Item = Option<T>> {
     values.iter().copied().map(Some).chain([None])
 }
 
-/// Every message as far as its header and its origin can differ.
+/// Returns messages with all combinations of header and origin.
 fn messages() -> Vec<Message<'static>> {
     let mut messages = Vec::new();
     for role in Role::ALL {

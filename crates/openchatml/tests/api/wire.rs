@@ -1,4 +1,4 @@
-//! Streams in the words of other protocols: what servers decide, and what only they can say.
+//! Streams in other protocols: decisions and fields of the server.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
 
@@ -31,7 +31,7 @@ fn lines(out: &str) -> Vec<Json> {
     out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// What the writer writes of a completion in Harmony, fed in chunks of so many bytes.
+/// Writes a completion in Harmony, fed in chunks of this size.
 fn written(mut writer: ResponsesWriter, text: &str, chunk: usize, ending: &Ending) -> Vec<Json> {
     let mut out = String::new();
     let mut stream = stream("harmony");
@@ -62,7 +62,7 @@ fn a_summarizer_receives_paragraphs() {
         let events = written(writer().reasoning(policy), text, chunk, &Ending::default());
         let given = given.lock().unwrap();
         assert_eq!(*given, ["One.", "Two\r\nlines.", "Three.", "Four."]);
-        // A summarizer that says nothing does not show that there was reasoning.
+        // With an empty summary, nothing reveals that there was reasoning.
         let all = ["response.created", "response.in_progress", "response.completed"];
         assert_eq!(types(&events), all);
     }
@@ -80,7 +80,7 @@ fn a_server_can_write_its_own_summaries() {
         Event::MessageDone { index: 0, message: (&thought).into() },
         Event::MessageStart { index: 1, message: (&answer).into() },
         Event::Delta { index: 1, text: "4.".into(), is_preamble: false },
-        // It comes too late.
+        // The summary comes too late.
         Event::ReasoningSummaryDelta { index: 0, text: "Late.".into() },
         Event::MessageDone { index: 1, message: (&answer).into() },
     ];
@@ -156,7 +156,7 @@ fn a_server_can_report_a_failure() {
     );
     let error = json!({"code": "server_error", "message": "out of memory"});
     assert_eq!(last["response"]["error"], error);
-    // What was said was said.
+    // Output that was already sent remains.
     assert_eq!(last["response"]["output"][0]["content"][0]["text"], "4.");
     let mut out = String::new();
     chat_writer().finish(&ending, &mut out);
@@ -169,7 +169,7 @@ fn a_message_that_never_ends_is_incomplete() {
     let (mut stream, mut writer) = (stream("harmony"), writer());
     let text = b"<|channel|>commentary to=functions.f json<|message|>{}";
     stream.feed_with(text, |event| writer.push(&event, &mut out));
-    // The engine died: nobody ends the stream.
+    // The engine failed without ending the stream.
     writer.finish(&Ending::default(), &mut out);
     let last = lines(&out).pop().unwrap();
     assert_eq!(last["type"], "response.incomplete");
@@ -209,14 +209,14 @@ fn call_ids_are_unique() {
     let call = |id: &str| {
         format!("to=functions.f{id}<|channel|>commentary<|constrain|>json<|message|>{{}}<|call|>")
     };
-    // The model says what would be the id of the next call.
+    // The model writes an id that equals the next generated one.
     let text = format!(
         "<|start|>assistant {}<|start|>assistant {}<|start|>assistant {}",
         call(" call_id=call_1_1"),
         call(""),
         call(" call_id=call_1_1"),
     );
-    // A transcript: in a completion the first `<|call|>` is the end.
+    // A transcript, because a completion ends at the first `<|call|>`.
     let mut stream = Stream::new(TextFormat::OPENCHATML_2_2, &ReadOptions::default());
     let (mut out, mut writer) = (String::new(), writer());
     stream.feed_with(text, |event| writer.push(&event, &mut out));
@@ -311,7 +311,7 @@ fn the_usage_is_written_if_it_is_given() {
     assert_eq!(last["response"]["usage"], Json::Null);
 }
 
-/// The arguments of a call are checked by the limits that the stream is read with.
+/// The limits of the stream apply to the arguments of calls.
 #[test]
 fn calls_are_certain_within_the_limits_of_the_reader() {
     let list = "[".repeat(200) + &"]".repeat(200);

@@ -1,4 +1,4 @@
-//! Events that no format of text makes by itself: servers make them (OpenChatML 2.2 §9).
+//! Events that no text format produces: servers create them (OpenChatML 2.2 §9).
 
 use openchatml::{Event, Message, Policy, Role};
 

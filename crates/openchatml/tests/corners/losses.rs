@@ -1,4 +1,4 @@
-//! Everything that a conversion can lose, lost once.
+//! Every possible loss of a conversion occurs at least once.
 
 use openchatml::convert::{Lost, adapt, convert, convert_with_sidecar, prepare};
 use openchatml::declare::{Style, typescript};
@@ -22,7 +22,7 @@ fn call() -> Message<'static> {
     call
 }
 
-/// A message with everything that a user's message of 2.2 can have.
+/// A message with every field that a message of the user can have in 2.2.
 fn laden() -> Message<'static> {
     let mut message = on(Role::User, Some(Channel::Final));
     message.name = Some("Eric".into());
@@ -55,7 +55,7 @@ fn conversation(messages: impl IntoIterator<Item = Message<'static>>) -> Documen
     conversation.into()
 }
 
-/// What is lost on the way to a format.
+/// Returns the losses of a conversion to a format.
 fn lost(messages: impl IntoIterator<Item = Message<'static>>, to: &str) -> Vec<Lost> {
     let to: Format = to.parse().expect("a format");
     let (_, losses) = adapt(&conversation(messages), to);
@@ -101,8 +101,8 @@ fn every_kind_of_loss_occurs() {
     all.extend(lost_of_services());
     all.extend(lost_of_sections());
     all.extend(lost_of_order_and_of_data());
-    // These are lost where token ids are counted, where tools are declared (see below), and where
-    // prompts are made.
+    // These losses occur when token ids are counted, when tools are declared (see below), and in
+    // prompts.
     all.extend([Lost::Truncated, Lost::Cut, Lost::Declaration, Lost::ToolsAsText, Lost::History]);
     let mut spaced = call();
     spaced.recipient = Some("functions.a b".into());
@@ -385,7 +385,7 @@ fn tools_that_the_developer_declares_are_not_dropped() {
     assert!(converted.output.contains("type f = () => any;"));
 }
 
-/// A prompt has no `call_id` in a format whose sections tell what messages are.
+/// A prompt has no `call_id` in a format with sections.
 #[test]
 fn a_prompt_loses_its_call_id() {
     let mut prompt = Message::new(Role::Assistant, "");
@@ -396,7 +396,7 @@ fn a_prompt_loses_its_call_id() {
     assert_eq!(adapted.expect("something is lost").into_conversation().messages[0].call_id, None);
 }
 
-/// A constraint without a type constrains nothing, and does not become one to another type.
+/// A constraint without a type has no effect, and does not apply to another type.
 #[test]
 fn a_constraint_without_a_type_has_no_effect() {
     let mut call = call();

@@ -1,4 +1,4 @@
-//! What writers refuse, and where they say it is.
+//! The errors of writers, and their places.
 
 use openchatml::render::Place;
 use openchatml::{
@@ -9,7 +9,7 @@ use openchatml::{
 fn refused(document: &Document<'_>, format: &str) -> RenderError {
     let format: Format = format.parse().expect("a format");
     let mut options = RenderOptions::default();
-    // A template may say the date, and refuses what has none.
+    // A template may require a date.
     options.date = Some("2026-01-01".into());
     let written = render(document, format, &options);
     written.expect_err("this cannot be written")
@@ -75,7 +75,7 @@ fn markers_are_allowed_only_in_analysis() {
         });
         let error = refused(&document, &format.to_string());
         assert_eq!(error.message, Some(1), "{format}: {error}");
-        // A template refuses whatever it has no words for, before anything is written.
+        // A template refuses unsupported content before it writes anything.
         if error.place != Place::Document {
             assert_eq!(error.place, Place::Body, "{format}: {error}");
             assert_eq!(error.code.as_str(), "E-PERM-VISIBILITY", "{format}: {error}");
@@ -109,7 +109,7 @@ fn unsupported_roles_documents_and_open_ends_are_refused() {
     }
 }
 
-/// A header is kept as it was read, unless that would be no header any more.
+/// A header keeps its layout, unless it would no longer be a valid header.
 #[test]
 fn a_header_cannot_contain_its_end() {
     let mut conversation = Conversation::from_messages([Message::new(Role::User, "Hi.")]);

@@ -1,4 +1,4 @@
-//! Sinks that are used by themselves, and dialects that are put together at run time.
+//! Sinks that are used directly, and dialects that are created at run time.
 
 use openchatml::lex::{Escape, TokenTable};
 use openchatml::render::{Sink, SinkError, TextSink, render_to};
@@ -63,7 +63,7 @@ fn a_header_has_no_escape() {
     assert_eq!(error.to_string(), "a header cannot contain `<|end|>`");
 }
 
-/// A sink that has no id for how messages end.
+/// A sink without an id for the end of messages.
 struct Endless;
 
 impl Sink for Endless {
@@ -132,7 +132,7 @@ fn each_text_format_belongs_to_its_dialect() {
 const TAGS: &[(Control, &str)] =
     &[(Control::Start, "<turn>"), (Control::Message, "<says>"), (Control::End, "</turn>")];
 
-/// The tables of dialects are made by the compiler; what they hold is looked at here, too.
+/// The tables of dialects are constants. This test also creates them at run time.
 #[test]
 fn token_tables_can_be_created_at_run_time() {
     let tags = TokenTable::new(std::hint::black_box(TAGS), Escape::None);

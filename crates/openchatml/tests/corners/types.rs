@@ -1,4 +1,4 @@
-//! What programs rely on of types: they can be kept, shared and sent.
+//! Properties of types that programs rely on: they can be stored, shared and sent.
 
 use std::error::Error as _;
 
@@ -27,7 +27,7 @@ fn errors_can_be_sent_and_boxed() {
     can_be_kept::<Stream>();
 }
 
-/// `Error` says what the error in it says, and is equal to it where it is made by `?`.
+/// `Error` displays the contained error, and equals it if it is created by `?`.
 #[test]
 fn every_error_converts_to_error() {
     let format = "openai".parse::<TextFormat>().expect_err("it is JSON");
@@ -37,7 +37,7 @@ fn every_error_converts_to_error() {
     assert!(error.source().is_none());
 }
 
-/// Events of an iterator outlive the stream, and are the same as those that a callback is told.
+/// Events of an iterator outlive the stream, and equal those of a callback.
 #[test]
 fn iterator_and_callback_give_the_same_events() {
     let text = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>\

@@ -1,4 +1,4 @@
-//! Small values: what they are called, and what they say of others.
+//! The names and relations of small values.
 
 use openchatml::{
     Channel, Code, Content, Data, Format, HarmonyProfile, Limits, ReadOptions, Reply, Value, parse,
@@ -59,13 +59,13 @@ fn negotiation_gives_the_common_subset() {
     let two = profile(&[Final, Analysis], &[], &[Commentary]);
     let agreed = one.negotiate(&two);
     assert_eq!(agreed, profile(&[Final, Analysis], &[Commentary], &[Commentary]));
-    // Where nothing is left that both allow, the profile cannot be in force.
+    // If both sides have nothing in common, the profile is not active.
     let three = profile(&[], &[Analysis], &[]);
     assert!(!one.negotiate(&three).enabled);
     assert_eq!(three.negotiate(&three), three);
 }
 
-/// What is wrong with a text, and what can be done about it: of the first finding of this code.
+/// Returns the message and the help of the first diagnostic with this code.
 fn words(text: &str, format: &str, code: Code) -> (String, String) {
     let format: Format = format.parse().expect("a format");
     let parsed = parse(text, format, &ReadOptions::default());
@@ -74,7 +74,7 @@ fn words(text: &str, format: &str, code: Code) -> (String, String) {
     (found.message, found.help.unwrap_or_default())
 }
 
-/// Help for an unknown role proposes only roles of the dialect.
+/// The help for an unknown role suggests only roles of the dialect.
 #[test]
 fn roles_of_other_dialects_are_not_suggested() {
     let hidden = "the message is hidden";
@@ -105,7 +105,7 @@ fn a_second_tag_is_called_a_tag() {
         let said = words(&text, "openchatml-2.2", Code::ParseHeader).0;
         assert_eq!(said, "the header has a second channel tag");
     }
-    // The formats with a constraint in their headers; one of them begins with a header of its own.
+    // The formats with a constraint in their headers. One of them starts with a document header.
     for format in ["openchatml-2.2", "harmony"] {
         let text = "<|start|>assistant<|constrain|>json<|channel|>final<|message|>{}<|end|>";
         let text = format!("{}{text}", if format == "harmony" { "" } else { "version: 2.2\n\n" });
@@ -123,7 +123,7 @@ fn half_of_a_surrogate_pair_is_not_reported_as_illegal() {
     assert!(said.starts_with(half), "{said}");
 }
 
-/// A profile names channels; what the specification says of them stands.
+/// A profile can restrict channels, but not extend the specification.
 #[test]
 fn a_profile_that_allows_too_much_is_reported() {
     let text = "version: 2.2\nprofiles: {harmony: {enabled: true, tool_calls_in: [analysis]}}\n\n\
@@ -133,7 +133,7 @@ fn a_profile_that_allows_too_much_is_reported() {
     assert_eq!(help, "`analysis` is ignored; use `commentary`");
 }
 
-/// A finding is cut between characters.
+/// A diagnostic is truncated between characters.
 #[test]
 fn long_diagnostics_are_truncated() {
     let channels = vec!["commentary"; 1000].join(", ");

@@ -1,4 +1,4 @@
-//! What other projects expect of whole outputs of gpt-oss.
+//! Expectations of other projects about complete outputs of gpt-oss.
 
 use openchatml::{End, Policy, Severity, Visibility, parse};
 use serde_json::{Value, json};
@@ -89,15 +89,14 @@ fn segments_equal_those_of_other_projects() {
     score.finish();
 }
 
-/// What a trainer gets of an output: what is thought, what is said, and the calls, each of which is
-/// certain or is not.
+/// Returns the parts of an output for a trainer: reasoning, text, and certain or uncertain calls.
 fn parts(text: &str) -> Value {
     let parsed = parse(text, harmony(), &completion());
     let errors = parsed.diagnostics.iter().filter(|found| found.severity == Severity::Error);
     let errors: Vec<_> = errors.map(|found| found.span).collect();
     let (mut parts, mut calls, mut unparsed) = (Vec::new(), Vec::new(), 0);
     for message in &parsed.document.as_conversation().expect("one").messages {
-        // What precedes a message is about another one.
+        // A diagnostic before the message belongs to another one.
         let within = |span: &openchatml::Span| {
             message.span.start < span.start && span.end <= message.span.end
         };
