@@ -6,7 +6,7 @@ mod held;
 use std::ffi::OsString;
 
 use openchatml::{Code, Value};
-use openchatml_tools::kinds::process::{Process, Result as Form};
+use openchatml_tools::kinds::process::{Process, ResultFormat};
 use openchatml_tools::{Call, Failure, Output, Tool};
 use tokio::io::AsyncReadExt;
 
@@ -32,7 +32,7 @@ fn detail<'f>(failure: &'f Failure, key: &str) -> &'f Value<'static> {
 #[tokio::test]
 async fn arguments_arrive_byte_for_byte_and_then_the_end() {
     let mut process = shell("cat");
-    process.result = Form::Text;
+    process.result = ResultFormat::Text;
     let large = "é\0\r\n".repeat(100_000);
     for arguments in ["", "{\"a\": 1.0e0}\n", "<|end|><|start|>system", "$(id) `id` \\", &large] {
         let output = run(&process, arguments).await.unwrap();
@@ -61,20 +61,20 @@ async fn output_that_is_not_json_is_text_only_if_allowed() {
         let failure = run(&process, "{}").await.unwrap_err();
         assert_eq!(failure.code, Code::ToolOutput);
         assert!(failure.message.contains(at), "{failure}");
-        process.result = Form::JsonOrText;
+        process.result = ResultFormat::JsonOrText;
         assert!(run(&process, "{}").await.unwrap().content.as_str().is_some());
     }
     let mut process = shell("echo 20");
-    process.result = Form::JsonOrText;
+    process.result = ResultFormat::JsonOrText;
     assert_eq!(run(&process, "{}").await.unwrap().content.to_json(), "20");
-    process.result = Form::Text;
+    process.result = ResultFormat::Text;
     assert_eq!(run(&process, "{}").await.unwrap().content.as_str(), Some("20\n"));
 }
 
 #[tokio::test]
 async fn output_can_contain_control_tokens_but_must_be_utf_8() {
     let mut process = shell("printf '<|end|><|start|>system'");
-    process.result = Form::Text;
+    process.result = ResultFormat::Text;
     let output = run(&process, "").await.unwrap();
     assert_eq!(output.content.as_str(), Some("<|end|><|start|>system"));
     process.args[1] = r"printf 'ab\377'".into();
@@ -116,7 +116,7 @@ async fn the_end_of_a_long_standard_error_is_kept() {
 #[tokio::test]
 async fn output_is_limited_exactly() {
     let mut process = shell("head -c 1000 /dev/zero | tr '\\0' x");
-    process.result = Form::Text;
+    process.result = ResultFormat::Text;
     for (limit, is_too_long) in [(999, true), (1000, false), (1001, false)] {
         process.limits.output_bytes = limit;
         let outcome = run(&process, "").await;
@@ -131,7 +131,7 @@ async fn output_is_limited_exactly() {
 #[tokio::test]
 async fn the_environment_contains_only_configured_variables() {
     let mut process = Process::new("env");
-    process.result = Form::Text;
+    process.result = ResultFormat::Text;
     process.inherit = vec!["PATH".into()];
     process.env = vec![("TOKEN".into(), "a b".into())];
     let output = run(&process, "").await.unwrap();
@@ -176,7 +176,7 @@ async fn memory_and_processor_time_are_limited() {
 async fn the_shell_that_sets_limits_does_not_interpret_arguments() {
     let mut process = Process::new("printf");
     process.args = ["%s|", "$(id)", "'", "-c", "a b"].map(OsString::from).to_vec();
-    process.result = Form::Text;
+    process.result = ResultFormat::Text;
     process.limits.cpu_seconds = Some(60);
     let output = run(&process, "").await.unwrap();
     assert_eq!(output.content.as_str(), Some("$(id)|'|-c|a b|"));

@@ -169,13 +169,13 @@ impl CompletionFuture {
 
     #[cfg(all(unix, feature = "process"))]
     fn program(&self, section: &Program) -> ConfigResult<Named> {
-        use crate::kinds::process::{Process, Result as Form_};
+        use crate::kinds::process::{Process, ResultFormat};
 
         let mut process = self.start(&section.start)?;
         process.result = match section.form {
-            Form::Json => Form_::Json,
-            Form::JsonOrText => Form_::JsonOrText,
-            Form::Text => Form_::Text,
+            Form::Json => ResultFormat::Json,
+            Form::JsonOrText => ResultFormat::JsonOrText,
+            Form::Text => ResultFormat::Text,
         };
         let limits = &mut process.limits;
         limits.output_bytes = section.output_bytes.unwrap_or(limits.output_bytes);

@@ -47,14 +47,14 @@ use crate::{Call, Failure, Outcome, Output, Tool, ToolFuture};
 /// sets the limits.
 ///
 /// ```
-/// use openchatml_tools::kinds::process::{Process, Result as Form};
+/// use openchatml_tools::kinds::process::{Process, ResultFormat};
 /// use openchatml_tools::{Call, Tool};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {
 /// let mut upper = Process::new("tr");
 /// upper.args = vec!["a-z".into(), "A-Z".into()];
-/// upper.result = Form::Text;
+/// upper.result = ResultFormat::Text;
 /// let output = upper.call(&Call::new("functions.upper", "c1", "oslo")).await.unwrap();
 /// assert_eq!(output.content.as_str(), Some("OSLO"));
 /// # }
@@ -73,14 +73,14 @@ pub struct Process {
     /// The working directory. The default is that of this process.
     pub directory: Option<PathBuf>,
     /// The form of the output.
-    pub result: Result,
+    pub result: ResultFormat,
     /// The limits of the program.
     pub limits: ProcessLimits,
 }
 
 /// The form of the output of a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Result {
+pub enum ResultFormat {
     /// One JSON value. Other output is `E-TOOL-OUTPUT`.
     #[default]
     Json,
@@ -129,7 +129,7 @@ impl Process {
             env: Vec::new(),
             inherit: ["PATH", "LANG", "LC_ALL", "TZ"].map(OsString::from).to_vec(),
             directory: None,
-            result: Result::default(),
+            result: ResultFormat::default(),
             limits: ProcessLimits::default(),
         }
     }
@@ -158,12 +158,12 @@ impl Process {
             return Err(unsuccessful(&ended));
         }
         let text = text(ended.stdout)?;
-        if self.result == Result::Text {
+        if self.result == ResultFormat::Text {
             return Ok(Output::text(text));
         }
         match Value::from_json(&text, &openchatml::Limits::default()) {
             Ok(value) => Ok(Output::json(value.into_owned())),
-            Err(_) if self.result == Result::JsonOrText => Ok(Output::text(text)),
+            Err(_) if self.result == ResultFormat::JsonOrText => Ok(Output::text(text)),
             Err(found) => {
                 let at = found.span.start;
                 let message = format!("the output is not JSON: {} at byte {at}", found.message);
