@@ -131,7 +131,7 @@ const PYTHON: &[(&str, &str)] = &[
 ];
 
 /// Returns the content of a message that all formats have.
-fn said(message: &Message<'_>) -> (Role, Option<String>, String) {
+fn content_of(message: &Message<'_>) -> (Role, Option<String>, String) {
     let recipient = message.recipient.as_deref().map(str::to_owned);
     (message.role, recipient, message.body.text().into_owned())
 }
@@ -140,8 +140,8 @@ fn said(message: &Message<'_>) -> (Role, Option<String>, String) {
 fn agree(text: &str, format: Format, conversation: &Conversation<'_>) {
     let parsed = read(text, format, &ReadOptions::default()).into_conversation();
     let is_here = |message: &&Message<'_>| message.role != Role::Developer;
-    let found: Vec<_> = parsed.messages.iter().filter(is_here).map(said).collect();
-    let wanted: Vec<_> = conversation.messages.iter().map(said).collect();
+    let found: Vec<_> = parsed.messages.iter().filter(is_here).map(content_of).collect();
+    let wanted: Vec<_> = conversation.messages.iter().map(content_of).collect();
     assert_eq!(found, wanted);
 }
 

@@ -164,10 +164,10 @@ fn token_job(job: &str, total: usize) -> Job {
 
 /// Streams ids one by one and returns the number of bytes of text.
 fn stream(tokenizer: &Tokenizer<O200kHarmony>, ids: &[u32]) -> usize {
-    let mut said = 0;
+    let mut text_bytes = 0;
     let mut hear = |event: Event<'_>| {
         if let Event::Delta { text, .. } = event {
-            said += text.len();
+            text_bytes += text.len();
         }
     };
     let mut stream = tokenizer.stream(&ReadOptions::default()).keep(Keep::Nothing);
@@ -175,7 +175,7 @@ fn stream(tokenizer: &Tokenizer<O200kHarmony>, ids: &[u32]) -> usize {
         stream.feed_with(std::slice::from_ref(id), &mut hear);
     }
     stream.finish_with(&mut hear);
-    said
+    text_bytes
 }
 
 fn main() -> ExitCode {

@@ -75,7 +75,7 @@ fn files() -> Vec<PathBuf> {
             (field("name"), field("version"), field("checksum"))
         {
             for registry in registries() {
-                walk(&registry.join(format!("{name}-{version}")), &mut files);
+                collect_files(&registry.join(format!("{name}-{version}")), &mut files);
             }
         }
     }
@@ -90,12 +90,12 @@ fn registries() -> Vec<PathBuf> {
     registries.into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }
 
-fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
+fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
         let path = entry.path();
         if path.is_dir() {
-            walk(&path, files);
+            collect_files(&path, files);
         } else if path.extension().is_some_and(|it| it == "md" || it == "rs")
             && entry.metadata().is_ok_and(|data| data.len() < 300_000)
         {

@@ -209,10 +209,12 @@ fn string(text: &str) -> Option<(usize, usize, usize)> {
 fn character(text: &str) -> usize {
     let mut chars = text[1..].chars();
     let (first, second) = (chars.next(), chars.next());
-    let behind = text.len() - chars.as_str().len();
+    let after_first = text.len() - chars.as_str().len();
     match (first, second) {
-        (Some('\\'), Some(_)) => text[behind..].find('\'').map_or(text.len(), |at| behind + at + 1),
-        (Some(_), Some('\'')) => behind,
+        (Some('\\'), Some(_)) => {
+            text[after_first..].find('\'').map_or(text.len(), |at| after_first + at + 1)
+        }
+        (Some(_), Some('\'')) => after_first,
         // The name of a lifetime is read as a word, which is harmless.
         _ => 1,
     }

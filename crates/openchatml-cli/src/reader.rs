@@ -178,8 +178,9 @@ fn held(text: &str) -> Result<Held, Box<Diagnostic>> {
         return Ok((numbers(text)?, None, Vec::new()));
     }
     // The output of `tokens --mask`: ids and more.
-    let Fields(all) = serde_json::from_str(text)
-        .map_err(|error| Box::new(finding(Code::ParseJson, at(text, &error), said(&error))))?;
+    let Fields(all) = serde_json::from_str(text).map_err(|error| {
+        Box::new(finding(Code::ParseJson, at(text, &error), message_of(&error)))
+    })?;
     let mut fields: BTreeMap<String, &RawValue> = BTreeMap::new();
     let mut repeated = Vec::new();
     for (key, value) in all {
@@ -244,8 +245,9 @@ fn placed(read: ParsedIds, numbers: &[(u32, Span)]) -> Parsed<'static> {
     let mut found: Vec<Span> = read.diagnostics().iter().map(|found| found.span).collect();
     let nothing = Conversation::default();
     let conversation = read.document().as_conversation().unwrap_or(&nothing);
-    let mut told: Vec<Span> = conversation.messages.iter().map(|message| message.span).collect();
-    found.iter_mut().chain(&mut told).for_each(place);
+    let mut message_spans: Vec<Span> =
+        conversation.messages.iter().map(|message| message.span).collect();
+    found.iter_mut().chain(&mut message_spans).for_each(place);
     let mut parsed = read.into_parsed();
     for (diagnostic, span) in parsed.diagnostics.iter_mut().zip(found) {
         diagnostic.span = span;
@@ -253,7 +255,11 @@ fn placed(read: ParsedIds, numbers: &[(u32, Span)]) -> Parsed<'static> {
         diagnostic.fix = None;
     }
     if let Document::Conversation(conversation) = &mut parsed.document {
-        conversation.messages.iter_mut().zip(told).for_each(|(message, span)| message.span = span);
+        conversation
+            .messages
+            .iter_mut()
+            .zip(message_spans)
+            .for_each(|(message, span)| message.span = span);
     }
     parsed
 }
@@ -265,7 +271,7 @@ fn numbers(text: &str) -> Result<Numbers, Box<Diagnostic>> {
         Box::new(finding(Code::ParseJson, span, message).help(help))
     };
     let array: Vec<&RawValue> =
-        serde_json::from_str(text).map_err(|error| wrong(at(text, &error), said(&error)))?;
+        serde_json::from_str(text).map_err(|error| wrong(at(text, &error), message_of(&error)))?;
     let number = |value: &&RawValue| {
         let start = value.get().as_ptr().addr() - text.as_ptr().addr();
         let span = Span::new(start, start + value.get().len());
@@ -288,7 +294,7 @@ fn at(text: &str, error: &serde_json::Error) -> Span {
 }
 
 /// Returns the message of an error without the place.
-fn said(error: &serde_json::Error) -> String {
+fn message_of(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.split(" at line ").next().unwrap_or_default().to_owned()
 }

@@ -26,7 +26,7 @@ pub(crate) fn of_token(token: &[u8], mut set: impl FnMut(usize)) {
     let mut rest = token;
     while let Some(first) = rest.first() {
         // A byte whose character begins in another token counts as a character.
-        let (character, behind) = rest.split_at(length(*first).min(rest.len()));
+        let (character, following) = rest.split_at(length(*first).min(rest.len()));
         if !before.is_empty() {
             if !(is_whole(before) && is_whole(character)) {
                 set(of_bytes(before, character));
@@ -34,7 +34,7 @@ pub(crate) fn of_token(token: &[u8], mut set: impl FnMut(usize)) {
                 set(of_characters(before, character));
             }
         }
-        (before, rest) = (character, behind);
+        (before, rest) = (character, following);
     }
 }
 

@@ -93,17 +93,19 @@ fn message_value(
     marker: &mut Marker<'_>,
 ) -> Value {
     let mut all = vec![("role", Value::from(message.role))];
-    let mut marked = |said: &MessageText, field: &str| {
-        let place = ContentPlace { message: Some(said.message), field: field.to_owned() };
-        marker.content(&said.text, &place).into_owned()
+    let mut marked = |message_text: &MessageText, field: &str| {
+        let place = ContentPlace { message: Some(message_text.message), field: field.to_owned() };
+        marker.content(&message_text.text, &place).into_owned()
     };
     if let Some(name) = &message.name {
         all.push(("name", marked(name, "name").into()));
     }
-    let content: Vec<_> = message.content.iter().map(|said| marked(said, "content")).collect();
+    let content: Vec<_> =
+        message.content.iter().map(|message_text| marked(message_text, "content")).collect();
     all.push(("content", content.join(BETWEEN).into()));
     if !message.reasoning.is_empty() {
-        let reasoning = message.reasoning.iter().map(|said| marked(said, "content"));
+        let reasoning =
+            message.reasoning.iter().map(|message_text| marked(message_text, "content"));
         let reasoning = Value::from(reasoning.collect::<Vec<_>>().join(BETWEEN));
         all.push(("reasoning_content", reasoning.clone()));
         // Some templates use other names for reasoning.
@@ -131,15 +133,15 @@ fn call(call: &Call, arguments: Arguments, marker: &mut Marker<'_>) -> Value {
     let name = Value::from(marker.content(&call.name, &place).into_owned());
     "content".clone_into(&mut place.field);
     let parsed = || Plain::from_json(&call.arguments, &ReadLimits::default()).ok();
-    let said = match arguments {
+    let value = match arguments {
         Arguments::Parsed => parsed(),
         Arguments::Text => None,
     };
-    let said = match said {
+    let value = match value {
         Some(value) => data(&value, &mut place, marker),
         None => marker.content(&call.arguments, &place).into_owned().into(),
     };
-    let function = Value::from_pairs([("name", name), ("arguments", said)]);
+    let function = Value::from_pairs([("name", name), ("arguments", value)]);
     all.extend([("type", Value::from("function")), ("function", function)]);
     Value::from_pairs(all)
 }

@@ -116,11 +116,11 @@ impl Marks {
         let rest = if cuts_start { text.trim_start_matches(goes) } else { text };
         let inner = if cuts_end { rest.trim_end_matches(goes) } else { rest };
         let start = text.len() - rest.len();
-        let (before, behind) = (&text[..start], &text[start + inner.len()..]);
+        let (before, after) = (&text[..start], &text[start + inner.len()..]);
         let marks = |part: &str| part.chars().filter(|c| self.contains(c)).collect::<String>();
-        match (marks(before), marks(behind)) {
-            (before, behind) if before.is_empty() && behind.is_empty() => Cow::Borrowed(inner),
-            (before, behind) => Cow::Owned([&before, inner, &behind].concat()),
+        match (marks(before), marks(after)) {
+            (before, after) if before.is_empty() && after.is_empty() => Cow::Borrowed(inner),
+            (before, after) => Cow::Owned([&before, inner, &after].concat()),
         }
     }
 }

@@ -76,7 +76,7 @@ pub(crate) fn fold(conversation: &Conversation<'_>) -> Vec<TemplateMessage> {
             all.push(single(message, index));
             continue;
         }
-        let said = MessageText { text: message.body.text().into_owned(), message: index };
+        let message_text = MessageText { text: message.body.text().into_owned(), message: index };
         let is_hidden = is_reasoning(message);
         let name = message.name.as_deref();
         let goes_on = |turn: &TemplateMessage| {
@@ -97,13 +97,13 @@ pub(crate) fn fold(conversation: &Conversation<'_>) -> Vec<TemplateMessage> {
             turn.calls.push(Call {
                 id: message.call_id.as_deref().map(str::to_owned),
                 name: bare(recipient).to_owned(),
-                arguments: said.text,
+                arguments: message_text.text,
                 message: index,
             });
         } else if is_hidden {
-            turn.reasoning.push(said);
+            turn.reasoning.push(message_text);
         } else {
-            turn.content.push(said);
+            turn.content.push(message_text);
         }
     }
     all.extend(turn);
@@ -121,14 +121,14 @@ fn is_reasoning(message: &Message<'_>) -> bool {
 
 /// Converts a message that corresponds to one message.
 fn single(message: &Message<'_>, index: usize) -> TemplateMessage {
-    let said = |text: &str| MessageText { text: text.to_owned(), message: index };
+    let message_text = |text: &str| MessageText { text: text.to_owned(), message: index };
     let is_tool = message.role == Role::Tool;
     let name = message.name.as_deref();
     TemplateMessage {
         role: message.role.as_str(),
-        name: name.map(|name| said(if is_tool { bare(name) } else { name })),
-        content: vec![said(&message.body.text())],
-        tool_call_id: message.call_id.as_deref().filter(|_| is_tool).map(said),
+        name: name.map(|name| message_text(if is_tool { bare(name) } else { name })),
+        content: vec![message_text(&message.body.text())],
+        tool_call_id: message.call_id.as_deref().filter(|_| is_tool).map(message_text),
         ..TemplateMessage::default()
     }
 }

@@ -46,27 +46,27 @@ impl<'m> SampledIds<'m> {
         wanted: usize,
         exact: bool,
     ) -> Option<(&'m [u32], usize)> {
-        let mut said = 0;
+        let mut covered = 0;
         let known = self.rest.iter().position(|id| {
             let bytes = match encoding.token(*id) {
                 Some(Token::Text(text)) => text.as_bytes(),
                 Some(Token::Bytes(bytes)) => bytes,
                 Some(Token::Control(_)) | None => return true,
             };
-            if !text.as_bytes()[said..].starts_with(bytes) {
+            if !text.as_bytes()[covered..].starts_with(bytes) {
                 return true;
             }
-            said += bytes.len();
-            said >= wanted
+            covered += bytes.len();
+            covered >= wanted
         });
-        let fits = if exact { said == wanted } else { said >= wanted };
-        let Some(last) = known.filter(|_| fits && text.is_char_boundary(said)) else {
+        let fits = if exact { covered == wanted } else { covered >= wanted };
+        let Some(last) = known.filter(|_| fits && text.is_char_boundary(covered)) else {
             self.differs();
             return None;
         };
         let (ids, rest) = self.rest.split_at(last + 1);
         self.rest = rest;
-        Some((ids, said))
+        Some((ids, covered))
     }
 
     /// Stops using the sampled ids, because the output differs from them.

@@ -97,7 +97,7 @@ async fn sign(args: &ToolsArgs, config: &Config, console: &Console) -> Result<St
             visible_line(page)
         ));
     };
-    let (done, said) = match (&args.login, &args.logout) {
+    let (done, summary) = match (&args.login, &args.logout) {
         (Some(server), _) => {
             let done = config.login(server, PATIENCE, show).await;
             (done, format!("logged in to `{}`", visible_line(server)))
@@ -105,15 +105,15 @@ async fn sign(args: &ToolsArgs, config: &Config, console: &Console) -> Result<St
         (None, server) => {
             let server = server.as_deref().unwrap_or_default();
             let done = config.logout(server).await;
-            let said = match done {
+            let summary = match done {
                 Ok(false) => "there was no login to",
                 _ => "logged out of",
             };
-            (done.map(|_| ()), format!("{said} `{}`", visible_line(server)))
+            (done.map(|_| ()), format!("{summary} `{}`", visible_line(server)))
         }
     };
     tools::with_text(&args.file, console, |_| done.map_err(|error| vec![error]))?;
-    console.summary(&said);
+    console.summary(&summary);
     Ok(Status::Fine)
 }
 

@@ -196,7 +196,7 @@ impl Writer<'_> {
     }
 
     fn counts(&mut self, id: Id, count: Count) {
-        for (keyword, _) in count.said() {
+        for (keyword, _) in count.limits() {
             self.unenforced.push(self.schema.keyword(id, keyword));
         }
     }

@@ -147,7 +147,7 @@ pub(crate) struct Count {
 
 impl Count {
     /// Returns the keywords with limits, and their values.
-    pub(crate) fn said(self) -> impl Iterator<Item = (&'static str, usize)> {
+    pub(crate) fn limits(self) -> impl Iterator<Item = (&'static str, usize)> {
         let least = (self.least > 0).then_some((self.keywords[0], self.least));
         least.into_iter().chain(self.most.map(|most| (self.keywords[1], most)))
     }
@@ -159,7 +159,7 @@ impl Count {
 
     /// Whether any number is allowed.
     pub(crate) fn is_any(self) -> bool {
-        self.said().next().is_none()
+        self.limits().next().is_none()
     }
 }
 

@@ -110,8 +110,8 @@ impl<'a> Reader<'_, 'a> {
     /// Converts a part of a node.
     fn part(&mut self, parent: Id, step: String, value: &Value<'a>, depth: usize) -> Id {
         let entries = value.as_map().unwrap_or_default();
-        let mut said = entries.iter().filter(|entry| !is_note(&entry.0));
-        if let (Some((key, reference)), None) = (said.next(), said.next())
+        let mut restrictions = entries.iter().filter(|entry| !is_note(&entry.0));
+        if let (Some((key, reference)), None) = (restrictions.next(), restrictions.next())
             && key == "$ref"
             && let Some(id) = reference.as_str().and_then(|pointer| self.named(pointer))
         {

@@ -143,7 +143,7 @@ impl Writer<'_> {
             },
         };
         out.push(("additionalProperties".into(), additional));
-        for (keyword, count) in object.count.said() {
+        for (keyword, count) in object.count.limits() {
             // The library counts only the unlisted properties.
             if all_required {
                 out.push((keyword.into(), number(count)));
@@ -161,7 +161,7 @@ impl Writer<'_> {
         }
         let items = array.items.map_or(false.into(), |items| self.part(items));
         out.push(("items".into(), items));
-        out.extend(array.count.said().map(|(key, count)| (key.into(), number(count))));
+        out.extend(array.count.limits().map(|(key, count)| (key.into(), number(count))));
         out
     }
 
@@ -171,21 +171,21 @@ impl Writer<'_> {
             Dialect::Llguidance => LLGUIDANCE,
             Dialect::Xgrammar => XGRAMMAR,
         };
-        let mut said: Vec<(&'static str, Value<'static>)> = Vec::new();
-        said.extend(text.pattern.as_ref().map(|it| ("pattern", it.clone().into())));
+        let mut restrictions: Vec<(&'static str, Value<'static>)> = Vec::new();
+        restrictions.extend(text.pattern.as_ref().map(|it| ("pattern", it.clone().into())));
         if let Some(format) = &text.format {
             if formats.contains(&format.as_str()) {
-                said.push(("format", format.clone().into()));
+                restrictions.push(("format", format.clone().into()));
             } else {
                 self.unenforced.push(self.schema.keyword(id, "format"));
             }
         }
-        said.extend(text.count.said().map(|(key, count)| (key, number(count))));
+        restrictions.extend(text.count.limits().map(|(key, count)| (key, number(count))));
         // The library supports one of these keywords, or both length limits.
         let is_alone = |key: &str| key == "pattern" || key == "format";
         let single = self.dialect == Dialect::Xgrammar
-            && said.first().is_some_and(|first| is_alone(first.0));
-        for (index, (keyword, value)) in said.into_iter().enumerate() {
+            && restrictions.first().is_some_and(|first| is_alone(first.0));
+        for (index, (keyword, value)) in restrictions.into_iter().enumerate() {
             if single && index > 0 {
                 self.unenforced.push(self.schema.keyword(id, keyword));
             } else {

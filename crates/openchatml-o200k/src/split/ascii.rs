@@ -55,9 +55,9 @@ fn starts(sets: &Sets, window: &[u8; super::WINDOW], end: u32, whole: bool) -> R
 
     // White space starts a piece if no white space precedes it, after line ends, and at the last
     // blank before other text.
-    let behind = behind_newlines(blank, newline, absorbed);
+    let after_newline = after_newlines(blank, newline, absorbed);
     let last = blank & !(white >> 1) & below(end) >> 1;
-    let whites = white & !(white << 1) & !absorbed | behind | last;
+    let whites = white & !(white << 1) & !absorbed | after_newline | last;
 
     // Other characters start a piece if no such character and no space precedes them. A single one
     // without a space belongs to the letters after it, like a blank.
@@ -105,8 +105,8 @@ fn bit(place: u32) -> u64 {
 /// Returns the first blanks after line ends, if no other line end follows, or if all line ends
 /// before them are absorbed.
 #[inline(always)]
-fn behind_newlines(blank: u64, newline: u64, absorbed: u64) -> u64 {
-    let mut behind = blank & newline << 1;
+fn after_newlines(blank: u64, newline: u64, absorbed: u64) -> u64 {
+    let mut after_newline = blank & newline << 1;
     // The last blanks of runs that a line end follows.
     let mut before = blank & newline >> 1;
     while before != 0 {
@@ -114,10 +114,10 @@ fn behind_newlines(blank: u64, newline: u64, absorbed: u64) -> u64 {
         before &= before - 1;
         let first = BYTES - (!blank & below(last)).leading_zeros();
         if absorbed << 1 & bit(first) == 0 {
-            behind &= !bit(first);
+            after_newline &= !bit(first);
         }
     }
-    behind
+    after_newline
 }
 
 /// Returns every third digit of each run of digits.

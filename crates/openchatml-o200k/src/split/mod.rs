@@ -108,8 +108,8 @@ pub fn pieces(text: &str) -> Vec<&str> {
     split(text, &mut lengths);
     let mut rest = text;
     let pieces = lengths.0.into_iter().map(|length| {
-        let (piece, behind) = rest.split_at(length);
-        rest = behind;
+        let (piece, tail) = rest.split_at(length);
+        rest = tail;
         piece
     });
     pieces.collect()

@@ -151,8 +151,9 @@ fn others_end(bytes: &[u8], mut at: usize) -> usize {
         }
         at = next.end;
     }
-    let behind = bytes[at..].iter().take_while(|byte| matches!(byte, b'\r' | b'\n' | b'/')).count();
-    at + behind
+    let trailing =
+        bytes[at..].iter().take_while(|byte| matches!(byte, b'\r' | b'\n' | b'/')).count();
+    at + trailing
 }
 
 /// Returns the end of a piece of white space: after its last line end if it has one; otherwise

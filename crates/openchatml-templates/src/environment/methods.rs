@@ -282,12 +282,12 @@ fn pad(bounds: &Bounds, text: &str, method: &str, args: &[Value]) -> Result<Valu
         "center" => missing / 2 + (missing & usize::try_from(width).unwrap_or(0) & 1),
         _ => missing,
     };
-    let [before, behind] = [before, missing - before].map(|count| fill.repeat(count));
+    let [before, padding_after] = [before, missing - before].map(|count| fill.repeat(count));
     let (sign, digits) = match text.strip_prefix(['-', '+']) {
         Some(digits) if method == "zfill" => text.split_at(text.len() - digits.len()),
         _ => ("", text),
     };
-    Ok(Value::from([sign, &before, digits, &behind].concat()))
+    Ok(Value::from([sign, &before, digits, &padding_after].concat()))
 }
 
 /// Returns the arguments of a format string, if the result cannot be too long. The estimate is the

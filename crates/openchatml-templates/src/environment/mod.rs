@@ -125,8 +125,8 @@ fn guards(environment: &mut Environment<'static>, names: &Names, bounds: &Arc<Bo
     let add = environment;
     add.add_function(names.generation.clone(), move |state: &mut State, kwargs: Kwargs| {
         let caller: Value = kwargs.get("caller")?;
-        let said = caller.call(state, &[])?;
-        Ok::<_, Error>(format!("{open}{}{close}", said.as_str().unwrap_or_default()))
+        let generated = caller.call(state, &[])?;
+        Ok::<_, Error>(format!("{open}{}{close}", generated.as_str().unwrap_or_default()))
     });
     add.add_function(names.see.clone(), |_: Rest<Value>| Value::UNDEFINED);
     let shared = Arc::clone(bounds);

@@ -51,7 +51,7 @@ impl Literals {
                 }
                 (TokenKind::Sign, ")" | "]" | "}") => drop(open.pop()),
                 (TokenKind::String, _) => {
-                    let said = said(word);
+                    let content = content_of(word);
                     let is_sought = |word: &str| {
                         matches!(word, "==" | "!=" | "<" | ">" | "<=" | ">=" | "in" | "not")
                     };
@@ -61,12 +61,12 @@ impl Literals {
                         || text(before).is_some_and(is_sought)
                         || text(Some(at + 1)).is_some_and(is_sought)
                     {
-                        self.sought.insert(said.clone());
+                        self.sought.insert(content.clone());
                     }
                     if text(before) == Some("[") {
-                        self.names.insert(said.clone());
+                        self.names.insert(content.clone());
                     }
-                    self.texts.push(said);
+                    self.texts.push(content);
                 }
                 _ => {}
             }
@@ -80,7 +80,7 @@ fn is_key_word(word: &str) -> bool {
 
 /// Returns the content of a string with quotes. A malformed string has no content: the engine
 /// rejects the template.
-fn said(string: &str) -> String {
+fn content_of(string: &str) -> String {
     if !string.contains('\\') {
         return string[1..string.len() - 1].to_owned();
     }

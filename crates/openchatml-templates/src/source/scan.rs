@@ -202,37 +202,37 @@ fn string(text: &str) -> Option<usize> {
 mod tests {
     use super::{TemplatePart, scan};
 
-    fn said(source: &str) -> Vec<String> {
-        let said = |part: &TemplatePart| match part {
+    fn scanned(source: &str) -> Vec<String> {
+        let scanned = |part: &TemplatePart| match part {
             TemplatePart::Text(range) => source[range.clone()].to_owned(),
             TemplatePart::Tag(tag) => {
                 let words: Vec<_> = tag.tokens.iter().map(|token| token.text(source)).collect();
                 format!("<{}>", words.join(" "))
             }
         };
-        scan(source).iter().map(said).collect()
+        scan(source).iter().map(scanned).collect()
     }
 
     #[test]
     fn tags_end_outside_of_strings_and_brackets() {
-        assert_eq!(said("a{{ '}}' + x }}b"), ["a", "<'}}' + x>", "b"]);
-        assert_eq!(said("{{ {'a': {}} }}"), ["<{ 'a' : { } }>"]);
-        assert_eq!(said(r"{%- if a == 'it\'s %}' -%}x"), [r"<if a == 'it\'s %}'>", "x"]);
-        assert_eq!(said("{{ 1.5e-3 ~ x[1:-1] }}"), ["<1.5e-3 ~ x [ 1 : - 1 ]>"]);
+        assert_eq!(scanned("a{{ '}}' + x }}b"), ["a", "<'}}' + x>", "b"]);
+        assert_eq!(scanned("{{ {'a': {}} }}"), ["<{ 'a' : { } }>"]);
+        assert_eq!(scanned(r"{%- if a == 'it\'s %}' -%}x"), [r"<if a == 'it\'s %}'>", "x"]);
+        assert_eq!(scanned("{{ 1.5e-3 ~ x[1:-1] }}"), ["<1.5e-3 ~ x [ 1 : - 1 ]>"]);
     }
 
     #[test]
     fn comments_and_raw_text_have_no_tags() {
-        assert_eq!(said("a{# {% generation %} #}b"), ["a", "b"]);
+        assert_eq!(scanned("a{# {% generation %} #}b"), ["a", "b"]);
         let raw = "{% raw %}{% generation %}{%- endraw +%}c";
-        assert_eq!(said(raw), ["{% generation %}", "c"]);
-        assert_eq!(said("a { b {"), ["a { b {"]);
+        assert_eq!(scanned(raw), ["{% generation %}", "c"]);
+        assert_eq!(scanned("a { b {"), ["a { b {"]);
     }
 
     #[test]
     fn an_unclosed_tag_ends_the_parts() {
-        assert_eq!(said("a{{ 'b }} c"), ["a"]);
-        assert_eq!(said("a{# b"), ["a"]);
-        assert_eq!(said("a{% raw %} b"), ["a", "<raw>", " b"]);
+        assert_eq!(scanned("a{{ 'b }} c"), ["a"]);
+        assert_eq!(scanned("a{# b"), ["a"]);
+        assert_eq!(scanned("a{% raw %} b"), ["a", "<raw>", " b"]);
     }
 }

@@ -44,7 +44,7 @@ const QUOTED: usize = 500;
 pub(super) fn read(data: &str) -> Result<Chunk, UpstreamError> {
     let value: Value = serde_json::from_str(data)
         .map_err(|error| UpstreamError::InvalidResponse(format!("{error} in {}", quoted(data))))?;
-    if let Some(error) = said(&value) {
+    if let Some(error) = error_message(&value) {
         return Err(UpstreamError::Failed(error));
     }
     if let Some(text) = value.get("response").and_then(Value::as_str) {
@@ -62,9 +62,9 @@ pub(super) fn read(data: &str) -> Result<Chunk, UpstreamError> {
     };
     let text = choice.get("text").and_then(Value::as_str).unwrap_or_default().to_owned();
     // llama.cpp returns the ids with the verbose output.
-    let told = choice.get("token_ids").filter(|ids| ids.is_array());
-    let told = told.or_else(|| value.get("__verbose").and_then(|more| more.get("tokens")));
-    let ids = match told.and_then(Value::as_array) {
+    let id_list = choice.get("token_ids").filter(|ids| ids.is_array());
+    let id_list = id_list.or_else(|| value.get("__verbose").and_then(|more| more.get("tokens")));
+    let ids = match id_list.and_then(Value::as_array) {
         Some(ids) => Some(ids.iter().map(id).collect::<Option<Vec<_>>>().ok_or_else(|| {
             UpstreamError::InvalidResponse(format!("no token ids in {}", quoted(data)))
         })?),
@@ -114,7 +114,7 @@ fn id(value: &Value) -> Option<u32> {
 }
 
 /// Returns the error message of a response, if it has one.
-pub(super) fn said(value: &Value) -> Option<String> {
+pub(super) fn error_message(value: &Value) -> Option<String> {
     let error = match value.get("error") {
         Some(error) if !error.is_null() => error,
         // Some versions of vLLM put errors at the top level, and llama.cpp in its own field of the
@@ -147,12 +147,16 @@ pub(super) fn printable(text: &str) -> String {
 }
 
 /// Returns the stop token that the server reported but omitted from the output.
-pub(super) fn ending(stop: Stop, said: &Tail) -> Option<Piece> {
+pub(super) fn ending(stop: Stop, last_output: &Tail) -> Option<Piece> {
     match stop {
-        Stop::Text(text) if !text.is_empty() && !said.text.ends_with(&text) && !said.has_ids => {
+        Stop::Text(text)
+            if !text.is_empty() && !last_output.text.ends_with(&text) && !last_output.has_ids =>
+        {
             Some(Piece::Text(text))
         }
-        Stop::Id(id) if said.has_ids && said.last != Some(id) => Some(Piece::Ids(vec![id])),
+        Stop::Id(id) if last_output.has_ids && last_output.last != Some(id) => {
+            Some(Piece::Ids(vec![id]))
+        }
         _ => None,
     }
 }

@@ -169,14 +169,14 @@ impl Completions {
 
     async fn server(&self) -> Result<ServerInfo, UpstreamError> {
         let found = self.server.get_or_try_init(|| async {
-            let said = match self.models().await {
+            let detected = match self.models().await {
                 Ok(models) => ServerInfo::of_models(&models, self.options.model.as_deref()),
                 // A server without a list of models may still support completions.
                 Err(UpstreamError::Refused { .. } | UpstreamError::InvalidResponse(_)) => None,
                 Err(error) => return Err(error),
             };
-            let said = said.unwrap_or(ServerInfo { engine: Engine::OpenAi, context: None });
-            Ok(ServerInfo { engine: self.options.engine.unwrap_or(said.engine), ..said })
+            let detected = detected.unwrap_or(ServerInfo { engine: Engine::OpenAi, context: None });
+            Ok(ServerInfo { engine: self.options.engine.unwrap_or(detected.engine), ..detected })
         });
         found.await.copied()
     }
@@ -272,8 +272,12 @@ async fn refused(response: Response, idle: Duration) -> UpstreamError {
     let status = response.status().as_u16();
     let body = some(response, MOST_OF_AN_ERROR, idle).await;
     let body = String::from_utf8_lossy(&body);
-    let said = serde_json::from_str(&body).ok().and_then(|value| chunk::said(&value));
-    UpstreamError::Refused { status, message: said.unwrap_or_else(|| chunk::printable(&body)) }
+    let server_message =
+        serde_json::from_str(&body).ok().and_then(|value| chunk::error_message(&value));
+    UpstreamError::Refused {
+        status,
+        message: server_message.unwrap_or_else(|| chunk::printable(&body)),
+    }
 }
 
 /// Returns the error of an idle timeout.

@@ -37,8 +37,8 @@ impl ServerUrl {
     /// Returns the URL of completions.
     pub(super) fn completions(&self, engine: Engine) -> String {
         let path = engine.facts().path;
-        let said = self.completions.as_ref().filter(|said| said.ends_with(path));
-        said.cloned().unwrap_or_else(|| format!("{}/{path}", self.base))
+        let given = self.completions.as_ref().filter(|given| given.ends_with(path));
+        given.cloned().unwrap_or_else(|| format!("{}/{path}", self.base))
     }
 
     /// Returns the URL of the list of models.

@@ -119,14 +119,14 @@ impl Replies {
         message
     }
 
-    fn provenance(&self, to: &ReplyTarget, said: Provenance, content: &str) -> Value<'static> {
-        let source = said.source.unwrap_or_else(|| to.name.clone());
-        let timestamp = said.timestamp.or_else(|| Some(self.options.clock.as_ref()?()));
-        let checksum = said.checksum.unwrap_or_else(|| checksum(content.as_bytes()));
+    fn provenance(&self, to: &ReplyTarget, given: Provenance, content: &str) -> Value<'static> {
+        let source = given.source.unwrap_or_else(|| to.name.clone());
+        let timestamp = given.timestamp.or_else(|| Some(self.options.clock.as_ref()?()));
+        let checksum = given.checksum.unwrap_or_else(|| checksum(content.as_bytes()));
         let mut fields = vec![("source".into(), Value::from(source))];
         fields.extend(timestamp.map(|it| ("timestamp".into(), Value::from(it))));
         fields.push(("checksum".into(), Value::from(checksum)));
-        fields.extend(said.arguments.map(|it| ("arguments".into(), Value::from(it))));
+        fields.extend(given.arguments.map(|it| ("arguments".into(), Value::from(it))));
         Data::Map(fields).into()
     }
 }

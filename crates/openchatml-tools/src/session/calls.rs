@@ -63,7 +63,7 @@ impl Calls {
         let id = pending.repeated.as_ref().unwrap_or(&pending.id);
         message.call_id = Some(id.clone().into());
         if let Some(store) = &self.store {
-            store.expect(&pending.id, fingerprint(&message));
+            store.expect_call(&pending.id, fingerprint(&message));
         }
         self.turn.dispatch(&message).await;
     }
@@ -117,7 +117,7 @@ impl Calls {
         self.formats.iter().for_each(|format| respell(&mut reply, *format));
         if let Some(store) = self.store.clone() {
             let (id, reply) = (id.clone(), reply.clone());
-            super::blocking(move || store.replied(&id, &reply)).await?;
+            super::blocking(move || store.record_reply(&id, &reply)).await?;
         }
         emit(SessionEvent::ToolDone { call_id: &id, code });
         self.replies.insert(id, reply);

@@ -292,9 +292,9 @@ impl Session {
     /// the transcript yet becomes part of the conversation.
     #[must_use]
     pub fn with_store(mut self, store: TranscriptStore) -> Self {
-        let said = store.recover();
-        self.next_index += said.len();
-        self.conversation.messages.extend(said);
+        let recovered = store.recover();
+        self.next_index += recovered.len();
+        self.conversation.messages.extend(recovered);
         self.store = Some(Arc::new(store));
         self
     }

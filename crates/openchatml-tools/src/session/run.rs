@@ -428,12 +428,12 @@ impl Session {
         outcome.usage.iter().for_each(|usage| span.took(*usage));
         self.next_index += outcome.began;
         self.sampled.push_output(&outcome.ids);
-        let said = self.sampled.end(&model, &read);
-        self.spent.is_uncounted |= outcome.usage.is_none() && said == 0 && outcome.began > 0;
-        self.spent.tokens += outcome.usage.map_or_else(|| said, Usage::total);
+        let id_count = self.sampled.end(&model, &read);
+        self.spent.is_uncounted |= outcome.usage.is_none() && id_count == 0 && outcome.began > 0;
+        self.spent.tokens += outcome.usage.map_or_else(|| id_count, Usage::total);
         // After an error, the complete messages are kept, as after a cut-off.
         let rest = if is_cancelled { Vec::new() } else { rest };
-        self.said(rest, &mut calls).await?;
+        self.add_output(rest, &mut calls).await?;
         if is_cancelled {
             calls.cancel(CANCELLED);
         }
@@ -495,8 +495,8 @@ impl Session {
                 piece = completion.next() => match piece? {
                     None => break,
                     Some(piece) => {
-                        let said = reader.piece(piece, emit);
-                        self.said(said, calls).await?;
+                        let output = reader.piece(piece, emit);
+                        self.add_output(output, calls).await?;
                     }
                 },
             }
@@ -530,7 +530,7 @@ impl Session {
         reader: &mut CompletionReader<'_>,
         emit: &mut Emit<'_>,
     ) {
-        let told = async {
+        let next_usage = async {
             for _ in 0..MOST_AFTER_THE_END {
                 match completion.next().await {
                     Ok(Some(Piece::Usage(usage))) => return Some(usage),
@@ -540,24 +540,25 @@ impl Session {
             }
             None
         };
-        if let Ok(Some(usage)) = tokio::time::timeout(AFTER_THE_END, told).await {
+        if let Ok(Some(usage)) = tokio::time::timeout(AFTER_THE_END, next_usage).await {
             drop(reader.piece(Piece::Usage(usage), emit));
         }
     }
 
     /// Adds output of the model to the conversation and runs its calls. The output is stored before
     /// the calls run.
-    async fn said(
+    async fn add_output(
         &mut self,
-        said: Vec<Message<'static>>,
+        output: Vec<Message<'static>>,
         calls: &mut Calls,
     ) -> Result<(), SessionError> {
-        if said.is_empty() {
+        if output.is_empty() {
             return Ok(());
         }
         let before = self.names.calls().len();
-        let said: Vec<_> = said.into_iter().filter_map(|message| self.writable(message)).collect();
-        self.conversation.messages.extend(said);
+        let output: Vec<_> =
+            output.into_iter().filter_map(|message| self.writable(message)).collect();
+        self.conversation.messages.extend(output);
         self.names.look(&self.conversation.messages);
         let pending = self.names.calls()[before..].to_vec();
         if pending.is_empty() {
@@ -568,7 +569,7 @@ impl Session {
             (Some(store), Some(kept)) => {
                 let new = self.conversation.messages[kept..].to_vec();
                 self.saved_messages = Some(self.conversation.messages.len());
-                super::blocking(move || store.said(&new)).await?;
+                super::blocking(move || store.record_output(&new)).await?;
             }
             (Some(_), None) => self.save(&HashMap::new()).await?,
             (None, _) => {}

@@ -39,10 +39,11 @@ impl SampledOutput {
     /// Ends a completion and reads its messages with these options. Returns the number of ids of
     /// the completion and its prompt, or 0 if the completion is empty.
     pub(super) fn end(&mut self, model: &Model, options: &ReadOptions) -> u64 {
-        let said = &self.ids[self.prompt..];
-        let is_empty = said.is_empty();
+        let completion = &self.ids[self.prompt..];
+        let is_empty = completion.is_empty();
         if let Some(tokenizer) = model.tokenizer() {
-            let read = tokenizer.parse(said, options).with_ids(said).into_conversation();
+            let read =
+                tokenizer.parse(completion, options).with_ids(completion).into_conversation();
             let is_certain = |message: &Message<'_>| !message.recovered && !message.foreign;
             self.messages.extend(read.messages.into_iter().filter(is_certain));
         }

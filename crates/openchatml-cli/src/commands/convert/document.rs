@@ -99,7 +99,7 @@ impl OutputRules {
         {
             output = None;
         }
-        let mut outcome = self.told(page, &all);
+        let mut outcome = self.reported(page, &all);
         outcome.refused = refused;
         match output {
             Some(text) => {
@@ -115,14 +115,14 @@ impl OutputRules {
     /// Creates the result of a document that cannot be read, because of the diagnostics `found`. It
     /// has no output, whatever losses are allowed.
     pub(super) fn unreadable(self, page: &Page<'_>, found: &[Diagnostic]) -> Outcome {
-        Outcome { reject: self.reject(page, found), ..self.told(page, found) }
+        Outcome { reject: self.reject(page, found), ..self.reported(page, found) }
     }
 
     /// Creates the result of a line that has no output, because of the diagnostics `found`.
     pub(super) fn refuse(self, page: &Page<'_>, found: &[Diagnostic]) -> Outcome {
         let mut all = found.to_vec();
         let refused = self.judge(&mut all);
-        Outcome { refused, reject: self.reject(page, &all), ..self.told(page, &all) }
+        Outcome { refused, reject: self.reject(page, &all), ..self.reported(page, &all) }
     }
 
     /// Changes diagnostics that drop input with permission to warnings. Returns the names of input
@@ -157,7 +157,7 @@ impl OutputRules {
     }
 
     /// Prints the diagnostics, depending on the verbosity.
-    fn told(self, page: &Page<'_>, all: &[Diagnostic]) -> Outcome {
+    fn reported(self, page: &Page<'_>, all: &[Diagnostic]) -> Outcome {
         let mut outcome = Outcome { tally: Tally::of(all), ..Outcome::default() };
         for found in all {
             let is_shown = match found.severity {
@@ -242,10 +242,10 @@ fn reject(page: &Page<'_>, found: &str) -> String {
     out
 }
 
-/// Returns the same for a document in an unknown format; `said` is the reason.
-pub(super) fn unknown_reject(page: &Page<'_>, said: &[String]) -> String {
+/// Returns the same for a document in an unknown format; `reasons` is the reason.
+pub(super) fn unknown_reject(page: &Page<'_>, reasons: &[String]) -> String {
     let mut found = format!("{{\"code\":\"{UNKNOWN}\",\"severity\":\"error\",\"message\":\"");
-    escape(said.first().map_or("", String::as_str), &mut found);
+    escape(reasons.first().map_or("", String::as_str), &mut found);
     found.push_str("\"}");
     reject(page, &found)
 }

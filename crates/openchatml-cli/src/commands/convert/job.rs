@@ -174,11 +174,12 @@ impl<'a> Job<'a> {
         let outcome = match self.file(converter, origin, &bytes, output_rules, console) {
             Ok(outcome) => outcome,
             Err(failure) => {
-                if let (Some(rejects), Failure::Unknown(said)) = (&mut targets.rejects, &failure) {
+                if let (Some(rejects), Failure::Unknown(reasons)) = (&mut targets.rejects, &failure)
+                {
                     let name = origin.name();
                     let decoded = Decoded::new(&bytes, 0);
                     let page = Page::new(&name, &decoded, 1);
-                    rejects.write(unknown_reject(&page, said).as_bytes())?;
+                    rejects.write(unknown_reject(&page, reasons).as_bytes())?;
                 }
                 return Ok(Err(failure));
             }

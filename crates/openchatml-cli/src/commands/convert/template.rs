@@ -54,7 +54,7 @@ impl Templated {
             files.push(read(path, console)?);
         }
         let name = path.display().to_string();
-        let told = |has_tools| {
+        let load = |has_tools| {
             let source = files[0].choose(args.template_name.as_deref(), has_tools);
             let source = source.map_err(|why| Failure::Refused(format!("{name}: {why}")))?;
             let template = Template::new(source, &Limits::default()).map_err(|error| {
@@ -65,7 +65,7 @@ impl Templated {
             files.iter().for_each(|file| file.add_to(&template, &mut options));
             Ok((template, options))
         };
-        let templates = [told(false)?, told(true)?];
+        let templates = [load(false)?, load(true)?];
         Ok(Some(Self { name, templates, form: args.form, encodings }))
     }
 

@@ -115,9 +115,9 @@ mod tests {
 
     use super::ask;
 
-    fn asked(said: &str) -> (Approval, String) {
+    fn asked(typed: &str) -> (Approval, String) {
         let mut output = Vec::new();
-        let approval = ask("functions.pay {}", &mut said.as_bytes(), &mut output);
+        let approval = ask("functions.pay {}", &mut typed.as_bytes(), &mut output);
         (approval, String::from_utf8(output).expect("text"))
     }
 

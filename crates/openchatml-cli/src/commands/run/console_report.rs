@@ -90,7 +90,7 @@ impl<'c> ConsoleReport<'c> {
             SessionEvent::Step { .. } => {
                 self.user = Some(UserEvents::new(self.policy));
             }
-            SessionEvent::Said(said) => self.said(said),
+            SessionEvent::Said(event) => self.model_event(event),
             SessionEvent::Replied(Event::MessageDone { message, .. }) if self.tells_calls => {
                 let name = message.name.as_deref().unwrap_or("a tool");
                 self.line(QUIET, &format!("<- {name} {}", content(&message.body.text())));
@@ -118,7 +118,7 @@ impl<'c> ConsoleReport<'c> {
         self.failure.is_none()
     }
 
-    fn said(&mut self, event: &Event<'_>) {
+    fn model_event(&mut self, event: &Event<'_>) {
         match event {
             Event::MessageDone { message, .. } if self.tells_calls && message.is_call() => {
                 self.note_call(message);
@@ -198,11 +198,11 @@ impl<'c> ConsoleReport<'c> {
 /// Returns the content of a reply: for an envelope, its content or its error.
 fn content(reply: &str) -> Cow<'_, str> {
     let Some(envelope) = Reply::parse(reply, &Limits::default()) else { return reply.into() };
-    let said = match envelope.ok {
+    let result_text = match envelope.ok {
         true => envelope.content.as_ref(),
         false => envelope.error.as_ref().and_then(|error| error.get("message")),
     };
-    match said {
+    match result_text {
         Some(value) => value.as_str().map_or_else(|| value.to_json(), str::to_owned).into(),
         None => reply.into(),
     }

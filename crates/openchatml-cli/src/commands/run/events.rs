@@ -157,14 +157,14 @@ impl<'c> Events<'c> {
                 self.user = self.policy.map(UserEvents::new);
             }
             SessionEvent::Said(event) => {
-                let told = self.user.as_mut().and_then(|user| user.push(event.borrowed()));
-                if let Some(event) = told {
+                let visible_event = self.user.as_mut().and_then(|user| user.push(event.borrowed()));
+                if let Some(event) = visible_event {
                     self.own(&SessionEvent::Said(event));
                 }
             }
             event => {
-                let told = self.policy.and_then(|policy| event.clone().for_user(policy));
-                if let Some(event) = told {
+                let visible_event = self.policy.and_then(|policy| event.clone().for_user(policy));
+                if let Some(event) = visible_event {
                     self.own(&event);
                 }
             }
@@ -197,11 +197,11 @@ impl<'c> Events<'c> {
             SessionEvent::Replied(_) => self.end_response(),
             SessionEvent::Said(event) => {
                 let (response, text) = (&mut self.response, &mut self.text);
-                let told = match self.policy {
+                let visible_event = match self.policy {
                     None => Some(event.borrowed()),
                     Some(policy) => event.borrowed().for_user(policy),
                 };
-                match (response, told) {
+                match (response, visible_event) {
                     (Some(Writer::Responses(writer)), Some(event)) => writer.push(&event, text),
                     (Some(Writer::Chat(writer)), Some(event)) => writer.push(&event, text),
                     _ => {}

@@ -505,8 +505,8 @@ fn tell(args: &RunArgs, session: &mut Session, console: &Console) -> Result<(), 
     // content.
     let is_said =
         |loss: &&Loss| !matches!(loss.lost, Lost::Return | Lost::Constraint | Lost::ContentType);
-    let said = session.losses().iter().filter(is_said);
-    let mut losses: Vec<String> = said.map(|loss| loss.lost.to_string()).collect();
+    let reported = session.losses().iter().filter(is_said);
+    let mut losses: Vec<String> = reported.map(|loss| loss.lost.to_string()).collect();
     losses.sort();
     losses.dedup();
     losses.iter().for_each(|lost| console.loss(lost));

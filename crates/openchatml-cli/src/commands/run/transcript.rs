@@ -124,8 +124,10 @@ fn read(
 
 /// Whether one conversation continues another one: the messages of the user are the same.
 fn goes_on(later: &Conversation<'_>, before: &Conversation<'_>) -> bool {
-    fn said<'c>(conversation: &'c Conversation<'_>) -> impl Iterator<Item = &'c Message<'c>> {
+    fn user_messages<'c>(
+        conversation: &'c Conversation<'_>,
+    ) -> impl Iterator<Item = &'c Message<'c>> {
         conversation.messages.iter().filter(|message| message.role == Role::User)
     }
-    later.messages.len() >= before.messages.len() && said(later).eq(said(before))
+    later.messages.len() >= before.messages.len() && user_messages(later).eq(user_messages(before))
 }

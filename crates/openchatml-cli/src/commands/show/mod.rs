@@ -191,7 +191,7 @@ impl Show {
             self.conversations(&document, &mut shown);
             return shown;
         }
-        let mut shown = Shown { report: self.told(page, &found), ..Shown::default() };
+        let mut shown = Shown { report: self.diagnostics_text(page, &found), ..Shown::default() };
         if has_errors {
             shown.status = Status::Found;
             if self.reader.options.mode == Mode::Strict {
@@ -215,13 +215,13 @@ impl Show {
 
     /// Explains why there is nothing to show.
     fn nothing(&self, page: &Page<'_>, found: &[Diagnostic]) -> Shown {
-        let mut report = self.told(page, found);
+        let mut report = self.diagnostics_text(page, found);
         report.push_str(&error_line("this cannot be read: run `ocml check` to see why"));
         Shown { text: String::new(), report, status: Status::Found }
     }
 
     /// Prints diagnostics if the user requested them, because they may quote hidden text.
-    fn told(&self, page: &Page<'_>, found: &[Diagnostic]) -> String {
+    fn diagnostics_text(&self, page: &Page<'_>, found: &[Diagnostic]) -> String {
         let mut report = String::new();
         if self.tells_findings {
             found.iter().for_each(|found| Style::Text.write(page, found, &mut report));
@@ -384,8 +384,8 @@ mod tests {
 
     #[track_caller]
     fn look_alike(texts: &[String; 2], format: &str, message: Option<usize>) {
-        let told = texts.each_ref().map(|text| shown(text, format, message));
-        assert_eq!(told[0], told[1], "{format}: {:?}\n{:?}", texts[0], texts[1]);
+        let outputs = texts.each_ref().map(|text| shown(text, format, message));
+        assert_eq!(outputs[0], outputs[1], "{format}: {:?}\n{:?}", texts[0], texts[1]);
     }
 
     fn index(source: &mut Source<'_>) -> Option<usize> {

@@ -63,7 +63,7 @@ async fn start(
     let piped = group.child().stdout.take().zip(group.child().stdin.take());
     let (read, write) = piped.ok_or_else(|| ConnectError::new("cannot connect to the program"))?;
     let pipe = group.child().stderr.take();
-    let stderr = options.stderr.as_ref().zip(pipe).map(|(told, pipe)| told.listen(pipe));
+    let stderr = options.stderr.as_ref().zip(pipe).map(|(receiver, pipe)| receiver.listen(pipe));
     match over(read, write, options).await {
         Ok(connection) => Ok(connection.with_program(group, stderr)),
         Err(error) => {

@@ -164,10 +164,11 @@ fn answered(head: &[u8], tail: &[u8]) -> Option<String> {
     if !is_answer(before) {
         return None;
     }
-    let behind = plain(tail);
-    let behind = behind.strip_suffix('}')?;
-    let behind = behind.strip_suffix(r#","jsonrpc":"2.0""#).unwrap_or(behind);
-    let (_, id) = behind.rsplit_once(r#","id":"#)?;
+    let end_of_message = plain(tail);
+    let end_of_message = end_of_message.strip_suffix('}')?;
+    let end_of_message =
+        end_of_message.strip_suffix(r#","jsonrpc":"2.0""#).unwrap_or(end_of_message);
+    let (_, id) = end_of_message.rsplit_once(r#","id":"#)?;
     number(id).map(str::to_owned)
 }
 

@@ -248,9 +248,9 @@ pub async fn connect_authorized(
 ) -> Result<Server, ConnectError> {
     let (http, mut options) = Http::new(url, headers, options)?;
     options.secrets = options.secrets.and([oauth.client_secret.clone()]);
-    let told = |error: ConnectError| error.without(&options.secrets);
-    let authorization =
-        oauth::Authorization::new(url, oauth, &options.secrets, options.timeout).map_err(told)?;
+    let redacted = |error: ConnectError| error.without(&options.secrets);
+    let authorization = oauth::Authorization::new(url, oauth, &options.secrets, options.timeout)
+        .map_err(redacted)?;
     let http = http.with_authorization(Arc::new(authorization))?;
     Server::open(Connector::Http(http), None, &options).await
 }
@@ -284,9 +284,9 @@ pub async fn connect_logged_in(
 ) -> Result<Server, ConnectError> {
     let (http, mut options) = Http::new(url, headers, options)?;
     options.secrets = options.secrets.and(login.client_secret.clone());
-    let told = |error: ConnectError| error.without(&options.secrets);
+    let redacted = |error: ConnectError| error.without(&options.secrets);
     let record =
-        oauth::StoredToken::new(url, login, &options.secrets, options.timeout).map_err(told)?;
+        oauth::StoredToken::new(url, login, &options.secrets, options.timeout).map_err(redacted)?;
     let http = http.with_authorization(Arc::new(record))?;
     Server::open(Connector::Http(http), None, &options).await
 }
@@ -313,11 +313,11 @@ impl Server {
         connection: Option<connection::Connection>,
         options: &ServerOptions,
     ) -> Result<Self, ConnectError> {
-        let told = |error: ConnectError| error.without(&options.secrets);
+        let redacted = |error: ConnectError| error.without(&options.secrets);
         let (remote, listed) =
-            RemoteServer::new(connector, connection, options).await.map_err(told)?;
+            RemoteServer::new(connector, connection, options).await.map_err(redacted)?;
         let instructions = listed.connection.instructions();
-        let entries = tool::entries(&remote, listed).map_err(told)?;
+        let entries = tool::entries(&remote, listed).map_err(redacted)?;
         Ok(Self { entries, instructions, remote })
     }
 
@@ -338,10 +338,10 @@ impl Server {
     /// # }
     /// ```
     pub async fn refresh(&mut self) -> Result<(), ConnectError> {
-        let told = |error: ConnectError| error.without(&self.remote.options().secrets);
-        let listed = self.remote.list().await.map_err(told)?;
+        let redacted = |error: ConnectError| error.without(&self.remote.options().secrets);
+        let listed = self.remote.list().await.map_err(redacted)?;
         let instructions = listed.connection.instructions();
-        self.entries = tool::entries(&self.remote, listed).map_err(told)?;
+        self.entries = tool::entries(&self.remote, listed).map_err(redacted)?;
         self.instructions = instructions;
         Ok(())
     }

@@ -52,8 +52,8 @@ impl Secrets {
     /// Returns the secrets of a header: its value, and the part after a scheme, as in `Bearer
     /// 1234`.
     pub(super) fn of_header(value: &str) -> Vec<String> {
-        let behind = value.split_once(' ').map(|it| it.1.trim().to_owned());
-        behind.into_iter().chain([value.to_owned()]).collect()
+        let credentials = value.split_once(' ').map(|it| it.1.trim().to_owned());
+        credentials.into_iter().chain([value.to_owned()]).collect()
     }
 
     pub(super) fn and(&self, more: impl IntoIterator<Item = String>) -> Self {
@@ -117,13 +117,13 @@ mod tests {
         let url = "https://me:pass%20word@a.example/mcp?key=KEY1&b=x";
         let secrets = Secrets::new(Secrets::of_url(url)).and(Secrets::of_header("Bearer TOKEN"));
         let secrets = secrets.and(["s3cret/+\"".to_owned()]);
-        let said =
+        let harmless =
             r#"key=KEY1&b=x KEY1 pass%20word TOKEN s3cret/+" s3cret%2F%2B%22 s3cret/+\" me x"#;
         assert_eq!(
-            secrets.redact(said.to_owned()),
+            secrets.redact(harmless.to_owned()),
             "[secret] [secret] [secret] [secret] [secret] [secret] [secret] me x"
         );
-        assert_eq!(Secrets::default().redact(said.to_owned()), said);
+        assert_eq!(Secrets::default().redact(harmless.to_owned()), harmless);
         let clone = secrets.clone();
         secrets.learn(["LATER".to_owned()]);
         assert_eq!(clone.redact("a LATER".to_owned()), "a [secret]");

@@ -127,18 +127,18 @@ mod tests {
 
     #[tokio::test]
     async fn lines_are_reported_one_by_one_and_truncated() {
-        let said = Arc::new(Mutex::new(Vec::new()));
-        let told = said.clone();
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let sink = lines.clone();
         let stderr = ServerStderr::new("a", move |name, line| {
-            told.lock().unwrap().push(format!("{name}: {line}"));
+            sink.lock().unwrap().push(format!("{name}: {line}"));
         });
         let mut text = b"one\r\n\n\xff\n".to_vec();
         text.extend([b'x'; 5_000]);
         text.extend(b"\nend");
         stderr.read(text.as_slice()).await;
-        let mut said = said.lock().unwrap().clone();
-        let long = said.remove(3);
+        let mut lines = lines.lock().unwrap().clone();
+        let long = lines.remove(3);
         assert_eq!((long.len(), long.ends_with("x…")), ("a: …".len() + 4_096, true));
-        assert_eq!(said, ["a: one", "a: ", "a: \u{fffd}", "a: end"]);
+        assert_eq!(lines, ["a: one", "a: ", "a: \u{fffd}", "a: end"]);
     }
 }

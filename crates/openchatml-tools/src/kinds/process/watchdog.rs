@@ -153,10 +153,10 @@ mod tests {
     const SLEEP: &str = "echo here; exec sleep 1000";
 
     /// Runs the shell with this input.
-    fn watched(told: &str) {
+    fn watched(script_input: &str) {
         let mut watch = Command::new("/bin/sh");
         let mut watch = watch.args(["-c", SCRIPT]).stdin(Stdio::piped()).spawn().unwrap();
-        watch.stdin.take().unwrap().write_all(told.as_bytes()).unwrap();
+        watch.stdin.take().unwrap().write_all(script_input.as_bytes()).unwrap();
         watch.wait().unwrap();
     }
 
@@ -169,10 +169,10 @@ mod tests {
     #[test]
     fn running_groups_are_killed_at_the_end_of_the_input() {
         let (mut killed, spared) = (sleeper(SLEEP, "none"), sleeper(SLEEP, "none"));
-        let told: String = [(&killed, "watch-a"), (&spared, "watch-b")]
+        let script_input: String = [(&killed, "watch-a"), (&spared, "watch-b")]
             .map(|(child, token)| format!("start {token}\nlead {token} {}\n", child.id()))
             .concat();
-        watched(&format!("{told}end watch-b\n"));
+        watched(&format!("{script_input}end watch-b\n"));
         assert!(!killed.wait().unwrap().success());
         is_spared(spared);
     }

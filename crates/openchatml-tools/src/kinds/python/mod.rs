@@ -198,14 +198,14 @@ impl Python {
         let running = turn.run(&self.sandbox, limits, call.arguments(), &mut kept);
         let end = tokio::time::timeout(limits.time, running).await;
         match end {
-            Ok(Ok(CellEnd::Status(0))) => said(kept.bytes, &mut turn),
+            Ok(Ok(CellEnd::Status(0))) => with_note(kept.bytes, &mut turn),
             Ok(Ok(CellEnd::Status(status))) => {
                 let failure = Failure::new(format!("the code ended with status {status}"));
-                Err(told(with_output(failure, &kept.bytes), &mut turn))
+                Err(failure_with_note(with_output(failure, &kept.bytes), &mut turn))
             }
             Ok(Ok(CellEnd::ProcessorTime)) => {
                 let failure = and(Failure::new(PROCESSOR_TIME), INTERRUPTED);
-                Err(told(with_output(failure, &kept.bytes), &mut turn))
+                Err(failure_with_note(with_output(failure, &kept.bytes), &mut turn))
             }
             Ok(Ok(CellEnd::Exit(status))) => {
                 turn.tell_loss();
@@ -224,8 +224,8 @@ impl Python {
 }
 
 /// Returns the output of the code, with a note if the earlier state is lost.
-fn said(output: Vec<u8>, turn: &mut Turn) -> Outcome {
-    let output = text(output).map_err(|failure| told(failure, turn))?;
+fn with_note(output: Vec<u8>, turn: &mut Turn) -> Outcome {
+    let output = text(output).map_err(|failure| failure_with_note(failure, turn))?;
     if turn.tell_loss() {
         return Ok(Output::text(format!("[{GONE}]\n{output}")));
     }
@@ -233,14 +233,14 @@ fn said(output: Vec<u8>, turn: &mut Turn) -> Outcome {
 }
 
 /// Returns a failure that did not change the interpreter, with a note if the earlier state is lost.
-fn told(failure: Failure, turn: &mut Turn) -> Failure {
+fn failure_with_note(failure: Failure, turn: &mut Turn) -> Failure {
     if turn.tell_loss() { and(failure, GONE) } else { failure }
 }
 
 /// Interrupts the running cell, and returns the failure with a note about the state.
 async fn interrupted(failure: Failure, turn: &mut Turn) -> Failure {
     if turn.interrupt().await {
-        told(and(failure, INTERRUPTED), turn)
+        failure_with_note(and(failure, INTERRUPTED), turn)
     } else {
         turn.tell_loss();
         and(failure, GONE)

@@ -172,8 +172,8 @@ async fn received(
             return Ok(String::from_utf8_lossy(&ended.stdout).into_owned());
         }
         Ok(Ok(ended)) => {
-            let said = String::from_utf8_lossy(ended.stderr.as_slices().0).trim().to_owned();
-            format!("it ended with {}: {said}", how(ended.status))
+            let stderr_text = String::from_utf8_lossy(ended.stderr.as_slices().0).trim().to_owned();
+            format!("it ended with {}: {stderr_text}", how(ended.status))
         }
         Ok(Err(RunError::Start(error))) => format!("cannot start it: {error}"),
         Ok(Err(RunError::Flood { .. } | RunError::Pipe(_))) => "cannot read its output".into(),

@@ -50,7 +50,7 @@ pub(in crate::session) enum CallState {
 #[derive(Debug, Default)]
 struct JournalEntries {
     call_states: HashMap<(String, u64), CallState>,
-    said: Vec<(String, Vec<Message<'static>>)>,
+    outputs: Vec<(String, Vec<Message<'static>>)>,
 }
 
 impl Journal {
@@ -79,17 +79,17 @@ impl Journal {
         call_state.unwrap_or_default()
     }
 
-    pub(super) fn expect(&self, call_id: &str, fingerprint: u64) {
+    pub(super) fn expect_call(&self, call_id: &str, fingerprint: u64) {
         self.state().fingerprints.insert(call_id.to_owned(), fingerprint);
     }
 
     /// Records that a call starts.
-    pub(super) fn started(&self, call_id: &str) -> io::Result<()> {
+    pub(super) fn record_start(&self, call_id: &str) -> io::Result<()> {
         self.write_call(call_id, "begun", Value::Bool(true))
     }
 
     /// Records the reply to a call.
-    pub(super) fn replied(&self, call_id: &str, reply: &Message<'static>) -> io::Result<()> {
+    pub(super) fn record_reply(&self, call_id: &str, reply: &Message<'static>) -> io::Result<()> {
         let reply = json(std::slice::from_ref(reply))?;
         self.write_call(call_id, "reply", reply)
     }
@@ -101,16 +101,20 @@ impl Journal {
     }
 
     /// Records output of the model that follows the transcript with this checksum.
-    pub(super) fn said(&self, checksum: &str, messages: &[Message<'static>]) -> io::Result<()> {
+    pub(super) fn record_output(
+        &self,
+        checksum: &str,
+        messages: &[Message<'static>],
+    ) -> io::Result<()> {
         self.write(&json!({"transcript": checksum, "said": json(messages)?}))
     }
 
     /// Returns the output of the model before a crash that follows the transcript with this
     /// checksum.
     pub(super) fn recover(&self, checksum: &str) -> Vec<Message<'static>> {
-        let said = std::mem::take(&mut self.state().past.said);
-        let said = said.into_iter().filter(|(transcript, _)| transcript == checksum);
-        said.flat_map(|(_, messages)| messages).collect()
+        let outputs = std::mem::take(&mut self.state().past.outputs);
+        let outputs = outputs.into_iter().filter(|(transcript, _)| transcript == checksum);
+        outputs.flat_map(|(_, messages)| messages).collect()
     }
 
     /// Records the state of a call under the fingerprint that it has in the transcript from now on.
@@ -120,11 +124,11 @@ impl Journal {
         fingerprint: u64,
         call_state: &CallState,
     ) -> io::Result<()> {
-        self.expect(call_id, fingerprint);
+        self.expect_call(call_id, fingerprint);
         match call_state {
             CallState::NotStarted => Ok(()),
-            CallState::Started => self.started(call_id),
-            CallState::Replied(reply) => self.replied(call_id, reply),
+            CallState::Started => self.record_start(call_id),
+            CallState::Replied(reply) => self.record_reply(call_id, reply),
         }
     }
 
@@ -228,9 +232,9 @@ fn records(text: &[u8]) -> Result<JournalEntries, usize> {
 impl JournalEntries {
     fn take(&mut self, line: &[u8]) -> Option<()> {
         let value: Value = serde_json::from_slice(line).ok()?;
-        if let Some(said) = value.get("said") {
+        if let Some(outputs) = value.get("said") {
             let transcript = value.get("transcript")?.as_str()?.to_owned();
-            self.said.push((transcript, messages(said)));
+            self.outputs.push((transcript, messages(outputs)));
         } else {
             let (key, call_state) = call_state(&value)?;
             self.call_states.insert(key, call_state);
@@ -264,10 +268,10 @@ mod tests {
         let mut reply = Message::new(Role::Tool, "<|end|> \u{1b}\n");
         reply.name = Some("functions.f".into());
         for (id, fingerprint) in [("a", 1), ("b", 2)] {
-            journal.expect(id, fingerprint);
-            journal.started(id).unwrap();
+            journal.expect_call(id, fingerprint);
+            journal.record_start(id).unwrap();
         }
-        journal.replied("a", &reply).unwrap();
+        journal.record_reply("a", &reply).unwrap();
         // After a crash, the file exists and may end with an incomplete line.
         let mut text = std::fs::read(&path).unwrap();
         text.extend_from_slice(b"{\"call_id\":\"b\",\"ma");
@@ -280,8 +284,8 @@ mod tests {
         // The same id with another fingerprint, and an unknown id.
         assert_eq!(journal.call_state("a", 2), CallState::NotStarted);
         assert_eq!(journal.call_state("c", 1), CallState::NotStarted);
-        journal.expect("c", 3);
-        journal.started("c").unwrap();
+        journal.expect_call("c", 3);
+        journal.record_start("c").unwrap();
         drop(journal);
         let journal = Journal::open(&path).unwrap();
         assert_eq!(journal.call_state("c", 3), CallState::Started);

@@ -121,9 +121,9 @@ impl TranscriptStore {
     }
 
     /// Records output of the model that follows the transcript and the output recorded before.
-    pub(super) fn said(&self, messages: &[Message<'static>]) -> io::Result<()> {
+    pub(super) fn record_output(&self, messages: &[Message<'static>]) -> io::Result<()> {
         let checksum = self.checksum().clone();
-        self.journal.said(&checksum, messages)
+        self.journal.record_output(&checksum, messages)
     }
 
     /// Returns the output of the model before a crash that the transcript does not contain. A
@@ -149,13 +149,13 @@ impl TranscriptStore {
     }
 
     /// Sets the fingerprint of a call that may start next.
-    pub(super) fn expect(&self, call_id: &str, fingerprint: u64) {
-        self.journal.expect(call_id, fingerprint);
+    pub(super) fn expect_call(&self, call_id: &str, fingerprint: u64) {
+        self.journal.expect_call(call_id, fingerprint);
     }
 
     /// Records the reply to a call.
-    pub(super) fn replied(&self, call_id: &str, reply: &Message<'static>) -> io::Result<()> {
-        self.journal.replied(call_id, reply)
+    pub(super) fn record_reply(&self, call_id: &str, reply: &Message<'static>) -> io::Result<()> {
+        self.journal.record_reply(call_id, reply)
     }
 
     /// Removes all records, after the transcript contains all replies.

@@ -27,7 +27,7 @@ impl Tool for RecordedTool {
     fn call<'t>(&'t self, call: &'t Call) -> ToolFuture<'t> {
         Box::pin(async move {
             let (journal, id) = (self.journal.clone(), call.call_id().to_owned());
-            let noted = tokio::task::spawn_blocking(move || journal.started(&id)).await;
+            let noted = tokio::task::spawn_blocking(move || journal.record_start(&id)).await;
             match noted {
                 Ok(Ok(())) => self.tool.call(call).await,
                 // An unrecorded call could run again after a crash.

@@ -39,9 +39,10 @@ enum RedirectRequest {
 impl Redirect {
     /// Listens on a free port of this machine.
     pub(super) async fn listen() -> Result<Self, ConnectError> {
-        let told = |error| ConnectError::new(format!("cannot listen for the browser: {error}"));
-        let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(told)?;
-        let port = listener.local_addr().map_err(told)?.port();
+        let cannot_listen =
+            |error| ConnectError::new(format!("cannot listen for the browser: {error}"));
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(cannot_listen)?;
+        let port = listener.local_addr().map_err(cannot_listen)?.port();
         Ok(Self { listener, uri: format!("http://127.0.0.1:{port}{PATH}") })
     }
 
@@ -157,19 +158,19 @@ mod tests {
 
     #[test]
     fn only_the_right_path_and_state_end_a_login() {
-        let said = |target: &str| judge(&format!("GET {target} HTTP/1.1"), "s1");
+        let interpret = |target: &str| judge(&format!("GET {target} HTTP/1.1"), "s1");
         let grant = |code: &str, issuer: Option<&str>| {
             let issuer = issuer.map(str::to_owned);
             RedirectRequest::Ends(Ok(AuthorizationResponse { code: code.to_owned(), issuer }))
         };
-        assert_eq!(said("/callback?code=a%20b&state=s1"), grant("a b", None));
+        assert_eq!(interpret("/callback?code=a%20b&state=s1"), grant("a b", None));
         assert_eq!(
-            said("/callback?state=s1&code=c&iss=https%3A%2F%2Fa"),
+            interpret("/callback?state=s1&code=c&iss=https%3A%2F%2Fa"),
             grant("c", Some("https://a"))
         );
         for target in ["/", "/callback/?code=c&state=s1", "/x?code=c&state=s1", "http://a/callback"]
         {
-            assert_eq!(said(target), RedirectRequest::Unknown, "{target}");
+            assert_eq!(interpret(target), RedirectRequest::Unknown, "{target}");
         }
         assert_eq!(
             judge("POST /callback?code=c&state=s1 HTTP/1.1", "s1"),
@@ -183,12 +184,12 @@ mod tests {
             "/callback?code=c&state=s1&state=s1",
             "/callback?error=access_denied&state=other",
         ] {
-            assert_eq!(said(target), RedirectRequest::Foreign, "{target}");
+            assert_eq!(interpret(target), RedirectRequest::Foreign, "{target}");
         }
         let refused =
             |why: &str| RedirectRequest::Ends(Err(format!("the authorization server {why}")));
         let target = "/callback?error=access_denied&error_description=no&state=s1&code=c";
-        assert_eq!(said(target), refused("refused: access_denied: no"));
-        assert_eq!(said("/callback?state=s1"), refused("returned no code"));
+        assert_eq!(interpret(target), refused("refused: access_denied: no"));
+        assert_eq!(interpret("/callback?state=s1"), refused("returned no code"));
     }
 }

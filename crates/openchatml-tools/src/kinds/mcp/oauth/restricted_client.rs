@@ -184,12 +184,13 @@ mod tests {
     fn only_a_named_issuer_can_have_endpoints_at_other_origins() {
         let issuer = url("https://login.example/a");
         let guarded = RestrictedClient::new(&issuer, AllowedUrls::Origins(Vec::new())).unwrap();
-        let said = |endpoint: &str, is_named| guarded.endpoint(&issuer, endpoint, is_named).is_ok();
-        assert!(said("https://login.example/token", false));
-        assert!(!said("https://tokens.example/token", false));
-        assert!(said("https://tokens.example/token", true));
+        let is_allowed =
+            |endpoint: &str, is_named| guarded.endpoint(&issuer, endpoint, is_named).is_ok();
+        assert!(is_allowed("https://login.example/token", false));
+        assert!(!is_allowed("https://tokens.example/token", false));
+        assert!(is_allowed("https://tokens.example/token", true));
         for endpoint in ["http://tokens.example/", "http://127.0.0.1/token", "ftp://a/", "token"] {
-            assert!(!said(endpoint, true), "{endpoint}");
+            assert!(!is_allowed(endpoint, true), "{endpoint}");
         }
     }
 

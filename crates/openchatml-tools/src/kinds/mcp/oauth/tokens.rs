@@ -115,7 +115,8 @@ impl TokenFolder {
         const LONGEST: u64 = 1 << 20;
 
         let path = self.file(server, "json");
-        let told = |what: &str| ConnectError::logged_out(format!("`{}` {what}", path.display()));
+        let login_error =
+            |what: &str| ConnectError::logged_out(format!("`{}` {what}", path.display()));
         let mut bytes = Vec::new();
         let file = File::open(&path).and_then(|file| {
             self.check()?;
@@ -124,14 +125,14 @@ impl TokenFolder {
         });
         match file.and_then(|file| file.take(LONGEST).read_to_end(&mut bytes)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(told(&format!("cannot be read: {error}"))),
+            Err(error) => return Err(login_error(&format!("cannot be read: {error}"))),
             Ok(_) => {}
         }
         // The error is not included, because it may quote a secret.
         let record: TokenRecord =
-            serde_json::from_slice(&bytes).map_err(|_| told("contains no token"))?;
+            serde_json::from_slice(&bytes).map_err(|_| login_error("contains no token"))?;
         if record.server != *server {
-            return Err(told("contains the token of another server"));
+            return Err(login_error("contains the token of another server"));
         }
         Ok(Some(record))
     }

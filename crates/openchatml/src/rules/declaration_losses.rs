@@ -8,7 +8,7 @@ use crate::model::{Conversation, Tool};
 use super::{Loss, Lost};
 
 /// Returns the tools that a declaration in this style cannot express completely, as losses.
-pub(crate) fn said_in_part(tools: &[Tool<'_>], style: Style) -> Vec<Loss> {
+pub(crate) fn partly_expressed(tools: &[Tool<'_>], style: Style) -> Vec<Loss> {
     let lost = tools.iter().filter(|tool| !declare::says_all(tool, style)).map(|tool| {
         let span = tool.parameters.as_ref().map_or(Span::default(), |schema| schema.span);
         Loss::new(None, span, Lost::Declaration)
@@ -26,7 +26,7 @@ pub(crate) fn declare_as_text(
     let tools = std::mem::take(&mut conversation.tools);
     let mut losses = vec![Loss::of_document(Lost::ToolsAsText)];
     if !matches!(place, ToolPlace::Json(_)) {
-        losses.append(&mut said_in_part(&tools, style));
+        losses.append(&mut partly_expressed(&tools, style));
     }
     (place.say(conversation, vec![Namespace::functions(tools)], style), losses)
 }
