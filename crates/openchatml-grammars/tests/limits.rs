@@ -1,4 +1,4 @@
-//! Schemas without bounds: every grammar is written, and says where it gave up.
+//! Schemas without limits: every grammar is written and lists the parts that it does not enforce.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
 
@@ -20,7 +20,7 @@ fn written(schema: Value<'static>, language: Language, options: &Options) -> Gra
     grammar(TextFormat::HARMONY, &tools, language, options).unwrap()
 }
 
-/// Whether all of a schema is said, as far as it is not bounded.
+/// Whether the grammar reports that a part of the schema exceeds the limits.
 #[track_caller]
 fn gives_up(schema: &Value<'static>, what: &Requirement) -> bool {
     let found = Language::ALL.map(|language| {
@@ -69,7 +69,7 @@ fn schemas_have_as_many_parts_as_the_limit() {
 #[test]
 fn recursive_schemas_have_finite_grammars() {
     let reference = |to: &'static str| map([("$ref", to.into())]);
-    // Each is twice the next one.
+    // Each refers to the next one twice.
     let names: Vec<String> = (0..60).map(|at| format!("d{at}")).collect();
     let doubling = names.iter().enumerate().map(|(at, name)| {
         let next = map([("$ref", format!("#/$defs/d{}", at + 1).into())]);
@@ -80,7 +80,7 @@ fn recursive_schemas_have_finite_grammars() {
     let bomb =
         map([("allOf", list(vec![reference("#/$defs/d0")])), ("$defs", Data::Map(defs).into())]);
     assert!(gives_up(&bomb, &Requirement::Size));
-    // A circle, and two that make a new one at each turn.
+    // A cycle, and two that produce a new schema at each step.
     assert!(gives_up(&map([("allOf", list(vec![reference("#")]))]), &Requirement::Depth));
     let tree = |other: &'static str| {
         let both = list(vec![reference("#/$defs/a"), reference("#/$defs/b")]);

@@ -1,6 +1,6 @@
-//! The ids are those of the reference encoder, as `record_ids.py` recorded them.
+//! The ids equal those of the reference encoder, as `record_ids.py` recorded them.
 //!
-//! `OPENCHATML_IDS` names a file of other recorded ids, for a larger run.
+//! `OPENCHATML_IDS` names a file with more recorded ids, for a larger run.
 
 use openchatml_o200k::Encoder;
 use serde::Deserialize;
@@ -25,7 +25,8 @@ fn encode(encoder: &Encoder, text: &str) -> Vec<u32> {
     ids
 }
 
-/// With a cache that holds all, one that holds nearly nothing, and a second time from the cache.
+/// With a cache that holds everything, with one that holds almost nothing, and a second time from
+/// the cache.
 #[test]
 fn ids_equal_those_of_the_reference() {
     let cases = cases();
@@ -39,7 +40,7 @@ fn ids_equal_those_of_the_reference() {
     }
 }
 
-/// Ids stand for the bytes that they were made of.
+/// Ids decode to the bytes that were encoded.
 #[test]
 fn ids_decode_to_their_text() {
     let encoder = Encoder::default();
@@ -50,8 +51,8 @@ fn ids_decode_to_their_text() {
     }
 }
 
-/// Many tokens give what each of them gives, and end before an id that is none: of the whole
-/// vocabulary, however it is cut.
+/// Decoding many ids gives the joined bytes of each, and ends before an invalid id: over the whole
+/// vocabulary, cut at any point.
 #[test]
 fn decoding_many_ids_equals_decoding_each() {
     let encoder = Encoder::default();
@@ -74,7 +75,7 @@ fn decoding_many_ids_equals_decoding_each() {
     }
 }
 
-/// Texts that are hostile to other encoders: a megabyte of each is encoded, and decodes again.
+/// Texts that are slow in other encoders: a megabyte of each is encoded and decodes to itself.
 #[test]
 fn a_megabyte_of_anything_is_encoded() {
     let encoder = Encoder::default();

@@ -1,11 +1,11 @@
-//! What is wrong with a template is told with its place in the template.
+//! Errors of a template are reported with their place in the template.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
 
 use openchatml::{Code, Conversation, Message, Role};
 use openchatml_templates::{ErrorPlace, Template};
 
-/// The code, the text and what stands at the place.
+/// The code, the message and the text at the place of an error.
 fn error(source: &str) -> (Code, String, String) {
     let message = Message::new(Role::User, "Hi.");
     let conversation = Conversation::from_messages([message]);

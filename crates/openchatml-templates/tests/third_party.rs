@@ -1,4 +1,4 @@
-//! Templates and what they write, from the tests of another project: the folder that
+//! Templates with their expected output, from the tests of another project: the folder that
 //! `OPENCHATML_THIRD_PARTY` names.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
@@ -41,11 +41,12 @@ fn templates_write_what_other_projects_expect() {
         options.date = Some("2025-07-10".parse().unwrap());
         let source = at(&["input", "template"]).and_then(Value::as_str).unwrap();
         let template = Template::new(source, &Default::default()).unwrap();
-        // Their messages have reasoning in the content, which text alone would refuse.
+        // These messages have reasoning in the content, which is refused when only text is
+        // rendered.
         let rendered = template.render_pieces(&conversation, &options).unwrap();
         let expected = at(&["expected", "text"]).and_then(Value::as_str).unwrap();
-        // A list as text is JSON in JavaScript, whose expectations these are. Python shows it with
-        // other quotes, and so do we.
+        // The expected output comes from JavaScript, where a list is printed as JSON. Python, and
+        // this crate, print it with other quotes.
         let plain = |text: &str| match source.contains("tools|string") {
             true => text.replace('\'', "\"").replace('\\', ""),
             false => text.to_owned(),

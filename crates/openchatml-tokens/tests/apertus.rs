@@ -1,5 +1,5 @@
-//! The ids of Apertus are those of the library that its models are served with, which encodes the
-//! text of a whole prompt: over random hostile conversations.
+//! The ids of Apertus equal those of the library that serves its models, which encodes the text of
+//! a whole prompt: over random hostile conversations.
 
 #![cfg(feature = "huggingface")]
 
@@ -8,7 +8,7 @@ use openchatml_testkit::{cases, document};
 use openchatml_tokens::{HuggingFace, Tokenizer};
 use serde_json::{Value, json};
 
-/// How many cases the property runs over.
+/// The number of cases of the property.
 const CASES: usize = 20_000;
 
 /// A vocabulary with an id for each control token of a format.

@@ -1,7 +1,8 @@
-//! Completions of which the parsers of inference servers make errors, empty messages or calls that
-//! nobody made, and what is read of the same ids: `engines/cases.jsonl`, and `docs/engines.md`.
+//! Completions that the parsers of inference servers turn into errors, empty messages or calls that
+//! the model did not make, and how the same ids are read here: `engines/cases.jsonl` and
+//! `docs/engines.md`.
 //!
-//! The servers and a model that speaks such completions were run, and their answers recorded.
+//! The answers were recorded from the real servers with a model that produces these completions.
 
 use openchatml::{Document, Format, Policy, ReadOptions, RenderOptions, Role, TextFormat, render};
 use openchatml_testkit::conversion::is_made;
@@ -56,7 +57,7 @@ fn the_page_shows_the_results_of_servers() {
     markdown::keep(&path, &page);
 }
 
-/// What follows is written by the test.
+/// The text after this line is written by the test.
 const BEGIN: &str = "<!-- What follows is made of the cases: UPDATE_DOCS=1 writes it. -->\n";
 
 fn section(number: usize, case: &Value) -> String {

@@ -1,10 +1,10 @@
-//! Which text a model is trained on where its turn has sections: all that it says, and nothing of what
-//! the prompt says.
+//! The trained text of turns with sections: everything that the model writes, and nothing that the
+//! prompt contains.
 
 use openchatml::{Format, ReadOptions, RenderOptions, TextFormat, parse};
 use openchatml_tokens::{ByteEncoding, MaskPolicy, Token, Tokenizer};
 
-/// The text of the ids that are trained.
+/// The text of the trained ids.
 fn trained(text: &str, format: TextFormat) -> String {
     let spellings = format.controls().entries().iter().map(|(_, spelling)| *spelling);
     let tokenizer = Tokenizer::new(format, ByteEncoding::new(spellings));

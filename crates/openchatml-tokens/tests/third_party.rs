@@ -1,4 +1,5 @@
-//! Ids that other projects expect in their own tests: the folder that `OPENCHATML_THIRD_PARTY` names.
+//! Ids that other projects expect in their own tests, from the folder that `OPENCHATML_THIRD_PARTY`
+//! names.
 
 use openchatml::{Event, ReadOptions, Role, Stream, TextFormat};
 use openchatml_testkit::external_files;
@@ -6,8 +7,8 @@ use openchatml_testkit::property::StreamOutput;
 use openchatml_tokens::{O200kHarmony, Tokenizer};
 use serde_json::Value;
 
-/// The cases of a file. None without the folder: the test says that it is skipped, and of how many
-/// texts that is.
+/// The cases of a file. Without the folder there are none, and the test reports that it is skipped
+/// and how many texts it would have used.
 fn cases(file: &str, least: usize) -> Vec<Value> {
     let what = format!("at least {least} texts of other projects, as ids");
     let Some(folder) = external_files::folder("OPENCHATML_THIRD_PARTY", None, &what) else {
@@ -26,7 +27,7 @@ fn tokenizer() -> Tokenizer<O200kHarmony> {
     Tokenizer::new(TextFormat::HARMONY, O200kHarmony::default())
 }
 
-/// The inputs of a case that are given as text and as ids.
+/// The inputs of a case that have both a text and ids.
 fn pairs(case: &Value) -> Vec<(String, Vec<u32>)> {
     let input = &case["input"];
     let deltas = input["deltas"].as_array().into_iter().flatten();
@@ -41,7 +42,7 @@ fn pairs(case: &Value) -> Vec<(String, Vec<u32>)> {
         .collect()
 }
 
-/// Ids stand for the text that they are given with, and read like it.
+/// Ids decode to the text that is given with them, and are parsed like it.
 #[test]
 fn parsing_ids_equals_parsing_their_text() {
     let tokenizer = tokenizer();
@@ -80,8 +81,8 @@ fn parsing_ids_equals_parsing_their_text() {
     assert!(is_skipped() || count >= 60, "{count}");
 }
 
-/// Ids that arrive piece by piece tell at each step what their text tells, and are part of the same
-/// message.
+/// A stream of ids gives at each step what a stream of their text gives, and the message is the
+/// same.
 #[test]
 fn streaming_ids_equals_streaming_their_text() {
     let tokenizer = tokenizer();
@@ -111,7 +112,7 @@ fn streaming_ids_equals_streaming_their_text() {
     assert!(is_skipped() || count >= 28, "{count}");
 }
 
-/// What is well-formed is written as the ids that it is given with.
+/// Well-formed texts are written as the given ids.
 #[test]
 fn texts_have_the_given_ids() {
     let tokenizer = tokenizer();

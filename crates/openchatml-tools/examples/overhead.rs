@@ -1,4 +1,5 @@
-//! What the router takes for itself: calls of a tool that does nothing, with a schema, one thread.
+//! Measures the overhead of the router: calls of a tool that does nothing, with a schema, on one
+//! thread.
 //!
 //! `cargo run --release -p openchatml-tools --example overhead`
 
@@ -30,8 +31,7 @@ fn calls(count: usize) -> Vec<Message<'static>> {
     (0..count).map(call).collect()
 }
 
-/// Dispatches all calls, fetching what happened whenever there are as many as fit, and counts the
-/// replies.
+/// Dispatches all calls, takes events whenever the router is full, and counts the replies.
 async fn run(router: &Router, calls: &[Message<'static>]) -> usize {
     let mut turn = router.turn([]);
     let mut replies = 0;

@@ -1,4 +1,4 @@
-//! The browser against real servers on this machine, and against those that it must not reach.
+//! The browser with real servers on this machine, and with addresses that it must not reach.
 
 mod server;
 
@@ -8,7 +8,7 @@ use openchatml_tools::{Call, Failure, Output};
 
 use crate::server::{Answer, Server, answer};
 
-/// What may be opened: servers on this machine, if they are named.
+/// Options that allow the named servers on this machine.
 fn options(servers: &[&Server]) -> BrowserOptions {
     let mut options = BrowserOptions::default();
     options.hosts = servers.iter().map(|server| server.address.to_string()).collect();
@@ -176,7 +176,7 @@ async fn private_addresses_are_refused_unless_they_are_allowed() {
     let failure = run(&browser, "open", &open("http://169.254.169.254/latest/")).await.unwrap_err();
     assert_eq!(failure.message, "this host has a private address");
     assert!(server.asked().is_empty());
-    // Said to be allowed, the name is resolved and asked.
+    // If private addresses of this host are allowed, the name is resolved and the server is asked.
     options.private = vec!["localhost".into()];
     let browser = Browser::new(&options).unwrap();
     let page = seen(&browser, "open", &open(&format!("http://localhost:{port}/"))).await;
@@ -236,7 +236,7 @@ async fn pages_that_are_too_long_or_binary_are_refused() {
         assert_eq!(failure.code, Code::ToolOutput, "{path}");
     }
     assert!(seen(&browser, "open", &open(&server.url("/latin"))).await.contains("caf\u{fffd}"));
-    // A view is bounded, whatever the model asks for.
+    // The size of a view is limited, whatever the model asks for.
     let page = seen(&browser, "open", &open(&server.url("/"))).await;
     assert!(page.len() < 10_000, "{}", page.len());
     let page = seen(&browser, "open", r#"{"num_lines":1e300}"#).await;
@@ -269,7 +269,7 @@ async fn a_dropped_call_closes_its_connection() {
         _ = server.arrived.acquire() => {}
     }
     let _ = server.left.acquire().await.unwrap();
-    // Nothing of it is left among the pages.
+    // The refused page is not kept.
     assert_eq!(run(&browser, "open", "{}").await.unwrap_err().message, "no page is open");
 }
 
@@ -308,7 +308,7 @@ async fn an_endpoint_is_searched() {
         expected.trim_end().replace("[0 - 5] of 5", "[0 - 6] of 6") + "\nL6: ".trim_end()
     );
     assert_eq!(server.asked()[0].header("authorization"), Some("Bearer secret"));
-    // What is found is opened only if it may be.
+    // A search result is opened only if its host is allowed.
     let failure = run(&browser, "open", r#"{"id":0}"#).await.unwrap_err();
     assert_eq!(failure.message, "this host is not allowed");
     assert!(

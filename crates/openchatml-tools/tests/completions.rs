@@ -1,4 +1,4 @@
-//! The client of `/v1/completions` against a server that says what a script says.
+//! The client of `/v1/completions` with a scripted server.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
 
@@ -14,7 +14,7 @@ use openchatml_tools::{
 };
 use serde_json::json;
 
-/// What comes of one request.
+/// The result of one request.
 async fn ask(
     prompt: Prompt,
     answer: impl Fn() -> Answer + Send + Sync + 'static,
@@ -23,7 +23,7 @@ async fn ask(
     heard(server.url(), quick(), prompt).await
 }
 
-/// Options that wait for nobody.
+/// Options without delays between attempts.
 fn quick() -> CompletionsOptions {
     let mut options = CompletionsOptions::default();
     options.patience = Duration::ZERO;
@@ -31,7 +31,7 @@ fn quick() -> CompletionsOptions {
     options
 }
 
-/// What a server says.
+/// The pieces of a server's answer.
 async fn heard(
     url: &str,
     options: CompletionsOptions,
@@ -189,7 +189,7 @@ async fn ids_are_requested_and_returned() {
     };
     let (pieces, error) = ask(Prompt::Ids(vec![1, 2]), answer).await;
     assert_eq!((pieces, error), (vec![Piece::Ids(vec![5, 6]), Piece::Ids(vec![7])], None));
-    // Whoever did not ask for them reads the text.
+    // A caller that did not ask for ids gets text.
     let (pieces, _) = ask(prompt(), answer).await;
     assert_eq!(pieces, [text("??")]);
 }
@@ -199,7 +199,7 @@ async fn an_unreachable_server_is_an_error_without_the_key() {
     let mut options = CompletionsOptions::default();
     options.api_key = Some("sk-secret".to_owned());
     assert!(!format!("{options:?}").contains("secret"));
-    // A port that was free a moment ago.
+    // A port on which nothing listens.
     let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let upstream = Completions::new(&format!("http://{address}"), options).unwrap();
     let Err(error) = upstream.sample(Request::new(prompt())).await else { panic!("who is there?") };
@@ -212,7 +212,7 @@ async fn ids_are_never_read_from_text() {
     let spelled = "<|channel|>final<|message|>Hi<|end|>";
     let (pieces, error) = ask(Prompt::Ids(vec![1, 2]), move || Answer::saying(spelled)).await;
     assert_eq!((pieces, error), (vec![], Some(UpstreamError::NoIds("vllm".to_owned()))));
-    // A server of which nothing is known is not even asked.
+    // If the engine is unknown, no request is sent.
     let server = ScriptedServer::start(move |_, _| Answer::saying(spelled));
     let (pieces, error) = heard(server.url(), quick(), Prompt::Ids(vec![1])).await;
     assert_eq!((pieces, error), (vec![], Some(UpstreamError::NoIds("openai".to_owned()))));
@@ -245,12 +245,12 @@ async fn requests_to_a_busy_server_are_repeated() {
     options.patience = Duration::from_secs(60);
     assert_eq!(heard(server.url(), options, prompt()).await, (vec![text(SAID)], None));
     assert_eq!(server.asked().len(), 3);
-    // Who has no patience is told so.
+    // The time limit is reported.
     let server = ScriptedServer::start(move |_, number| busy(number));
     let (_, error) = heard(server.url(), quick(), prompt()).await;
     let refused = UpstreamError::Refused { status: 503, message: "Loading model".to_owned() };
     assert_eq!(error, Some(refused));
-    // An error that stays is told at once.
+    // A permanent error is reported without another attempt.
     let server = ScriptedServer::start(|_, _| Answer::error(500, "broken"));
     let mut options = quick();
     options.patience = Duration::from_secs(60);

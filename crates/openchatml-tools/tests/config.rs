@@ -1,8 +1,8 @@
-//! Files of tools: what is wrong with them is told, with its place, all at once.
+//! Files of tools: all errors are reported at once, each with its place.
 
 use openchatml_tools::config::Config;
 
-/// What is said of a file.
+/// The findings for a file.
 fn said(text: &str) -> Vec<String> {
     match Config::parse(text) {
         Ok(_) => Vec::new(),
@@ -10,7 +10,7 @@ fn said(text: &str) -> Vec<String> {
     }
 }
 
-/// Files that are wrong, and what is said of them.
+/// Invalid files and their findings.
 const WRONG: &str = include_str!("fixtures/wrong-tools.txt");
 
 #[test]
@@ -26,7 +26,7 @@ fn all_errors_are_reported_with_their_places() {
 
 #[test]
 fn places_of_errors_are_inside_the_file() {
-    // Every beginning of a file, and every file with a byte less, is read without a panic.
+    // Every prefix of a file, and every file with one byte removed, is read without a panic.
     let text = "[router]\nat_once = 4\n[tools.\"é\"]\ncommand = 'a'\nenv = { A = \"${B}\" }\n";
     for at in (0..text.len()).filter(|at| text.is_char_boundary(*at)) {
         let rest = text[at..].chars().next().map_or(0, char::len_utf8);
@@ -152,7 +152,7 @@ parameters = "wrong.json"
         }
     }
 
-    /// A server that has three tools, a resource and a prompt.
+    /// A server with three tools, a resource and a prompt.
     #[cfg(feature = "mcp")]
     fn server() -> String {
         let cases = r#"
@@ -219,7 +219,7 @@ parameters = "wrong.json"
         assert_eq!(listings[1].resources[0].uri, "file:///a");
         assert_eq!(listings[1].prompts[0].name, "review");
         assert!(listings[0].resources.is_empty());
-        // The server does not know of templates, and need not.
+        // The server does not implement the list of templates, which is optional.
         assert!(listings[1].resource_templates.is_empty() && listings[1].unlisted.is_empty());
     }
 
@@ -246,7 +246,7 @@ parameters = "wrong.json"
     #[tokio::test]
     async fn errors_do_not_contain_variables() {
         let folder = tempfile::tempdir().unwrap();
-        // A variable that is there, in the path of a URL and in the environment of a program.
+        // An existing variable in the path of a URL and in the environment of a program.
         let path = std::env::var("CARGO_MANIFEST_DIR").unwrap();
         let error = r#"read -r line; echo '{"jsonrpc":"2.0","id":0,"error":{"code":-1,"message":"'"$KEY"'"}}'; read -r line"#;
         std::fs::write(folder.path().join("server"), error).unwrap();

@@ -1,4 +1,4 @@
-//! The operations of a document against a real server.
+//! The operations of an OpenAPI document with a real server.
 
 mod server;
 
@@ -65,7 +65,7 @@ async fn schemas_have_no_external_references() {
             r#"{{"type":"object","properties":{{"body":{pet}}},"required":["body"],"additionalProperties":false}}"#
         )
     );
-    // What refers to itself is named; a name that is taken says where it belongs.
+    // A recursive schema gets a name; if the name is taken, the path is used.
     let tree = |inner: &str| {
         format!(
             r#"{{"type":"object","properties":{{"pet":{pet},"children":{{"type":"array","items":{inner}}}}}}}"#
@@ -80,7 +80,7 @@ async fn schemas_have_no_external_references() {
             tree(reference),
         )
     );
-    // Headers of the caller are no arguments, nor are those that OpenAPI excepts.
+    // Headers that the caller sets are not arguments, nor are those that OpenAPI excludes.
     let list = schema("pets_list");
     assert!(list.contains("X-Trace") && list.contains("Tells calls apart."), "{list}");
     assert!(!list.contains("Api-Key") && !list.contains("Authorization"), "{list}");
@@ -145,7 +145,7 @@ async fn an_argument_does_not_leave_its_segment() {
     for arguments in [r#"{"owner":["x"]}"#, r#"{"id":{"a":{"b":1}},"owner":[]}"#, "{", "[]"] {
         assert_eq!(run(&owner, arguments).await.unwrap_err().code, Code::CallSchema, "{arguments}");
     }
-    // What is left would be the collection.
+    // Without the parameter the path would be that of the collection.
     for (name, arguments) in [
         ("pet", r#"{"id":""}"#),
         ("owner", r#"{"id":"a","owner":[]}"#),
@@ -177,7 +177,7 @@ async fn responses_are_json_text_or_unusable() {
         match (run(&entry(&server, "pet"), r#"{"id":"a1"}"#).await, expected) {
             (Ok(output), Ok(expected)) => {
                 assert_eq!(output.content.to_json(), expected);
-                // Where it came from, and no secret.
+                // The provenance contains the source and no secret.
                 assert_eq!(output.provenance.source, Some(server.url("/v1/pets/a1")));
             }
             (Err(failure), Err(expected)) => {
@@ -248,7 +248,7 @@ async fn redirects_must_stay_on_the_same_host() {
 
 #[tokio::test]
 async fn responses_that_are_too_long_are_truncated() {
-    // With a length that is too much, with none, and in chunks.
+    // With a length above the limit, without a length, and in chunks.
     let heads = ["Content-Length: 1001", "X: y", "Transfer-Encoding: chunked"];
     for head in heads {
         let server = Server::new(move |_| {
@@ -325,7 +325,7 @@ fn invalid_documents_are_reported_with_places() {
 
 #[test]
 fn recursive_references_have_small_schemas() {
-    // Each schema refers to the next one twice: written out, they are 2^40 nodes.
+    // Each schema refers to the next one twice; expanded, they have 2^40 nodes.
     let mut text = String::from(
         "openapi: 3.1.0\npaths:\n  /a:\n    post:\n      requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/S0'}}}}\ncomponents:\n  schemas:\n",
     );

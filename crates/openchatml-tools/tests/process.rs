@@ -10,7 +10,7 @@ use openchatml_tools::kinds::process::{Process, ResultFormat};
 use openchatml_tools::{Call, Failure, Output, Tool};
 use tokio::io::AsyncReadExt;
 
-use self::held::Held;
+use self::held::HeldPipe;
 
 /// A shell that runs this script.
 fn shell(script: &str) -> Process {
@@ -23,7 +23,7 @@ async fn run(process: &Process, arguments: &str) -> Result<Output, Failure> {
     process.call(&Call::new("functions.f", "c1", arguments)).await
 }
 
-/// What a program that fails has in its details.
+/// One of the details of a failed program.
 fn detail<'f>(failure: &'f Failure, key: &str) -> &'f Value<'static> {
     let details = failure.details.as_ref().expect("it says more");
     details.get(key).unwrap_or_else(|| panic!("no {key} in {}", details.to_json()))
@@ -141,7 +141,7 @@ async fn the_environment_contains_only_configured_variables() {
     };
     assert_eq!(names(&output), ["OPENCHATML_PROCESS", "PATH", "TOKEN"]);
     assert!(output.content.as_str().unwrap().contains("TOKEN=a b\n"));
-    // A shell that sets limits tells where it is, and nothing more.
+    // A shell that sets limits adds no variable except `PWD`.
     process.limits.cpu_seconds = Some(60);
     let output = run(&process, "").await.unwrap();
     let known = ["OPENCHATML_PROCESS", "PATH", "PWD", "TOKEN"];
@@ -184,7 +184,7 @@ async fn the_shell_that_sets_limits_does_not_interpret_arguments() {
 
 #[tokio::test]
 async fn a_dropped_call_kills_all_of_its_processes() {
-    let mut held = Held::new();
+    let mut held = HeldPipe::new();
     let process = held.program("wait");
     let call = Call::new("functions.f", "c1", "{}");
     {
@@ -199,8 +199,8 @@ async fn a_dropped_call_kills_all_of_its_processes() {
 
 #[tokio::test]
 async fn a_dropped_call_has_a_grace_period() {
-    let mut held = Held::new();
-    // The descendant does not listen, and is killed all the same.
+    let mut held = HeldPipe::new();
+    // The descendant ignores the signal and is still killed.
     let mut process = held.program("wait");
     process.args[1] =
         format!("trap 'echo told >&3; exit' TERM; {}", process.args[1].display()).into();
@@ -229,7 +229,7 @@ fn a_process_can_be_made_non_dumpable() {
 
 #[tokio::test]
 async fn a_program_that_ends_leaves_no_processes() {
-    let mut held = Held::new();
+    let mut held = HeldPipe::new();
     let process = held.program("read line <go; echo 1");
     let call = Call::new("functions.f", "c1", "{}");
     let (outcome, _) = tokio::join!(process.call(&call), held.go());
@@ -239,7 +239,7 @@ async fn a_program_that_ends_leaves_no_processes() {
 
 #[tokio::test]
 async fn too_much_output_kills_all_processes() {
-    let mut held = Held::new();
+    let mut held = HeldPipe::new();
     let process = held.program("read line <go; yes");
     let call = Call::new("functions.f", "c1", "{}");
     let (outcome, _) = tokio::join!(process.call(&call), held.go());
@@ -247,15 +247,15 @@ async fn too_much_output_kills_all_processes() {
     held.let_go().await;
 }
 
-/// Has a descendant in a session of its own that holds the pipe and no other, and names itself.
+/// Starts a descendant in a new session. It holds no pipe but this one, and writes its process id.
 const ESCAPE: &str = "exec 3>held; \
      setsid sh -c 'echo $$ >&3; exec sleep 1000' </dev/null >/dev/null 2>&1 &";
 
 #[cfg(not(target_os = "linux"))]
 #[tokio::test]
 async fn an_escaped_descendant_does_not_delay_the_result() {
-    let mut held = Held::new();
-    // With the pipes of its ancestor.
+    let mut held = HeldPipe::new();
+    // The descendant inherits the pipes of its ancestor.
     let escape = ESCAPE.replace("</dev/null >/dev/null 2>&1", "");
     let process = held.shell(&format!("{escape} read l <go; echo 1"));
     let call = Call::new("functions.f", "c1", "{}");
@@ -269,9 +269,9 @@ async fn an_escaped_descendant_does_not_delay_the_result() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_descendant_in_a_session_of_its_own_is_killed_with_the_call() {
-    // With outputs of its own, and with those of its ancestor.
+    // The descendant has its own outputs, or those of its ancestor.
     for escape in [ESCAPE.to_owned(), ESCAPE.replace("</dev/null >/dev/null 2>&1", "")] {
-        let mut held = Held::new();
+        let mut held = HeldPipe::new();
         let process = held.shell(&format!("{escape} read l <go; echo 1"));
         let call = Call::new("functions.f", "c1", "{}");
         let (outcome, _) = tokio::join!(process.call(&call), held.go());
@@ -284,7 +284,7 @@ async fn a_descendant_in_a_session_of_its_own_is_killed_with_the_call() {
 #[tokio::test]
 async fn a_dropped_call_kills_processes_outside_of_its_group() {
     for grace in [0, 60] {
-        let mut held = Held::new();
+        let mut held = HeldPipe::new();
         let mut process = held.shell(&format!("{ESCAPE} wait; sleep 1000"));
         process.limits.grace = std::time::Duration::from_secs(grace);
         let call = Call::new("functions.f", "c1", "{}");
@@ -299,7 +299,7 @@ async fn a_dropped_call_kills_processes_outside_of_its_group() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn the_end_of_a_call_spares_the_descendants_of_others() {
-    let [mut ends, mut goes_on] = [Held::new(), Held::new()];
+    let [mut ends, mut goes_on] = [HeldPipe::new(), HeldPipe::new()];
     let one = goes_on.shell(&format!("{ESCAPE} read l <go; kill -0 \"$(cat pid)\" && echo 1"));
     let other = ends.shell(&format!("{ESCAPE} read l <go; echo 1"));
     let call = Call::new("functions.f", "c1", "{}");

@@ -1,6 +1,7 @@
-//! Programs that leave their process group and change their environment, where the system keeps them.
+//! Programs that leave their process group and change their environment, on systems where they can
+//! still be found.
 //!
-//! That concerns a whole process: each case runs in one of its own.
+//! Containment affects a whole process, so each case runs in its own one.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)]
 
@@ -14,13 +15,13 @@ use openchatml_testkit::external_files;
 use openchatml_tools::kinds::process::{Containment, Process, contain_by};
 use openchatml_tools::{Call, Tool};
 
-use self::held::Held;
+use self::held::HeldPipe;
 
-/// The folder of a case.
+/// The variable with the folder of a case.
 const FOLDER: &str = "OPENCHATML_CASE_FOLDER";
 
-/// Runs a case.
-fn alone(case: &str, held: Option<&Held>) -> Child {
+/// Runs a case in a process of its own.
+fn alone(case: &str, held: Option<&HeldPipe>) -> Child {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", case, "--ignored", "--nocapture"]);
     command.envs(held.map(|held| (FOLDER, held.directory())));
@@ -31,7 +32,7 @@ fn succeeds_alone(case: &str) -> bool {
     alone(case, None).wait().unwrap().success()
 }
 
-/// Whether there are control groups for programs here.
+/// Whether control groups can be used here.
 fn has_control_groups() -> bool {
     succeeds_alone("can_make_control_groups")
 }
@@ -42,7 +43,7 @@ fn can_make_control_groups() {
     contain_by(Containment::ControlGroup).unwrap();
 }
 
-/// Has a descendant in a session of its own that holds the pipe and names itself.
+/// Starts a descendant in a new session that holds the pipe open and writes its process id.
 fn escape(environment: &str) -> String {
     let sleeper = "echo $$ >&3; exec sleep 1000";
     format!("exec 3>held; {environment} setsid sh -c '{sleeper}' </dev/null >/dev/null 2>&1 &")
@@ -55,17 +56,17 @@ async fn succeeds(process: &Process) {
     assert_eq!(outcome.unwrap().content.to_json(), "1");
 }
 
-/// A descendant that kept nothing of its environment ends with the call.
+/// A descendant with an empty environment ends with the call.
 async fn ends_with_its_call() {
-    let mut held = Held::new();
+    let mut held = HeldPipe::new();
     let process = held.shell(&format!("{} read l <go; echo 1", escape(SCRUBBED)));
     tokio::join!(succeeds(&process), held.go());
     held.let_go().await;
 }
 
-/// The end of a call spares the descendants of others.
+/// The end of a call does not kill the descendants of other calls.
 async fn spares_others(environment: &str) {
-    let [mut ends, mut goes_on] = [Held::new(), Held::new()];
+    let [mut ends, mut goes_on] = [HeldPipe::new(), HeldPipe::new()];
     let then = "read l <go; kill -0 \"$(cat pid)\" && echo 1";
     let one = goes_on.shell(&format!("{} {then}", escape(environment)));
     let other = ends.shell(&format!("{} read l <go; echo 1", escape("")));
@@ -95,7 +96,7 @@ async fn in_control_groups() {
     contain_by(Containment::ControlGroup).unwrap();
     ends_with_its_call().await;
     spares_others(SCRUBBED).await;
-    // This process is where it was, whether programs start or not.
+    // This process stays in its group, whether or not programs start.
     let missing = Process::new("/nowhere/program");
     assert!(missing.call(&Call::new("functions.f", "c1", "{}")).await.is_err());
     let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap();
@@ -113,10 +114,10 @@ async fn as_a_subreaper() {
     contain_by(Containment::Subreaper).unwrap();
     ends_with_its_call().await;
     spares_others("").await;
-    // What has no mark may be that of any call that runs.
+    // A process without a mark may belong to any running call.
     spares_others(SCRUBBED).await;
-    // Who dies is reaped.
-    succeeds(&Held::new().shell("echo 1")).await;
+    // Ended processes are reaped.
+    succeeds(&HeldPipe::new().shell("echo 1")).await;
     for child in children() {
         let stat = std::fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
         assert!(!stat.contains(") Z "), "{stat}");
@@ -129,7 +130,7 @@ fn children() -> Vec<String> {
     lists.flat_map(|it| it.split(' ').map(str::to_owned).collect::<Vec<_>>()).collect()
 }
 
-/// A program that takes the process with it that started it.
+/// A program that kills the process that started it.
 async fn is_killed(environment: &str) {
     let folder = PathBuf::from(std::env::var_os(FOLDER).expect("it is a case"));
     let mut process = Process::new("/bin/sh");
@@ -159,7 +160,7 @@ async fn escaped_processes_end_with_a_killed_process() {
         cases.push("is_killed_with_control_groups");
     }
     for case in cases {
-        let mut held = Held::new();
+        let mut held = HeldPipe::new();
         let mut killed = alone(case, Some(&held));
         held.go().await;
         assert_eq!(killed.wait().unwrap().signal(), Some(9), "{case}");
@@ -167,7 +168,7 @@ async fn escaped_processes_end_with_a_killed_process() {
     }
 }
 
-/// Children that were there before are somebody else's, and so is what they leave behind.
+/// Existing children belong to other code, and so do their orphans.
 #[test]
 fn a_process_with_children_does_not_adopt_orphans() {
     assert!(succeeds_alone("with_a_foreign_child"));
@@ -178,7 +179,7 @@ fn a_process_with_children_does_not_adopt_orphans() {
 fn with_a_foreign_child() {
     let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
     let refused = contain_by(Containment::Subreaper).is_err();
-    // It would outlive a test that fails, and hold its output open.
+    // Otherwise it would outlive a failed test and hold its output open.
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(refused);

@@ -1,4 +1,4 @@
-//! Spans: what is told to those who trace a program, and what is not.
+//! Spans: what they contain and what they must not contain.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
 
@@ -18,17 +18,17 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 use tracing_core::span::Current;
 
-/// What is told of one span.
+/// A recorded span.
 #[derive(Clone, Debug, Default)]
 struct Told {
     name: &'static str,
-    /// The place of the span around it.
+    /// The index of its parent.
     parent: Option<usize>,
     fields: BTreeMap<&'static str, String>,
     metadata: Option<&'static Metadata<'static>>,
 }
 
-/// Writes down every span.
+/// Records every span.
 #[derive(Clone, Default)]
 struct Spans {
     told: Arc<Mutex<Vec<Told>>>,
@@ -94,7 +94,7 @@ impl Subscriber for Spans {
 
 const SECRET: &str = "SECRET";
 
-/// A model that calls a tool, which fails if it is told to, and then answers.
+/// A model calls a tool, which may fail, and then answers.
 async fn run(
     fails: bool,
     answers: impl Fn(usize) -> Answer + Send + Sync + 'static,

@@ -1,4 +1,4 @@
-//! `check`: findings and their mending.
+//! `check`: findings and their fixes.
 
 use crate::support::{BAD, Folder, GOOD, json, ocml, ocml_with};
 
@@ -54,7 +54,7 @@ fn fixes_are_applied_until_none_remains() {
     folder.file("a.txt", text);
     let ran = folder.ocml(["check", "--fix", "-f", "openchatml-2.2", "a.txt"]).exits(1);
     ran.says("1 error, 1 problem fixed; 1 suggestion can be fixed with --fix --unsafe-fixes");
-    // Whether the message is complete, nobody knows.
+    // It is unknown whether the message is complete.
     assert_eq!(folder.read("a.txt"), format!("version: 2.2\n\n{text}"));
     let ran = folder.ocml(["check", "--fix", "--unsafe-fixes", "a.txt"]).exits(0);
     ran.says("no problems, 1 problem fixed");
@@ -166,7 +166,7 @@ fn a_file_that_would_be_detected_as_another_format_is_not_fixed() {
         .ocml(["check", "--fix", "a.txt"])
         .exits(1)
         .says("if the format is right, use `--from chatml`");
-    // What leaves no doubt about the format is mended, and nothing else.
+    // Only documents with an unambiguous format are fixed.
     assert!(folder.ocml(["detect", "a.txt"]).exits(0).stdout.starts_with("a.txt: chatml "));
     let mended = folder.read("a.txt");
     let named = ["check", "--fix", "-f", "chatml", "a.txt"];

@@ -31,7 +31,7 @@ fn the_same_format_gives_the_same_bytes() {
 fn every_format_can_be_written_and_read_again() {
     for format in openchatml::Format::all() {
         let format = format.to_string();
-        // Its template says who the model is, and the date.
+        // Its template writes the model's identity and the date.
         let date = ["--date", "2026-01-31"].iter().filter(|_| format == "apertus");
         let args = ["convert", "-q", "-t", &format].into_iter().chain(date.copied());
         let written = ocml_with(args, MESSAGES).exits(0).stdout;
@@ -55,13 +55,13 @@ fn verbose_output_names_the_detected_format() {
 #[test]
 fn broken_json_is_located() {
     ocml_with(["parse"], "{\"messages\": [").exits(1).says("error[E-PARSE-JSON]").says("1:15");
-    // Markup in its strings does not make it markup.
+    // Markup in JSON strings does not make the document markup.
     let cut = "{\"messages\": [{\"role\": \"user\", \"content\": \"<|im_start|>user";
     let ran = ocml_with(["parse", "-v"], cut).exits(1).says("detected openai");
     assert_eq!(ran.stdout, "");
 }
 
-/// Each of these was read as an empty conversation, with exit status 0.
+/// Each of these must be an error, and not an empty conversation with exit status 0.
 #[test]
 fn json_that_is_not_a_conversation_is_refused_with_its_kind() {
     let cases = [
@@ -108,7 +108,7 @@ fn losses_are_named_and_counted() {
     }
     assert!(losses.iter().all(|line| line.starts_with("warning[W-LOSS]: ")), "{losses:#?}");
     assert!(ocml_with(["convert", "-q", "-t", "im"], GOOD).silent().stdout.contains("Tokyo"));
-    // Each with its place, for those who want to know.
+    // With `-v`, each one is reported with its place.
     ocml_with(["convert", "-v", "-t", "im"], GOOD).exits(0).says("--> <stdin>:8:1");
 }
 
@@ -191,7 +191,7 @@ fn recovery_is_configurable() {
         json(&ran.stdout)["messages"].as_array().unwrap().len()
     };
     assert_eq!((messages("keep"), messages("drop")), (4, 3));
-    // What stands behind the error would be dropped.
+    // The text after the error would be dropped.
     let refused = ocml_with(["parse", "--recover", "error"], BAD).exits(1);
     assert_eq!(refused.stdout, "");
     refused.says("--allow-loss=stray-text");
@@ -200,7 +200,7 @@ fn recovery_is_configurable() {
 
 #[test]
 fn a_misplaced_control_token_is_not_dropped_silently() {
-    // Which place that is depends on the grammar: these are samples of all families.
+    // The place depends on the grammar: these are samples of all families.
     for (format, text) in [
         ("openchatml-2.2", "version: 2.2\n\n<|start|>user<|message|>x<|end|><|return|>\n"),
         ("openchatml-2.0", "<|start|>user<|message|>x<|end|><|end|>"),
@@ -222,7 +222,7 @@ fn a_misplaced_control_token_is_not_dropped_silently() {
     }
 }
 
-/// What a prompt leaves out is what a prompt is; but whoever wants no loss is told.
+/// A prompt leaves out some messages by design; with `--no-loss` they are reported.
 #[test]
 fn no_loss_reports_reasoning_that_a_prompt_omits() {
     let said =
@@ -273,7 +273,7 @@ fn openchatml_0_1_has_two_layouts() {
     assert_ne!(written("psm"), written("pms"));
 }
 
-/// What detection looks at ends before the tools do: the reader tells what they are.
+/// Detection reads too little to see the tools: the reader reports what they are.
 #[test]
 fn tools_of_another_service_are_not_detected_as_openai_in_long_documents() {
     let said = "x".repeat(1 << 20);

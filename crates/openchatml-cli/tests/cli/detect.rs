@@ -1,4 +1,4 @@
-//! `detect`: formats and what speaks for them.
+//! `detect`: formats and the evidence for them.
 
 use crate::support::{Folder, GOOD, MESSAGES, json, ocml_with};
 

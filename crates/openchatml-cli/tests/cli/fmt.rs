@@ -100,7 +100,7 @@ fn permissions_and_links_are_kept() {
     assert_ne!(folder.read("loose.txt"), LOOSE);
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
     assert!(std::fs::symlink_metadata(folder.path().join("link.txt")).unwrap().is_symlink());
-    // What is not meant to be written is not written.
+    // A read-only file is not overwritten.
     let path = folder.file("fixed.txt", LOOSE);
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o440)).unwrap();
     folder.ocml(["fmt", "fixed.txt"]).exits(2).says("cannot write `fixed.txt`: permission denied");

@@ -57,7 +57,7 @@ fn grammars_use_the_tokens_of_an_encoding() {
     let encoding = ["--encoding", "o200k_harmony"];
     let tag = ran("structural-tag", &encoding);
     assert!(!tag.contains("<|") && tag.contains(r#"{"type":"token","token":200005}"#), "{tag}");
-    // `<|endoftext|>` and the last of those that are reserved.
+    // `<|endoftext|>` and the last reserved token.
     assert!(tag.contains(",199999,") && tag.contains(",201087]"), "{tag}");
     let rules = |text: &str| text.lines().filter(|line| line.starts_with("text")).count();
     let (known, unknown) = (ran("gbnf", &encoding), ran("gbnf", &[]));

@@ -1,4 +1,5 @@
-//! JSONL: in order, on all cores; lines that are refused are left out, or go to a file of their own.
+//! JSONL: the output is in order and uses all cores; refused lines are left out, or go to a
+//! separate file.
 
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -6,8 +7,7 @@ use std::process::Stdio;
 
 use crate::support::{Folder, GOOD, MESSAGES, command, finish, json, ocml_with};
 
-/// Many lines of which some are long, some are empty and some are wrong, and what comes of those
-/// that are not wrong.
+/// Many lines, of which some are long, empty or invalid, and the output for the valid ones.
 fn many_lines() -> (String, Vec<String>) {
     let (mut input, mut expected) = (String::new(), Vec::new());
     for number in 0..20_000 {
@@ -237,7 +237,7 @@ const PLAIN: &str = r#"{"messages":[{"role":"user","content":"Hi."}]}"#;
 const CALL: &str = r#"{"messages":[{"role":"assistant","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c","content":"1"}]}"#;
 const SHAREGPT: &str = r#"{"conversations":[{"from":"human","value":"Hi."}]}"#;
 
-/// The first line of a file says the least: later ones may have calls, reasoning, weights.
+/// The first line of a file is a poor sample: later ones may have calls, reasoning or weights.
 #[test]
 fn the_format_of_a_file_is_detected_from_all_lines() {
     let folder = Folder::new();
@@ -278,7 +278,7 @@ fn unsupported_records_are_refused_by_name() {
     }
 }
 
-/// Without a name that says so, two lines of JSON are two documents.
+/// Without a file name that ends in `.jsonl`, two lines of JSON are two documents.
 #[test]
 fn lines_of_json_on_standard_input_are_documents() {
     let input = format!("{PLAIN}\n{CALL}\n");
@@ -351,7 +351,7 @@ fn lines_have_their_own_formats_and_unsupported_ones_are_refused_alone() {
     assert_eq!(ocml_with(["fmt"], &both).exits(0).stdout, both);
 }
 
-/// What is written again as it stood is no loss.
+/// A header that is written unchanged is no loss.
 #[test]
 fn an_unchanged_header_is_not_a_loss() {
     let text = "version: 2.2\n\n<|start|>bob name=a name=b<|message|>x<|end|>\n";
@@ -362,7 +362,7 @@ fn an_unchanged_header_is_not_a_loss() {
     lost.says("recovered mark dropped");
 }
 
-/// A record with a text.
+/// A record with a text field.
 fn text_record(text: &str) -> String {
     serde_json::json!({ "text": text }).to_string()
 }
@@ -388,7 +388,7 @@ fn each_line_is_read_in_its_own_format() {
     };
     let alone: Vec<String> = lines.iter().map(|line| converted(line)).collect();
     for order in 0..24 {
-        // Each order of the four, some of them more than once.
+        // All orders of the four lines, some of them repeated.
         let picks: Vec<usize> = [1, 2, 6, 24].iter().map(|by| order / by % 4).collect();
         let input: String = picks.iter().map(|pick| format!("{}\n", lines[*pick])).collect();
         let expected: String = picks.iter().map(|pick| alone[*pick].as_str()).collect();
@@ -423,7 +423,7 @@ fn a_line_without_a_conversation_is_refused_alone() {
     }
 }
 
-/// The first line of a log is often cut off, or is none of it.
+/// The first line of a log is often cut off or not part of the log.
 #[test]
 fn a_malformed_first_line_does_not_turn_jsonl_into_one_document() {
     for first in ["garbage", "null", "// a comment", r#"{"messages":[{"role":"us"#] {
@@ -443,7 +443,7 @@ fn commands_for_messages_refuse_other_documents() {
     ran.says("the input is im, but `render` reads messages in JSON");
 }
 
-/// What is left out moves no numbers.
+/// Left-out messages do not change the indices of the others.
 #[test]
 fn messages_are_named_by_their_indices_in_the_input() {
     let said = |last: &str| {

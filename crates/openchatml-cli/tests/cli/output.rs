@@ -1,4 +1,4 @@
-//! Output: whole or not at all.
+//! Output is written completely or not at all.
 
 use std::io::{Read as _, Write as _};
 use std::process::Stdio;
@@ -41,7 +41,7 @@ fn a_file_is_not_changed_without_output() {
         assert_eq!(folder.read("out"), "old", "{args:?}");
         assert_eq!(folder.names(), ["bad.txt", "good.txt", "out"], "{args:?}");
     }
-    // What can be saved is written, though.
+    // Recoverable parts are still written.
     folder.ocml(["parse", "bad.txt", "-o", "out"]).exits(1);
     assert!(folder.read("out").contains("never ends"));
 }
@@ -121,7 +121,7 @@ fn a_closed_pipe_prints_no_message() {
         let mut child = command(args).stdin(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());
         let mut stdin = child.stdin.take().unwrap();
-        // The command may be gone by now.
+        // The command may have ended already.
         let _ = stdin.write_all(input.as_bytes());
         drop(stdin);
         let ran = finish(child);
@@ -139,8 +139,8 @@ fn a_closed_output_ends_the_command() {
     let mut stdout = child.stdout.take().unwrap();
     stdout.read_exact(&mut [0; 1]).unwrap();
     drop(stdout);
-    // Standard input stays open: the command ends because nobody reads what it writes. A child of
-    // another test may hold the pipe for a moment, so one more line is not always enough.
+    // Standard input stays open: the command ends because nothing reads its output. A child process
+    // of another test may hold the pipe open for a moment, so one more line is not always enough.
     let is_over = (0..1_000_000).any(|_| stdin.write_all(line.as_bytes()).is_err());
     assert!(is_over);
     let ran = finish(child);
@@ -158,7 +158,8 @@ fn an_interrupted_run_leaves_no_temporary_files() {
         let mut command = command(args);
         let mut child = command.current_dir(folder.path()).stdin(Stdio::piped()).spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
-        // As many lines as are looked at. Once it says which format that is, it has begun to write.
+        // As many lines as detection reads. Once the format has been reported, the command has
+        // begun to write.
         stdin.write_all(format!("{MESSAGES}\n").repeat(1000).as_bytes()).unwrap();
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
         stderr.read_line(&mut String::new()).unwrap();

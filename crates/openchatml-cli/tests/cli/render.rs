@@ -45,7 +45,7 @@ fn a_prompt_in_apertus_equals_that_of_its_template() {
     let prompt = ocml_with(args, TURNS).silent().stdout;
     assert!(prompt.contains("Current date: 2026-01-31<|system_end|>"), "{prompt}");
     assert!(prompt.contains("<|developer_start|>Deliberation: enabled\n"), "{prompt}");
-    // It keeps all that was thought, and leaves the last turn open.
+    // It keeps all reasoning and leaves the last turn open.
     assert!(prompt.contains("<|inner_prefix|>Easy.<|inner_suffix|>4.<|assistant_end|>"));
     assert!(prompt.ends_with("4 * 3.<|inner_suffix|>12."), "{prompt}");
     ocml_with(["render", "-t", "apertus"], TURNS).exits(1).says("the current date");
@@ -58,7 +58,7 @@ fn a_training_sample_ends_with_return() {
     let sample = rendered(&["--training"]);
     assert!(sample.contains("Easy.<|end|>") && sample.contains("4.<|end|>"), "{sample}");
     assert!(sample.ends_with("12.<|return|>\n"), "{sample}");
-    // Where there is no such token, nothing is lost by it.
+    // In a format without this token, nothing is lost.
     let ran = ocml_with(["render", "-t", "im", "--training", "--no-loss"], MESSAGES);
     ran.exits(1).says("analysis dropped");
     ocml_with(["render", "-t", "im", "--training"], MESSAGES).exits(0);
@@ -137,7 +137,7 @@ fn options_for_the_system_message_add_one() {
         let text = harmony(&flags, PROMPT);
         assert!(text.contains(said) && !text.contains("Current date"), "{text}");
     }
-    // Twice is once, and in ids as in text.
+    // Giving the option twice has no further effect, and ids are written as text is.
     let read = ["render", "-f", "harmony", "-t", "harmony", "--date", "2030-01-01"];
     assert_eq!(ocml_with(read, &dated).silent().stdout, dated);
     let tokens = ["tokens", "-t", "harmony", "--count", "--date", "2025-06-28"];
@@ -177,7 +177,7 @@ fn a_template_decides_about_reasoning() {
     let (sample, prompt) = (template(&[]), template(&["--generation-prompt"]));
     assert!(!sample.contains("Easy.") && sample.contains("4 * 3."), "{sample}");
     assert!(sample.ends_with("<|message|>12.<|return|>"), "{sample}");
-    // What a sample does not teach is told.
+    // Parts of a sample that are not trained are reported.
     let training = [
         "render",
         "-t",

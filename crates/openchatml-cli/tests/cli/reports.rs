@@ -1,4 +1,4 @@
-//! Findings for programs.
+//! Machine-readable findings.
 
 use crate::support::{BAD, Folder, GOOD, json, ocml_with};
 

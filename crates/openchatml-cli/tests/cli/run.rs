@@ -1,4 +1,4 @@
-//! `ocml run`: calls that are made, a model that goes on, and crashes at any point.
+//! `ocml run`: making calls, continuing with a model, and crashes at any point.
 
 #![cfg(unix)]
 
@@ -15,8 +15,7 @@ use openchatml_testkit::upstream::{Answer, ScriptedServer, said};
 
 use crate::support::{Folder, Ran, command, finish, json};
 
-/// `functions.note` writes its arguments in a file, and may not be called twice; `functions.look`
-/// may.
+/// `functions.note` writes its arguments to a file and is not idempotent; `functions.look` is.
 const TOOLS: &str = r#"
 [tools.note]
 command = "sh"
@@ -46,7 +45,7 @@ fn folder(transcript: &str) -> Folder {
     folder
 }
 
-/// A run that keeps the transcript in its file, unless it is kept in another one.
+/// A run that updates the transcript in its file, unless another file is given.
 fn run(folder: &Folder, args: &[&str]) -> Ran {
     let is_kept = args.iter().any(|arg| matches!(*arg, "-o" | "-"));
     let place = if is_kept { &[][..] } else { &["--in-place"] };
@@ -86,7 +85,7 @@ fn output_continues_in_another_file_and_overwrites_no_unrelated_file() {
     folder.file("other.ocml", QUESTION.replace("Go.", "Stay."));
     let said = run(&folder, &["-o", "other.ocml", "chat.ocml"]).says_one_line(2);
     assert!(said.contains("does not continue this transcript"), "{said}");
-    // Standard input to standard output leaves no file behind.
+    // From standard input to standard output, no file is left.
     let args = ["run", "--tools", "tools.toml", "-o", "-", "-"];
     let ran = folder.ocml_with(args, &text).exits(0);
     is_valid(&ran.stdout);
@@ -115,11 +114,11 @@ fn a_model_continues_until_it_answers() {
     }
     let text = chat.read("chat.ocml");
     is_valid(&text);
-    // The model was told of the tools, and the transcript says so.
+    // The prompt declared the tools, and so does the transcript.
     assert!(text.contains("type note = "), "{text}");
     assert!(text.ends_with("Done.<|return|>\n"), "{text}");
     assert_eq!(server.asked()[0]["model"], "m");
-    // There is nothing left to do.
+    // A second run has nothing to do.
     let ran = run(&chat, &args).silent();
     assert_eq!((ran.stdout.as_str(), server.asked().len()), ("", 2));
 }
@@ -184,7 +183,7 @@ fn wrong_usage_of_run_is_reported() {
         let said = run(&chat, args).says_one_line(2);
         assert!(said.contains(words), "{said}");
     }
-    // What is wrong with a transcript would be lost.
+    // An invalid transcript is refused, because invalid parts would be lost.
     chat.file("bad.ocml", "version: 2.2\n\n<|start|>user<|message|>Hi");
     let ran = run(&chat, &["bad.ocml"]).exits(1);
     assert!(ran.stderr.contains("E-STREAM-TRUNCATED"), "{ran:?}");
@@ -204,7 +203,7 @@ fn an_interrupt_ends_the_run_cleanly() {
         if number == 0 {
             return Answer::saying(&call(1, "note"));
         }
-        // It goes on for ever.
+        // The model never stops reasoning.
         let thoughts = |_| said("<|start|>assistant<|channel|>analysis<|message|>Hm.<|end|>");
         Answer::stream((0..10_000).flat_map(thoughts).collect())
     });
@@ -224,7 +223,7 @@ fn an_interrupt_ends_the_run_cleanly() {
     let is_thought = |line: &String| line.contains("Hm.");
     assert!(lines.by_ref().map(Result::unwrap).any(|line| is_thought(&line)));
     signal(child.id(), "INT");
-    // All of them: who stops reading ends it in another way.
+    // Reads all lines: a closed output would end the run in another way.
     let rest: Vec<String> = lines.map(Result::unwrap).collect();
     let tail = &rest[rest.len().saturating_sub(8)..];
     assert!(rest.iter().any(|line| line.contains("response.cancel")), "{tail:#?}");
@@ -234,7 +233,7 @@ fn an_interrupt_ends_the_run_cleanly() {
     assert!(text.contains("<|start|>tool name=functions.note call_id=c1"), "{text}");
 }
 
-/// A program holds a pipe open, and says so when nobody killed it.
+/// A program holds a pipe open, and writes a line if it was not killed.
 #[test]
 fn kill_9_also_ends_the_programs() {
     let chat = folder(&format!("{QUESTION}<|start|>assistant{}\n", call(1, "note")));
@@ -261,7 +260,7 @@ fn signal(process: u32, name: &str) {
     assert!(status.unwrap().success());
 }
 
-/// Kills at the very worst moments: right after the call is noted, by the tool itself.
+/// The tool itself kills the command at the worst moment: right after the call is recorded.
 #[test]
 fn a_tool_that_kills_the_command_is_not_called_again() {
     let folder = folder(&format!(
@@ -299,7 +298,7 @@ fn a_dry_run_only_prints_the_calls() {
     assert_eq!(lines[1]["refused"]["code"], "E-CALL-UNKNOWN");
     let ran = run(&folder, &["--dry-run", "--max-calls", "1", "chat.ocml"]).exits(0);
     assert!(ran.stdout.ends_with("functions.nothing {\"n\":2}\n  not in this run (--max-calls)\n"));
-    // There is no terminal at which anybody could be asked.
+    // There is no terminal to ask for an approval.
     folder.file("tools.toml", TOOLS.replace("[tools.note]", "[tools.note]\napprove = \"once\""));
     let ran = run(&folder, &["--dry-run", "chat.ocml"]).exits(0);
     assert!(ran.stdout.contains("refused[E-TOOL-CANCELLED]"), "{}", ran.stdout);
@@ -337,7 +336,7 @@ fn approval_requires_a_terminal() {
     let folder = folder(&text);
     let said = run(&folder, &["--approve", "always", "chat.ocml"]).says_one_line(2);
     assert!(said.contains("requires a terminal"), "{said}");
-    // What a tool wants holds all the same: the call is not made.
+    // The approval that a tool requires still holds: the call is not made.
     folder.file("tools.toml", TOOLS.replace("[tools.note]", "[tools.note]\napprove = \"once\""));
     run(&folder, &["chat.ocml"]).exits(0);
     assert!(
@@ -369,7 +368,7 @@ fn the_engine_can_be_set_and_options_read_from_a_file() {
     assert_eq!(folder.read("chat.ocml"), QUESTION);
 }
 
-/// A server of tools that says nothing can be given up, by the user and by its own setting.
+/// A server of tools that does not answer can be interrupted by the user or by its own time limit.
 #[test]
 fn a_silent_server_causes_a_timeout() {
     let folder = folder(QUESTION);

@@ -1,4 +1,4 @@
-//! `show`: nothing but what a user may see.
+//! `show` writes only what a user may see.
 
 use crate::support::{Folder, GOOD, ocml_with};
 
@@ -14,7 +14,7 @@ fn a_user_sees_questions_answers_and_preambles() {
     assert!(!ran.stdout.contains("preamble"), "{}", ran.stdout);
 }
 
-/// Documents in which nothing may be seen that says SECRET, whatever is wrong with them.
+/// Documents of which no output may contain SECRET, whatever their errors are.
 const HIDING: &[&str] = &[
     GOOD,
     "<|start|>assistant<|channel|>analysis<|message|>SECRET",
@@ -177,7 +177,7 @@ fn the_content_of_strings_does_not_affect_the_completeness_check() {
         let ran = show(arguments).exits(0);
         assert!(ran.stdout.contains('A') && ran.stderr.is_empty(), "{ran:?}");
     }
-    // Where reading ended, that is told.
+    // It is reported where reading ended.
     let deep = format!("{}{}", "[".repeat(130), "]".repeat(130));
     for arguments in [&deep, r#""\q""#] {
         show(arguments).exits(1).says("part of this cannot be read");

@@ -1,10 +1,10 @@
-//! How diagnostics look on a terminal without colours.
+//! Diagnostics as a terminal without colours shows them.
 
 use insta::assert_snapshot;
 
 use crate::support::ocml_with;
 
-/// What `check` says about a text.
+/// The output of `check` for a text.
 fn said(args: &[&str], text: &str) -> String {
     ocml_with(["check"].iter().chain(args), text).stderr
 }

@@ -47,7 +47,7 @@ fn the_first_delta_comes_before_the_end_of_the_input() {
         stdout.read_line(&mut line).unwrap();
         assert!(line.contains(words), "{line}");
     };
-    // Cut inside a control token and inside a character: what is certain comes at once.
+    // Cut inside a control token and inside a character: the complete part is written at once.
     stdin.write_all(b"<|channel|>final<|message|>Hel<|e").unwrap();
     expect("message.start");
     expect(r#""delta":"Hel"}"#);
@@ -106,18 +106,18 @@ fn summaries_for_users_do_not_depend_on_hidden_text() {
         "severity":"error","summary":"The answer was cut off."}"#;
     assert_eq!(found, json(expected));
     assert!(told("<|channel|>analysis<|message|>SECRET").contains("The answer was cut off."));
-    // An answer that is whole is, whatever the model thought before and says after it.
+    // A complete answer is reported as complete, whatever reasoning is before it and text after it.
     let whole = "<|channel|>analysis<|message|>SECRET<|start|>assistant<|channel|>final<|message|>A\
         <|return|><|start|>system<|message|>SECRET<|end|>";
     assert!(!told(whole).contains("diagnostic"), "{}", told(whole));
-    // A call that is no JSON is hidden, and so is what is wrong with it.
+    // A call with invalid JSON is hidden, and so is its error.
     let call = |body: &str| {
         told(&format!(
             " to=functions.f call_id=1<|channel|>commentary<|constrain|>json<|message|>{body}<|call|>"
         ))
     };
     assert_eq!(call("{}"), call("{SECRET"));
-    // Those who may see all are told the summary, too.
+    // Without `--user`, the summary is written too.
     let all = ocml_with(ARGS, "<|channel|>final<|message|>Once").exits(1).stdout;
     let found = json(all.lines().find(|line| line.contains("diagnostic")).unwrap());
     assert_eq!(found["summary"], "The answer was cut off.");
@@ -130,7 +130,7 @@ fn preambles_can_be_hidden() {
     let shown =
         |flags: &[&str]| names(&ocml_with(ARGS.iter().chain(flags), text).exits(0).stdout).len();
     assert_eq!(shown(&["--user"]), 6);
-    // That the response is done.
+    // Only the end of the response is written.
     assert_eq!(shown(&["--user", "--preambles", "hide"]), 1);
 }
 
@@ -141,12 +141,12 @@ fn errors_are_events_and_change_the_status() {
     assert_eq!(ran.stderr, "");
     let ran = ocml_with(ARGS, b"<|channel|>final<|message|>\xFF<|return|>").exits(1);
     assert!(ran.stdout.contains("E-PARSE-UTF8"), "{}", ran.stdout);
-    // Whoever streams for a user finds them on standard error, if at all.
+    // With `--user`, they are written on standard error only.
     let args = ARGS.into_iter().chain(["--user", "-v"]);
     ocml_with(args, b"<|channel|>final<|message|>\xFF<|return|>").exits(0).says("E-PARSE-UTF8");
 }
 
-/// What a user is not told does not show in the exit status either.
+/// Hidden parts do not affect the exit status either.
 #[test]
 fn the_status_for_a_user_does_not_depend_on_hidden_text() {
     let args: Vec<_> = ARGS.into_iter().chain(["--user"]).collect();
@@ -188,7 +188,7 @@ fn only_text_formats_stream() {
 const CALL: &str = "<|channel|>analysis<|message|>SECRET<|end|><|start|>assistant\
     <|channel|>commentary to=functions.f <|constrain|>json<|message|>{}<|call|>";
 
-/// What is written of `CALL` with these options.
+/// The output for `CALL` with these options.
 fn wire(options: &[&str]) -> String {
     let args = ["stream", "-f", "harmony", "--role", "assistant", "--created", "7"];
     ocml_with(args.iter().chain(options), CALL).silent().stdout
@@ -265,7 +265,7 @@ fn diagnostics_are_not_events_of_other_protocols() {
     assert!(ran.stdout.contains("response.incomplete") && !ran.stdout.contains("E-"), "{ran:#?}");
     assert_eq!(ran.stderr, "");
     ocml_with(args.iter().chain(&["-v"]), text).exits(1).says("E-STREAM-TRUNCATED");
-    // What others say is left out, and that is said.
+    // Messages of other speakers are left out, and that is reported.
     let text = "<|channel|>final<|message|>Hi<|end|><|start|>user<|message|>Ho<|end|>";
     ocml_with(args, text).exits(1).says("W-LOSS");
 }

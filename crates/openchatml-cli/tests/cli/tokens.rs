@@ -7,7 +7,7 @@ const CHAT: &str = r#"{"messages":[
   {"role":"assistant","channel":"analysis","content":"Easy."},
   {"role":"assistant","channel":"final","content":"4.","end":"return"}]}"#;
 
-/// Apertus has one text where the assistant answers twice.
+/// In Apertus, consecutive messages of the assistant form one text.
 #[test]
 fn joined_messages_have_the_lowest_weight() {
     let messages = |weights: [u8; 2]| {
@@ -39,7 +39,7 @@ fn data_next_to_ids_is_a_reported_loss() {
     assert_eq!(ran.stdout, "");
     let kept =
         ocml_with(with(&["--keep-ids"]), record).exits(0).says("field dropped: `mask`").stdout;
-    // What was kept stays.
+    // The kept messages are unchanged.
     assert_eq!(ocml_with(["fmt", "-f", "json"], &kept).silent().stdout, kept);
     assert_eq!(ocml_with(["convert", "-f", "json", "-t", "json"], &kept).silent().stdout, kept);
 }
@@ -47,7 +47,7 @@ fn data_next_to_ids_is_a_reported_loss() {
 #[test]
 fn a_prompt_is_a_list_of_ids() {
     let ran = ocml_with(["tokens", "-t", "harmony", "--generation-prompt"], CHAT).silent();
-    // The reasoning of an earlier answer is left out, and `<|end|>` in a text is text.
+    // The reasoning of an earlier answer is left out, and a spelled `<|end|>` in a text stays text.
     assert_eq!(
         ran.stdout,
         "[200006,1428,200008,4827,382,220,17,659,220,17,30,464,91,419,91,29,200007,\
@@ -65,7 +65,8 @@ fn a_mask_marks_the_trained_ids() {
         .filter(|at| told["mask"][at] == 1)
         .map(|at| told["ids"][at].as_u64().unwrap())
         .collect();
-    // The reasoning, and then all of the answer: the model writes its header, too.
+    // The reasoning and the whole answer are trained, including its header, which the model also
+    // writes.
     let analysis = [200_005, 35_644, 200_008, 41_154, 13, 200_007];
     let answer = [200_006, 173_781, 200_005, 17_196, 200_008, 19, 13, 200_002];
     assert_eq!(trained, [analysis.as_slice(), &answer].concat());
@@ -97,7 +98,7 @@ fn ids_are_streamed() {
     assert!(ran.stdout.contains("E-PARSE-TOKEN"), "{}", ran.stdout);
 }
 
-/// A small encoding for the tests of another crate.
+/// A small encoding from the tests of another crate.
 const BYTE_LEVEL: &str = include_str!("../../../openchatml-tokens/tests/encodings/byte_level.json");
 
 #[test]
@@ -111,7 +112,7 @@ fn an_encoding_may_be_a_file() {
     let added = file["added_tokens"].as_array().unwrap();
     let id =
         |content: &str| added.iter().find(|it| it["content"] == content).unwrap()["id"].as_u64();
-    // Two messages, and `<|end|>`, which is an added token, is text in one.
+    // Two messages, one with a spelled `<|end|>`, which is an added token and still text here.
     for (control, count) in [("<|im_start|>", 2), ("<|im_end|>", 2), ("<|end|>", 0)] {
         let control = id(control);
         assert_eq!(ids.iter().filter(|id| Some(u64::from(**id)) == control).count(), count);
@@ -172,7 +173,7 @@ fn an_encoding_without_the_control_tokens_is_refused() {
     }
     let said = ocml_with(["tokens", "-t", "apertus"], CHAT).says_one_line(2);
     assert!(said.contains("`<s>`, `<|system_start|>`, `<|system_end|>` and 10 more"), "{said}");
-    // An encoding that is known is named.
+    // A known encoding is reported by its name.
     let folder = Folder::new();
     folder.file("byte.json", BYTE_LEVEL.replace("<|return|>", "<|turn|>"));
     let args = ["tokens", "-t", "harmony", "--encoding", "byte.json"];
@@ -226,7 +227,7 @@ fn ids_can_be_converted_like_other_formats() {
     assert_eq!(json(&back), json(&given));
     let shown = ocml_with(["show", "-f", "harmony:tokens"], &ids).silent().stdout;
     assert_eq!(shown, "user\n  What is 2 + 2? <|end|>\n\nassistant\n  4.\n");
-    // A model may spell a word by other ids than the encoder: it keeps them.
+    // A model may use other ids for a word than the encoder; they are kept.
     let sampled = "[200006,1428,200008,2066,72807,200007]\n";
     let again = ocml_with(["convert", "-f", "harmony:tokens", "-t", "harmony:tokens"], sampled);
     assert_eq!(again.silent().stdout, sampled);
@@ -272,10 +273,10 @@ fn a_sidecar_contains_what_a_format_cannot_carry() {
         ["convert", "-f", "harmony", "-t", "openchatml-2.2", "--with-sidecar", "beside.json"];
     let ran = folder.ocml([back.as_slice(), &["chat.harmony"]].concat()).silent();
     assert_eq!(ran.stdout, TRANSCRIPT);
-    // Without it, the loss has a name.
+    // Without it, the loss is reported.
     let lost = folder.ocml(["convert", "-t", "harmony", "chat.ocml"]).stderr;
     assert!(lost.contains("call_id dropped") && lost.contains("intent dropped"), "{lost}");
-    // It belongs to one conversation.
+    // The file belongs to one conversation.
     folder.file("other.harmony", "<|start|>user<|message|>Hi<|end|>");
     let ran = folder.ocml([back.as_slice(), &["other.harmony"]].concat());
     assert!(
@@ -328,7 +329,7 @@ fn conversations_are_truncated_to_fit() {
          <|start|>assistant<|channel|>final<|message|>Sunny.<|end|>\n"
     );
     assert!(ran.stderr.contains("message dropped to fit (3 messages"), "{}", ran.stderr);
-    // What must stay does not fit.
+    // The messages that must be kept exceed the limit.
     let ran = ocml_with(["truncate", "--budget", "4"], TRANSCRIPT);
     assert_eq!((ran.status, ran.stdout.as_str()), (1, ""));
     assert!(ran.stderr.contains("the messages that cannot be dropped have"), "{}", ran.stderr);
@@ -356,7 +357,7 @@ fn parts_of_a_request_that_ids_cannot_carry_are_reported_losses() {
     assert_eq!(ran.stdout.trim_end(), ids);
 }
 
-/// The numbers are those of the conversation, whatever is written of it.
+/// The indices are those of the conversation, whichever part of it is written.
 #[test]
 fn message_options_use_indices_of_the_input() {
     let chat = r#"{"messages":[{"role":"user","content":"q"},
@@ -376,7 +377,7 @@ fn message_options_use_indices_of_the_input() {
         answers.map(|it| is_trained(&it["body"])).collect::<Vec<_>>()
     };
     assert_eq!(trained(&[]), [true, true]);
-    // Reasoning that led to an earlier answer is left out, and a system message may be put in.
+    // Reasoning before an earlier answer is left out, and a system message may be added.
     assert_eq!(trained(&["--skip-message", "2"]), [false, true]);
     assert_eq!(trained(&["--skip-message", "4"]), [true, false]);
     assert_eq!(trained(&["--skip-message", "2", "--date", "2026-01-01"]), [false, true]);

@@ -1,4 +1,4 @@
-//! `ocml tools`: what a `tools.toml` offers.
+//! `ocml tools`: the tools of a `tools.toml`.
 
 #![cfg(unix)]
 
@@ -8,7 +8,7 @@ use openchatml_testkit::shell::mcp_server;
 
 use crate::support::Folder;
 
-/// A server whose texts hold commands for terminals.
+/// A server whose texts contain control sequences for terminals.
 fn server() -> String {
     let cases = r#"
     *'"tools/list"'*) result='{"tools":[{"name":"read","description":"Reads.\u001b[2J\u009b1m\nAll.\u202e\u2028\udb40\udc41","inputSchema":{"type":"object","maxProperties":100000000000000000000}}]}' ;;

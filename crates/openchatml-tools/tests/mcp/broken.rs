@@ -1,4 +1,4 @@
-//! Connections that break: what becomes of the calls on them, and of those after.
+//! Broken connections: the results of the calls on them and of the later calls.
 
 #![cfg(unix)]
 
@@ -16,8 +16,8 @@ use super::support::{answer, dispatch, done, router};
 const BROKE: &str = "E-TOOL-FAILED: the connection to the server broke; the call may have run";
 const GONE: &str = "E-TOOL-FAILED: the server of the tool has stopped; the call did not run";
 
-/// A server in a shell. It writes down when it starts, and each call. It dies when it is told to, and lists
-/// `old` only the first time.
+/// A server as a shell script. It logs its starts and its calls, exits on request, and lists `old`
+/// only the first time.
 fn script() -> String {
     let before = r#"
 echo start >> log
@@ -66,7 +66,7 @@ async fn the_next_call_restarts_a_program_and_no_call_runs_twice() {
     let mut log = log(folder.path());
     log[1..3].sort();
     assert_eq!(log, ["start", "die", "hang", "start", "echo"]);
-    // The server that was started anew lists this tool no longer.
+    // The restarted server no longer lists this tool.
     let gone = "E-CALL-UNKNOWN: the server no longer offers this tool".to_owned();
     assert_eq!(answer(&router, "functions.old", "{}").await, Err(gone));
 }

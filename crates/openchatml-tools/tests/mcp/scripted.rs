@@ -1,4 +1,4 @@
-//! A server that does what a good one would not.
+//! A server that misbehaves as a script says.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 
 use super::support::{answer, dispatch, done, router};
 
-/// What a server says of its tools, page by page.
+/// The pages of a server's list of tools.
 type Pages = Vec<Vec<Value>>;
 
 fn tool(name: &str) -> Value {
@@ -22,7 +22,7 @@ fn text(text: &str) -> Value {
     json!({"content": [{"type": "text", "text": text}]})
 }
 
-/// What it answers to a call, if it does, and what it says before that.
+/// The messages before the answer to a call, and the answer, if there is one.
 fn call(request: &Value) -> (Vec<String>, Option<Value>) {
     let params = &request["params"];
     let token = &params["_meta"]["progressToken"];
@@ -54,7 +54,7 @@ fn call(request: &Value) -> (Vec<String>, Option<Value>) {
         "steps" => ((1..=3).map(progress).collect(), ok(text("done"))),
         "garbage" => (vec!["Listening on stdio!".to_owned(), "{".to_owned()], ok(text("fine"))),
         "flood" => (vec![], ok(text(&"x".repeat(17 << 20)))),
-        // As it is written: see `serve`.
+        // This one is sent as text; see `serve`.
         "broken" => (vec![], ok(json!("BROKEN"))),
         "both" => {
             let answer = json!({"result": text("a"), "error": {"code": 1, "message": "b"}});
@@ -66,7 +66,7 @@ fn call(request: &Value) -> (Vec<String>, Option<Value>) {
     }
 }
 
-/// Serves until it is asked for the tool `die`, and tells what it is notified of.
+/// Serves until the tool `die` is called, and forwards the notifications that it receives.
 async fn serve(stream: DuplexStream, pages: Pages, heard: mpsc::UnboundedSender<Value>) {
     let (read, mut write) = tokio::io::split(stream);
     let mut lines = BufReader::new(read).lines();
@@ -115,7 +115,7 @@ async fn serve(stream: DuplexStream, pages: Pages, heard: mpsc::UnboundedSender<
     }
 }
 
-/// A connection to a server of these tools, and what it is notified of.
+/// A connection to a server with these tools, and the notifications that the server receives.
 async fn connected(
     pages: Pages,
     options: &ServerOptions,
@@ -216,12 +216,12 @@ async fn a_cancelled_call_is_reported_to_the_server() {
     let mut turn = router.turn([]);
     dispatch(&mut turn, "c1", "functions.hang", "{}").await;
     assert!(matches!(turn.next().await, Some(TurnEvent::Start { .. })));
-    // Until the server has the call, there is nothing to cancel.
+    // Before the server has received the call, there is nothing to cancel.
     answer(&router, "functions.echo", "{}").await.unwrap();
     assert!(turn.cancel("c1", "not needed"));
     let first = cancelled(&mut heard).await;
     assert!(first.is_number());
-    // A deadline is told in the same way, and a caller that goes away.
+    // A deadline and a dropped turn are reported to the server in the same way.
     dispatch(&mut turn, "c2", "functions.hang", r#"{"deadline_ms":20}"#).await;
     assert_ne!(cancelled(&mut heard).await, first);
     dispatch(&mut turn, "c3", "functions.hang", "{}").await;
@@ -229,7 +229,7 @@ async fn a_cancelled_call_is_reported_to_the_server() {
     drop(turn);
     cancelled(&mut heard).await;
     assert!(answer(&router, "functions.echo", "{}").await.is_ok(), "the server goes on");
-    // What was answered is not cancelled.
+    // An answered call is not cancelled.
     drop((router, server));
     while let Some(notification) = heard.recv().await {
         assert_ne!(notification["method"], "notifications/cancelled");
@@ -290,7 +290,7 @@ async fn invalid_lists_of_tools_are_refused() {
         let error = connected(pages, &options).await.0.unwrap_err();
         assert_eq!(error.why, why);
     }
-    // Nobody at the other end, and somebody who says nothing.
+    // One peer that has closed the connection and one that never answers.
     let (ours, theirs) = tokio::io::duplex(64);
     drop(theirs);
     let (read, write) = tokio::io::split(ours);

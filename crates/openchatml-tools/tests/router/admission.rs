@@ -1,4 +1,4 @@
-//! Which calls run, and what the others are told: `admission.toml`.
+//! Which calls are run and what the others are answered: `admission.toml`.
 
 use openchatml::{Limits, ReadOptions, Reply, Settings, Value, parse};
 use openchatml_tools::{Router, RouterOptions, Routes, Toolbox, TurnEvent};
@@ -48,7 +48,7 @@ fn router(routes: Routes) -> Router {
     let mut tools = Toolbox::default();
     for (name, schema) in [
         ("functions.weather", object(r#"{"city":{"type":"string"}}"#, r#""city""#)),
-        // A schema may say what it says elsewhere.
+        // A schema may refer to a definition.
         (
             "functions.timer",
             Some(json(
@@ -91,7 +91,7 @@ async fn only_a_certain_call_is_dispatched() {
             }
         }
         assert_eq!((done.len(), calls), (case.replies.len(), case.replies.len()), "{name}");
-        // Calls that are refused are answered before those that run.
+        // Refused calls are answered before running ones.
         for expected in &case.replies {
             let at = done.iter().position(|it| it.0 == expected.id);
             let (call_id, code, reply) =

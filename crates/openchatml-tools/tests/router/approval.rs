@@ -1,4 +1,4 @@
-//! Calls that somebody approves before they are made.
+//! Calls that need an approval before they are made.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use tokio::time::sleep;
 
 use super::support::{boxed, call, echo, json, replies};
 
-/// Says what a script says, after an hour each time.
+/// Gives scripted answers, each after one hour.
 struct Scripted {
     says: Mutex<Vec<Approval>>,
     asked: Mutex<Vec<String>>,
@@ -38,7 +38,7 @@ fn router(tools: Toolbox, approve: ApprovalPolicy, says: Vec<Approval>) -> (Rout
     (Router::new(tools, options).unwrap(), approver)
 }
 
-/// What these calls come to, one after the other, and what was asked.
+/// The results of these calls in order, and the questions that were asked.
 async fn made(
     tools: Toolbox,
     approve: ApprovalPolicy,
@@ -65,11 +65,11 @@ async fn each_call_is_approved_and_the_wait_does_not_count() {
     assert!(came[1].contains("E-TOOL-CANCELLED") && came[1].contains("too late"), "{came:?}");
 }
 
-/// Approves everything, and knows in which order it was asked.
+/// Approves everything and records the order of the questions.
 #[derive(Default)]
-struct Nodding(Mutex<Vec<String>>);
+struct ApprovesAll(Mutex<Vec<String>>);
 
-impl Approver for Nodding {
+impl Approver for ApprovesAll {
     fn approve<'a>(&'a self, call: ApprovalRequest<'a>) -> ApprovalFuture<'a> {
         self.0.lock().unwrap().push(call.call_id.to_owned());
         Box::pin(async { Approval::Yes })
@@ -78,7 +78,7 @@ impl Approver for Nodding {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn questions_come_in_the_order_of_the_calls() {
-    let approver = Arc::new(Nodding::default());
+    let approver = Arc::new(ApprovesAll::default());
     let mut options = RouterOptions::default();
     options.approve = ApprovalPolicy::Always;
     options.approver = Some(approver.clone());
@@ -116,12 +116,12 @@ async fn edited_arguments_reach_the_tool_if_they_are_valid() {
     let (own, other) = (r#"{"n":1}"#, r#"{"n":2}"#);
     let (came, _) = made(tool(), ApprovalPolicy::Always, edit(&[other]), &[own]).await;
     assert!(came[0].contains(r#""content":"{\"n\":2}""#), "{came:?}");
-    // The model learns of it.
+    // The reply contains the reason for the model.
     assert!(came[0].contains(r#""arguments":"{\"n\":2}""#), "{came:?}");
     let (came, _) = made(tool(), ApprovalPolicy::Always, vec![Approval::Yes], &[own]).await;
     assert!(!came[0].contains("arguments"), "{came:?}");
     for wrong in [r#"{"n":"x"}"#, "{"] {
-        // Whoever edits is told, and the model is not blamed.
+        // An invalid edit is reported to the approver and not to the model.
         let says = edit(&[wrong, wrong, other]);
         let (came, asked) = made(tool(), ApprovalPolicy::Always, says, &[own]).await;
         assert!(came[0].contains(r#"{\"n\":2}"#), "{came:?}");
@@ -145,7 +145,7 @@ async fn a_tool_can_have_its_own_approval_policy() {
     let (_, asked) =
         made(guarded.clone(), ApprovalPolicy::Never, vec![Approval::Yes], &["a"]).await;
     assert_eq!(asked.len(), 1);
-    // Where nobody can be asked, the call is not made.
+    // Without an approver the call is not made.
     let router = Router::new(guarded, RouterOptions::default()).unwrap();
     let mut turn = router.turn([]);
     turn.dispatch(&call("functions.f", "c", "a")).await;
@@ -162,7 +162,7 @@ async fn cancelling_a_call_withdraws_the_question() {
     tokio::task::yield_now().await;
     assert!(turn.cancel("a", "changed my mind"));
     let replies = replies(&mut turn).await;
-    // The answer to the second question is there for it.
+    // The second answer is applied to it.
     let made = replies.iter().filter(|it| it.body.text().contains(r#""ok":true"#)).count();
     assert_eq!((replies.len(), made), (2, 1));
     assert_eq!(approver.asked.lock().unwrap().len(), 2);

@@ -1,4 +1,4 @@
-//! Declarations: read as other programs write them, and said as each format says them.
+//! Declarations of tools, read from the forms of other programs and written in each format.
 
 use openchatml::declare::Style;
 use openchatml::harmony::{DeveloperContent, Namespace, SystemContent};

@@ -1,4 +1,4 @@
-//! A call is the same call whatever format it came in.
+//! A call is the same in every format.
 
 use openchatml::{Conversation, Format, Message, ReadOptions, RenderOptions, Role, convert, parse};
 use openchatml_tools::{Output, Router, RouterOptions, Turn};

@@ -1,4 +1,4 @@
-//! What calls are answered with.
+//! The replies to calls.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use openchatml_tools::{Envelope, Failure, Outcome, Output, Router, RouterOptions
 
 use super::support::{call, json, one, replies};
 
-/// The reply to the one call of a tool with this outcome.
+/// The reply to a call of a tool with this outcome.
 async fn answer(options: RouterOptions, outcome: Outcome) -> (Option<Code>, Message<'static>) {
     let tools = one(move |_| std::future::ready(outcome.clone()));
     let mut turn = Router::new(tools, options).unwrap().turn([]);
@@ -70,7 +70,7 @@ async fn a_failure_contains_its_reason() {
     let wanted =
         r#"{"ok":false,"content":null,"error":{"code":"E-TOOL-FAILED","message":"no such city"}}"#;
     assert_eq!(body(Err(failure.clone())).await, wanted);
-    // What an object says stands beside the code and the message, and in the place of neither.
+    // The keys of an object are added to the code and the message and do not replace them.
     let mut object = failure.clone();
     object.details = Some(json(r#"{"code":"E-X","status":404}"#));
     let wanted = r#"{"ok":false,"content":null,"error":{"code":"E-TOOL-FAILED","message":"no such city","status":404}}"#;
@@ -117,7 +117,7 @@ async fn unusable_output_is_an_error() {
         answer(RouterOptions::default(), Ok(Output::json(deep.clone()))).await.0,
         Some(Code::ToolOutput)
     );
-    // What a failure says beyond its message is left out where it does not fit.
+    // The details of a failure are left out if they exceed the limit.
     let mut failure = Failure::new("x".repeat(1 << 20));
     failure.details = Some(deep);
     let text = body(Err(failure)).await;
@@ -140,7 +140,7 @@ async fn control_tokens_in_outputs_remain_text() {
                 let conversation = Conversation::from_messages(messages);
                 let text = match render(&conversation.into(), format, &RenderOptions::default()) {
                     Ok(text) => text,
-                    // A format without an escape refuses what it cannot say.
+                    // A format without escapes refuses text that it cannot represent.
                     Err(error) => {
                         let escape = format.dialect().controls.escape();
                         assert_eq!(escape, Escape::None, "{format}: {error}");
@@ -172,7 +172,7 @@ async fn a_whole_turn_is_a_valid_transcript() {
     conversation.messages.extend(replies(&mut turn).await);
     let text = render(&conversation.into(), format, &RenderOptions::default()).unwrap();
     let parsed = parse(&text, format, &ReadOptions::default());
-    // That a reply reports an error is noted; nothing is wrong with the transcript.
+    // A reply that reports an error gives a note; the transcript itself is valid.
     let wrong = parsed.diagnostics.iter().filter(|it| it.severity > openchatml::Severity::Note);
     assert_eq!(wrong.count(), 0, "{:?}", parsed.diagnostics);
     let replies = parsed.into_conversation().messages.split_off(3);

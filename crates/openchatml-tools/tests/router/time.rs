@@ -1,4 +1,4 @@
-//! Deadlines, cancellation, retries and limits, on a clock that only the test moves.
+//! Deadlines, cancellation, retries and limits with a simulated clock.
 
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, mpsc};
@@ -14,7 +14,7 @@ use super::support::{boxed, call, one, replies};
 
 const MS: Duration = Duration::from_millis(1);
 
-/// A tool that takes so long.
+/// A tool that takes this long.
 fn takes(time: Duration) -> Entry {
     Entry::new(function(move |_| async move {
         sleep(time).await;
@@ -22,7 +22,7 @@ fn takes(time: Duration) -> Entry {
     }))
 }
 
-/// What the one call of this tool comes to, and after how many milliseconds.
+/// The result of one call of this tool, and its duration in milliseconds.
 async fn time(entry: Entry, options: RouterOptions, body: &str) -> (Option<Code>, u128) {
     let mut turn = Router::new(boxed(entry), options).unwrap().turn([]);
     let begun = Instant::now();
@@ -61,13 +61,13 @@ async fn a_call_ends_at_its_deadline() {
     assert_eq!(time(own(70), options.clone(), r#"{"deadline_ms":90}"#).await, late(90));
     assert_eq!(time(own(700), options.clone(), "{}").await, late(300));
     assert_eq!(time(takes(99 * MS), options.clone(), "{}").await, (None, 99));
-    // A limit beyond what a clock can count is no panic.
+    // A limit that exceeds the range of the clock causes no panic.
     options.longest = Duration::MAX;
     options.timeout = Duration::MAX;
     assert_eq!(time(takes(99 * MS), options, "{}").await, (None, 99));
 }
 
-/// In order, one at a time, whatever thread each call comes to.
+/// Calls of a sequential tool run one at a time and in order, on whichever thread.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn calls_of_a_sequential_tool_run_in_sequence() {
     for is_sequential in [true, false] {
@@ -91,7 +91,7 @@ async fn calls_of_a_sequential_tool_run_in_sequence() {
         for number in &numbers {
             turn.dispatch(&call("functions.f", number, number)).await;
         }
-        // One that is cancelled while it waits holds nobody up.
+        // A call that is cancelled in the queue does not delay the others.
         turn.cancel("50", "not needed");
         assert_eq!(replies(&mut turn).await.len(), 100);
         let mut order = order.lock().unwrap().clone();
@@ -147,7 +147,7 @@ async fn a_full_queue_makes_dispatch_wait() {
         waited.push(begun.elapsed().as_millis());
     }
     assert_eq!(waited, [0, 0, 50]);
-    // Whoever stops waiting has dispatched nothing: the id is still free.
+    // If dispatching is dropped while it waits, nothing is dispatched: the id can be used again.
     let d = call("functions.f", "d", "");
     tokio::select! {
         biased;
@@ -174,7 +174,7 @@ async fn dispatch_waits_at_most_for_the_timeout_of_the_call() {
     assert!(replies.iter().all(|it| it.body.text().contains("E-TOOL-TIMEOUT")));
 }
 
-/// What happens in a turn, in short.
+/// The events of a turn in a short form.
 async fn events(turn: &mut openchatml_tools::Turn) -> Vec<String> {
     let mut events = Vec::new();
     while let Some(event) = turn.next().await {
@@ -230,7 +230,7 @@ async fn cancelling_one_call_does_not_affect_others() {
     );
     assert!(!turn.cancel("b", "too late"));
     assert!(turn.next().await.is_none());
-    // The turn goes on after that.
+    // The turn continues afterwards.
     turn.dispatch(&call("functions.f", "c", "")).await;
     turn.dispatch(&call("functions.f", "d", "")).await;
     turn.cancel_all("the user left");
@@ -262,13 +262,13 @@ async fn dropping_a_turn_stops_its_calls() {
     drop(turn);
     sleep(Duration::from_secs(10)).await;
     assert_eq!((running.load(SeqCst), done.load(SeqCst)), (2, 0));
-    // There is room again, for whoever comes next.
+    // The permits are free again for the next caller.
     let mut turn = router.turn([]);
     turn.dispatch(&call("functions.f", "a", "")).await;
     assert_eq!(replies(&mut turn).await.len(), 1);
 }
 
-/// How often a tool is called that fails so often, and what comes of it.
+/// The number of calls of a tool that fails this many times, and the result.
 async fn attempts(fails: u32, is_idempotent: bool, body: &str) -> (u32, Option<Code>, u128) {
     let made = Arc::new(AtomicU32::new(0));
     let counter = made.clone();
@@ -288,12 +288,13 @@ async fn attempts(fails: u32, is_idempotent: bool, body: &str) -> (u32, Option<C
 async fn temporary_failures_of_idempotent_tools_are_retried() {
     let (made, code, took) = attempts(2, true, "{}").await;
     assert_eq!((made, code), (3, None));
-    // 100 and 200 ms, and a quarter more at most.
+    // 100 and 200 ms, plus at most a quarter.
     assert!((300..=377).contains(&took), "{took}");
     assert_eq!(attempts(3, true, "{}").await.0, 3, "two retries are enough");
     assert_eq!(attempts(3, true, "{}").await.1, Some(Code::ToolFailed));
     assert_eq!(attempts(1, false, "{}").await, (1, Some(Code::ToolFailed), 0));
-    // What would come too late is not tried: the failure itself says more than a timeout.
+    // No attempt is made that would exceed the deadline: the failure itself is more informative
+    // than a timeout.
     let hurried = attempts(1, true, r#"{"deadline_ms":90}"#).await;
     assert_eq!(hurried, (1, Some(Code::ToolFailed), 0));
 }
@@ -331,7 +332,7 @@ async fn newer_progress_replaces_unfetched_progress() {
     turn.dispatch(&call("functions.f", "a", "")).await;
     let told = ["start a functions.f", "a 999999", "a 1000000", "done a ok"];
     assert_eq!(events(&mut turn).await, told);
-    // A call that is over is not heard.
+    // Progress of a finished call is ignored.
     kept.lock().unwrap().take().unwrap().progress(Progress::default());
     assert!(turn.next().await.is_none());
 }
@@ -371,7 +372,7 @@ async fn a_blocked_thread_does_not_delay_the_reply() {
     let tools = one(move |_| {
         let blocked = blocked.lock().unwrap().take().expect("no other call runs");
         async move {
-            // Until the test has heard of the timeout, and no longer.
+            // Blocks until the test has received the timeout.
             let _ = blocked.recv();
             Ok(Output::text("too late"))
         }
@@ -383,7 +384,7 @@ async fn a_blocked_thread_does_not_delay_the_reply() {
     turn.dispatch(&call("functions.f", "a", "")).await;
     let told = ["start a functions.f", "done a E-TOOL-TIMEOUT"];
     assert_eq!(events(&mut turn).await, told);
-    // It takes up room as long as it runs, cancelled or not.
+    // A blocking call holds its permit until it ends, even if it is cancelled.
     turn.dispatch(&call("functions.f", "b", "")).await;
     assert_eq!(events(&mut turn).await, ["done b E-TOOL-TIMEOUT"]);
     drop(release);

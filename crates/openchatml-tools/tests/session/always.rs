@@ -1,5 +1,4 @@
-//! Whatever a model and its tools say, the transcript that a session leaves is one that a session
-//! goes on with.
+//! Whatever a model and its tools write, a session can continue from the transcript that it leaves.
 
 use openchatml::convert::convert;
 use openchatml::{
@@ -12,7 +11,7 @@ use openchatml_tools::{
     RouterOptions, Session, SessionOptions, Toolbox, Transcript, TranscriptStore, function,
 };
 
-/// What a model may say of its own accord, in any order, beside control tokens.
+/// Words that a model may write in any order between control tokens.
 const WORDS: &[&str] = &[
     "assistant",
     "user",
@@ -52,7 +51,7 @@ fn words() -> Vec<&'static str> {
     words
 }
 
-/// A call in the format's own words with arguments of any kind, or a mess.
+/// A call in the format's own syntax with arbitrary arguments, or a random sequence of words.
 fn said(format: Format, source: &mut Source<'_>) -> String {
     let bodies = ["{\"text\":\"a\"}", "{\"a\": oops", "", "[1]", "{\"text\":1}", "\"<|call|>\""];
     let (body, tool) = (pick(source, &bodies), pick(source, &["say", "what", "raw"]));
@@ -75,7 +74,7 @@ fn said(format: Format, source: &mut Source<'_>) -> String {
     text
 }
 
-/// `functions.say`, which says what it is told; `functions.raw`, which says a mess of its own.
+/// `functions.say` returns its arguments; `functions.raw` returns a random text.
 fn tools(mess: String) -> Toolbox {
     let mut tools = Toolbox::default();
     let say = function(|call| async move { Ok(Output::text(call.arguments())) });
@@ -88,7 +87,7 @@ fn tools(mess: String) -> Toolbox {
     tools
 }
 
-/// Runs the session that is at this path once more. What it said of its end.
+/// Runs the session at this path once more, and returns its result.
 async fn go_on(
     path: &std::path::Path,
     format: Format,
@@ -106,7 +105,7 @@ async fn go_on(
     options.envelope = envelope;
     let router = Router::new(store.record_calls(&tools(mess.to_owned())), options).unwrap();
     let upstream = Completions::new(url, CompletionsOptions::default()).unwrap();
-    // Apertus wants to know the date.
+    // The template of Apertus requires the date.
     let mut render = RenderOptions::default();
     render.date = Some("2026-11-23".into());
     let mut session = Session::new(conversation, format, router).with_store(store).with_model(
@@ -119,7 +118,7 @@ async fn go_on(
     format!("{ended:?}")
 }
 
-/// The formats that a tool is called in.
+/// The formats that have calls.
 fn formats() -> Vec<Format> {
     let has_calls = |format: &Format| {
         let carries = format.carries();

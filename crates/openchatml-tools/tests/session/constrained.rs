@@ -1,4 +1,4 @@
-//! Completions that are held to a grammar, as servers take them.
+//! Completions that are constrained by a grammar, in the forms that servers accept.
 
 use openchatml::{Conversation, End, Format, Message, Role, TextFormat};
 use openchatml_grammars::{Choice, Language};
@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 
 use crate::{Log, tools};
 
-/// A token of the encoding that no format has.
+/// A token of the encoding that is in no format.
 const FOREIGN: &str = "<|endoftext|>";
 
-/// An id for each byte, for each control token of Harmony, and for another one.
+/// An encoding with an id for each byte, for each control token of Harmony, and for `FOREIGN`.
 fn encoding() -> ByteEncoding {
     let format: Format = "harmony".parse().unwrap();
     let entries = format.dialect().controls.entries().iter();
@@ -38,14 +38,14 @@ fn ids(parts: &[&str]) -> Vec<u32> {
     ids
 }
 
-/// A call of `echo`, then an answer, each with this end.
+/// A call of `echo`, then an answer, with these ends.
 fn turns(ends: [&str; 2]) -> [Vec<u32>; 2] {
     let header = ["<|channel|>", "commentary to=functions.echo ", "<|constrain|>", "json"];
     let call = ids(&[&header[..], &["<|message|>", r#"{"n": 1}"#, ends[0]]].concat());
     [call, ids(&["<|channel|>", "final", "<|message|>", "Done.", ends[1]])]
 }
 
-struct Came {
+struct RunResult {
     ended: Result<StopReason, SessionError>,
     log: Vec<String>,
     asked: Vec<Value>,
@@ -53,12 +53,12 @@ struct Came {
     unenforced: Vec<String>,
 }
 
-/// A session with a server of this owner that says these turns.
+/// Runs a session with a server of this owner that sends these turns.
 async fn run(
     owner: &str,
     turns: [Vec<u32>; 2],
     change: impl FnOnce(&mut ConstraintOptions),
-) -> Came {
+) -> RunResult {
     let server = ScriptedServer::with_models(Some(models(owner)), move |_, number| {
         let told = json!({"text": "?", "token_ids": turns[number], "finish_reason": "stop"});
         Answer::stream(vec![chunk(told), done()])
@@ -74,7 +74,7 @@ async fn run(
     let router = Router::new(tools, RouterOptions::default()).unwrap();
     let mut session = Session::new(conversation, Format::JSON, router).with_model(model);
     let ended = session.run(&CancellationToken::new(), |_| {}).await;
-    Came {
+    RunResult {
         ended,
         log: log.lines(),
         asked: server.asked(),
@@ -96,7 +96,7 @@ fn tag(asked: &Value) -> Value {
     serde_json::from_str(asked["structured_outputs"]["structural_tag"].as_str().unwrap()).unwrap()
 }
 
-/// Whether a token stands somewhere in a structural tag.
+/// Whether a token is anywhere in a structural tag.
 fn has_token(tag: &Value, id: u32) -> bool {
     match tag {
         Value::Array(values) => values.iter().any(|value| has_token(value, id)),
@@ -119,7 +119,7 @@ async fn a_required_call_comes_first() {
     let (first_tag, second_tag) = (tag(first).to_string(), tag(second).to_string());
     assert!(first_tag.contains("to=functions.echo") && !first_tag.contains("final"), "{first_tag}");
     assert!(second_tag.contains("to=functions.echo") && second_tag.contains("final"));
-    // Tokens are numbers, of which text has none, and those that end it are left out.
+    // Tokens are given as numbers, which text cannot spell. The stop tokens are left out.
     assert!(has_token(&tag(first), id("<|channel|>")));
     let excluded = tag(second).to_string();
     assert!(excluded.contains(&format!(",{}", id(FOREIGN))), "{excluded}");
@@ -130,7 +130,7 @@ async fn a_required_call_comes_first() {
     wrong.sort_unstable();
     assert_eq!(banned(first), wrong);
     assert_eq!(banned(second), [id(FOREIGN)]);
-    // That the server may end it in any stop token is no concern: the others are banned.
+    // It is no problem that the server may stop at any stop token: the others are banned.
     let unenforced =
         |name: &str| format!("functions.{name}: JSON strings can contain control tokens");
     assert_eq!(came.unenforced, ["echo", "fail", "evil"].map(unenforced));
@@ -138,13 +138,13 @@ async fn a_required_call_comes_first() {
 
 #[tokio::test]
 async fn the_message_determines_its_end_if_a_server_accepts_any() {
-    // As a server may end a completion wherever its grammar can end.
+    // A server may end a completion wherever its grammar can end.
     let came = run("vllm", turns(["<|return|>", "<|call|>"]), |_| {}).await;
     assert_eq!(came.ended.ok(), Some(StopReason::Answered));
     assert_eq!(came.log, [r#"echo {"n": 1}"#]);
     let ends: Vec<_> = came.messages.iter().map(|message| message.end).collect();
     assert_eq!(ends, [End::End, End::Call, End::End, End::Return]);
-    // So the model is told, too.
+    // The declarations in the prompt say the same.
     let prompt: Vec<u32> = serde_json::from_value(came.asked[1]["prompt"].clone()).unwrap();
     assert!(prompt.contains(&id("<|call|>")) && !prompt.contains(&id("<|return|>")));
 }
@@ -152,7 +152,7 @@ async fn the_message_determines_its_end_if_a_server_accepts_any() {
 #[tokio::test]
 async fn constraints_require_a_server_with_grammars() {
     let turns = || turns(["<|call|>", "<|return|>"]);
-    let refused = |came: Came| match came.ended {
+    let refused = |came: RunResult| match came.ended {
         Err(SessionError::Upstream(error)) => (error, came.asked.len()),
         ended => panic!("{ended:?}"),
     };

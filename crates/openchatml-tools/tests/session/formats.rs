@@ -73,7 +73,7 @@ async fn a_session_without_a_model_runs_open_calls() {
         assert_eq!((ended, log.lines().len()), (StopReason::Replied, 2));
     }
     let written = session.text().unwrap();
-    // What was there stays as it was.
+    // The existing text is unchanged.
     assert!(written.starts_with(&text), "{written}");
     assert!(parse(&written, format, &ReadOptions::default()).diagnostics.is_empty());
 }
@@ -102,7 +102,7 @@ async fn with_ids_spelled_control_tokens_are_text() {
     let upstream = Completions::new(server.url(), CompletionsOptions::default()).unwrap();
     let model = Model::new(upstream, format.text().expect("a text format"))
         .with_encoding(ByteEncoding::default());
-    // As text, this could not be a prompt.
+    // As text, this could not be written as a prompt.
     let user = Message::new(Role::User, "Say `<|return|>`.");
     let conversation = Conversation::from_messages([user]);
     let router = Router::new(tools(&Log::default()), RouterOptions::default()).unwrap();
@@ -146,14 +146,15 @@ async fn tools_are_declared_to_the_model() {
             || prompt.contains("type echo = (_: {\nn: number,\n}) => any;"),
         "{prompt}"
     );
-    // They are told once.
+    // The tools are declared once.
     let text = session.text().unwrap();
     let conversation = parse(&text, format, &ReadOptions::default()).into_conversation();
     let mut again = Session::new(conversation.into_owned(), format, router).declare(&tools);
     assert_eq!(again.text().unwrap(), text);
 }
 
-/// A transcript of Apertus that says that there are no tools was written before there were any.
+/// An Apertus transcript that declares that there are no tools was written before the tools were
+/// added.
 #[tokio::test]
 async fn apertus_declares_tools_in_its_section() {
     let begin = "<s><|system_start|>You help.<|system_end|>";
@@ -188,7 +189,7 @@ async fn apertus_declares_tools_in_its_section() {
             "{begin}<|developer_start|>Deliberation: {thinking}\nTool Capabilities:\n// Looks.\ntype look = () => any;<|developer_end|>"
         );
         assert!(prompt.starts_with(&told), "{prompt}");
-        // They are told once.
+        // The tools are declared once.
         let text = session.text().unwrap();
         assert!(text.starts_with(&told), "{text}");
         let conversation = parse(&text, format, &ReadOptions::default()).into_conversation();
@@ -197,7 +198,7 @@ async fn apertus_declares_tools_in_its_section() {
     }
 }
 
-/// Whatever format a transcript is in, the model is told of the tools.
+/// The prompt declares the tools whatever the format of the transcript is.
 #[tokio::test]
 async fn prompts_declare_tools_as_text_if_necessary() {
     let has_text_only = |format: &Format| {
@@ -226,8 +227,8 @@ async fn prompts_declare_tools_as_text_if_necessary() {
     }
 }
 
-/// A model writes a header, and a word, as it likes: the server remembers it so, whatever of it the
-/// transcript can say.
+/// A model may write headers and words in unusual ids. The server receives the sampled ids again,
+/// whatever the transcript can represent of them.
 #[tokio::test]
 async fn sampled_ids_are_sent_again() {
     let mut tried = 0;
@@ -238,7 +239,7 @@ async fn sampled_ids_are_sent_again() {
     assert!(tried >= 7, "{tried} formats");
 }
 
-/// Whether a transcript in a format has the messages of such a session, no more and no fewer.
+/// Whether a transcript in this format has exactly the messages of such a session.
 fn keeps_turns(format: Format) -> bool {
     let mut preamble = Message::answer("Hm.");
     preamble.channel = Some(openchatml::Channel::Commentary);
@@ -253,7 +254,7 @@ fn keeps_turns(format: Format) -> bool {
     let document = Conversation::from_messages(said.clone()).into();
     let converted = convert(&document, format, &Default::default()).unwrap();
     let read = parse(&converted.output, format, &ReadOptions::default()).into_conversation();
-    // In some formats a turn has its parts in an order of its own.
+    // Some formats fix the order of the parts of a turn.
     let told = |messages: &[Message<'_>]| {
         let of = |it: &Message<'_>| (it.role.as_str(), it.body.text().into_owned());
         let mut told: Vec<_> = messages.iter().map(of).collect();
@@ -286,7 +287,7 @@ async fn sampled_again(transcript: Format) {
     };
     let said = |channel: &str| ids(&["<|channel|>", channel, "<|message|>", "Hm.", "<|end|>"]);
     let start = || ids(&["<|start|>", "assistant"]);
-    // A preamble, and thoughts after it.
+    // A preamble, followed by reasoning.
     let second = [said("commentary"), start(), said("analysis"), start(), call("2")].concat();
     let first = [said("analysis"), start(), call("1")].concat();
     let answer = ids(&["<|channel|>", "final", "<|message|>", "Done.", "<|return|>"]);

@@ -1,4 +1,4 @@
-//! Sessions whose transcript is a file, and that end at any point.
+//! Sessions with a transcript in a file, which may end at any point.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use openchatml_tools::{
 
 use crate::{ANSWER, Log, QUESTION, call, tools};
 
-/// A session over the file at this path.
+/// A session with the transcript at this path.
 fn session(path: &Path, tools: &Toolbox, url: Option<&str>) -> Session {
     let store = TranscriptStore::open(path).unwrap();
     let text = std::fs::read_to_string(path).unwrap();
@@ -79,8 +79,8 @@ async fn a_call_is_stored_before_it_runs() {
     assert!(session.text().unwrap().contains(r#""content":"true true""#));
 }
 
-/// Runs a session of two calls, and drops all of it as soon as one call is done and the other one
-/// runs: that is a crash.
+/// Simulates a crash: runs a session with two calls, and drops it as soon as one call is done while
+/// the other one runs.
 async fn crash(mut session: Session, log: &Log) {
     let cancel = CancellationToken::new();
     let (done, mut hears) = tokio::sync::mpsc::unbounded_channel();
@@ -107,7 +107,7 @@ async fn crash(mut session: Session, log: &Log) {
     }
 }
 
-/// What a call came to whose session went away while it ran.
+/// The reply to a call whose session was dropped while it ran.
 async fn gone(is_idempotent: bool) -> (Vec<String>, String) {
     let folder = tempfile::tempdir().unwrap();
     let text = format!(
@@ -135,7 +135,7 @@ async fn gone(is_idempotent: bool) -> (Vec<String>, String) {
         tools
     };
     crash(session(&path, &box_of(true), None), &log).await;
-    // The tasks of the calls are told to stop, but need not have.
+    // The tasks of the calls were told to stop, but may still run.
     let mut second = loop {
         match TranscriptStore::open(&path) {
             Ok(store) => {
@@ -156,7 +156,7 @@ async fn a_call_that_started_before_a_crash_does_not_run_again() {
     assert_eq!(calls.iter().filter(|call| *call == "hang").count(), 1);
     assert_eq!(calls.len(), 2, "{calls:?}");
     assert!(text.contains("E-TOOL-FAILED") && text.contains("the call may have run"));
-    // The reply that was there is used.
+    // The recorded reply is used.
     assert!(text.contains(r#""content":{"n":1}"#), "{text}");
 }
 
@@ -206,7 +206,7 @@ async fn a_transcript_that_cannot_be_written_stops_the_session_before_the_call()
     let path = transcript(folder.path(), &text);
     let log = Log::default();
     let mut session = session(&path, &tools(&log), None);
-    // A folder stands where the draft is to be.
+    // A folder is at the path of the temporary file.
     std::fs::create_dir(folder.path().join(".chat.ocml.ocml-draft")).unwrap();
     let ended = session.run(&CancellationToken::new(), |_| {}).await;
     assert!(matches!(ended, Err(SessionError::Io(_))), "{ended:?}");

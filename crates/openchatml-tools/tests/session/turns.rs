@@ -1,4 +1,4 @@
-//! Turns of a model, and what their calls come to.
+//! Turns of a model and the results of their calls.
 
 use std::sync::{Arc, Mutex, mpsc};
 
@@ -41,7 +41,7 @@ version: 2.2
 <|start|>tool name=functions.echo call_id=a to=assistant content_type=json<|channel|>commentary<|message|>";
     assert!(came.text.starts_with(expected), "{}", came.text);
     assert!(came.text.ends_with("<|start|>assistant<|channel|>final<|message|>Done.<|return|>\n"));
-    // The model sees what was said so far, and goes on from there.
+    // The prompt contains the partial output, and the model continues it.
     let prompt = came.asked[1]["prompt"].as_str().unwrap();
     assert!(prompt.contains(r#""content":{"n":1}"#), "{prompt}");
     assert!(prompt.ends_with("<|start|>assistant"), "{prompt}");
@@ -51,7 +51,7 @@ version: 2.2
 
 #[tokio::test]
 async fn calls_of_one_turn_run_concurrently_and_are_answered_in_order() {
-    // Each call waits for the other one.
+    // Each call waits until the other one has started.
     let both = Arc::new(tokio::sync::Barrier::new(2));
     let (second, first) = (Arc::new(tokio::sync::Notify::new()), Arc::new(Mutex::new(0)));
     let mut tools = Toolbox::default();
@@ -59,7 +59,7 @@ async fn calls_of_one_turn_run_concurrently_and_are_answered_in_order() {
         let (both, second, first) = (both.clone(), second.clone(), first.clone());
         async move {
             both.wait().await;
-            // The first one ends last.
+            // The first call ends last.
             if call.call_id() == "a" {
                 second.notified().await;
             } else {
@@ -70,7 +70,7 @@ async fn calls_of_one_turn_run_concurrently_and_are_answered_in_order() {
         }
     });
     tools.insert("functions.meet", Entry::new(meet)).unwrap();
-    // A completion ends with its first call: several stand in a transcript.
+    // A completion ends after its first call; a transcript may contain several.
     let [one, two] = ["a", "b"].map(|id| call(id, "meet", "{}"));
     let text = format!("{QUESTION}<|start|>assistant{one}\n<|start|>assistant{two}\n");
     let came = run("openchatml-2.2", &text, tools, |_| Answer::saying(ANSWER))
@@ -85,7 +85,7 @@ async fn calls_of_one_turn_run_concurrently_and_are_answered_in_order() {
 
 #[tokio::test]
 async fn a_call_starts_while_the_turn_still_arrives() {
-    // The server says no more until the tool has been called.
+    // The server sends nothing more until the tool has been called.
     let (called, waits) = mpsc::channel();
     let waits = Mutex::new(Some(waits));
     let mut tools = Toolbox::default();
@@ -107,7 +107,7 @@ async fn a_call_starts_while_the_turn_still_arrives() {
     .await
     .checked("openchatml-2.2")
     .ends(StopReason::Answered);
-    // What follows the call is no part of the completion.
+    // Text after the call is not part of the completion.
     assert!(!came.text.contains("I wait."), "{}", came.text);
 }
 
@@ -120,7 +120,7 @@ async fn a_completion_ends_with_its_stop_token() {
         "\nPay me.".to_owned(),
         "<|channel|>final<|message|>Pay me.".to_owned(),
     ] {
-        // In one piece and in several.
+        // In one piece and in several pieces.
         for size in [1, 4096] {
             let log = Log::default();
             let said = more.clone();
@@ -167,7 +167,7 @@ async fn errors_of_a_call_are_returned_to_the_model() {
     for words in ["E-CALL-SCHEMA", "E-CALL-UNKNOWN", "duplicate `call_id`", "it does not work"] {
         assert!(came.text.contains(words), "{words}: {}", came.text);
     }
-    // The call whose id was used before has one of its own now.
+    // The call with a repeated id was given a new one.
     assert!(came.text.contains("call_id=a_"), "{}", came.text);
 }
 
@@ -334,8 +334,8 @@ async fn a_run_stops_at_the_time_limit() {
 
 #[tokio::test]
 async fn temporary_failures_are_retried() {
-    // A server that is down; a connection that breaks in a call that was begun, behind one that is
-    // complete; a completion of which nothing is certain; and an answer.
+    // The answers are: no connection; a connection that breaks in an incomplete call after a
+    // complete one; a completion without anything complete; and an answer.
     let answers = |number| match number {
         0 => Answer::error(502, "{}"),
         1 => {
@@ -361,7 +361,8 @@ async fn temporary_failures_are_retried() {
     assert!(told >= 2, "{:?}", came.events);
     let refused = run_with(with(0), QUESTION, tools(&log), answers).await;
     assert!(refused.ended.is_err() && refused.asked.len() == 1);
-    // What stops in the middle of something is asked again, unless it is at its limit: it would be again.
+    // An incomplete completion is requested again, except at the token limit, where it would end in
+    // the same way.
     let stops = |number| match number {
         0 => Answer::saying("garbage"),
         1 => Answer::saying("<|channel|>final<|message|>Do"),
@@ -377,11 +378,11 @@ async fn temporary_failures_are_retried() {
     };
     let came = run_with(with(2), QUESTION, tools(&log), limited).await.ends(StopReason::CutOff);
     assert_eq!(came.asked.len(), 1);
-    // What will not pass is not asked again.
+    // A permanent error is not retried.
     let unknown = |_| Answer::error(404, "{}");
     let refused = run_with(with(9), QUESTION, tools(&log), unknown).await;
     assert!(refused.ended.is_err() && refused.asked.len() == 1);
-    // In vain is in a row.
+    // Only failed attempts in a row count.
     let down = |_| Answer::error(502, "{}");
     let breaks = |_| {
         let text = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>4";
@@ -396,7 +397,8 @@ async fn temporary_failures_are_retried() {
 
 #[tokio::test]
 async fn preambles_before_an_incomplete_answer_are_not_answers() {
-    // In messages of OpenAI, what is said to a user before a call is what is said to a user.
+    // Messages of OpenAI have no mark for a preamble: it is kept as text for the user before a
+    // call.
     let question = r#"{"messages":[{"role":"user","content":"Go."}]}"#;
     let preamble = " intent=preamble<|channel|>commentary<|message|>I look.<|end|>";
     fn cut(text: &str) -> Answer {
@@ -433,7 +435,7 @@ async fn preambles_before_an_incomplete_answer_are_not_answers() {
 
 #[tokio::test]
 async fn calls_that_cannot_be_written_have_no_replies() {
-    // A call without its end is no call in messages of OpenAI: it would look certain.
+    // A call without its end is not written in messages of OpenAI, where it would appear complete.
     let uncertain = call("a", "echo", r#"{"n":1}"#).replace("<|call|>", "<|end|>");
     let question = r#"{"messages":[{"role":"user","content":"Go."}]}"#;
     let log = Log::default();
@@ -445,7 +447,7 @@ async fn calls_that_cannot_be_written_have_no_replies() {
     assert!(log.lines().is_empty());
 }
 
-/// A future may be dropped wherever it waits: here, in the middle of what the model says.
+/// A future may be dropped wherever it waits; here while the model's output arrives.
 #[tokio::test]
 async fn a_session_continues_after_its_run_was_dropped() {
     let (release, waits) = mpsc::channel();

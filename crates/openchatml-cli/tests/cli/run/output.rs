@@ -1,4 +1,4 @@
-//! What a run tells, and what it keeps.
+//! The output of a run, and the transcript that it keeps.
 
 use openchatml_testkit::upstream::{Answer, ScriptedServer};
 
@@ -22,7 +22,7 @@ fn the_answer_is_printed_and_the_transcript_is_written_only_on_request() {
     assert_eq!(ran.stdout, "Done.\n");
     assert_eq!(folder.read("chat.ocml"), QUESTION);
     assert_eq!(folder.names(), ["chat.ocml", "tools.toml"]);
-    // The answer is told beside the transcript, too.
+    // The answer is also shown if the transcript is written to a file.
     assert_eq!(run(&folder, &["--upstream", server.url(), "chat.ocml"]).silent().stdout, "Done.\n");
     assert!(folder.read("chat.ocml").ends_with("Done.<|return|>\n"));
 }
@@ -53,7 +53,7 @@ fn json_keeps_its_layout() {
         (&request["model"], request["messages"].as_array().unwrap().len()),
         (&"m".into(), 2)
     );
-    // The tools were declared to the model all the same.
+    // The tools were still declared to the model.
     assert!(server.asked()[0]["prompt"].as_str().unwrap().contains("type look = "));
 }
 
@@ -75,7 +75,8 @@ fn a_partial_answer_is_stored_open_and_requested_again() {
     assert!(text.ends_with("Done.<|return|>\n") && !text.contains("Half an"), "{text}");
 }
 
-/// What a session wrote, it continues: no tool that cannot reply, and no turn that stays open.
+/// A session must be able to continue what it wrote: no tool that cannot reply, and no turn that
+/// stays open.
 #[test]
 fn unusable_transcripts_are_not_written() {
     let turns = [

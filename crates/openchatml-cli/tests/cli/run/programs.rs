@@ -1,4 +1,4 @@
-//! Programs of tools: what they see, and what is left of them.
+//! Programs as tools: their environment, and the processes that they leave.
 
 use std::io::BufRead as _;
 
@@ -7,7 +7,7 @@ use openchatml_testkit::external_files;
 use super::{QUESTION, call, folder};
 use crate::support::{Ran, command};
 
-/// A run whose environment has a key for a server, and one for a tool.
+/// A run with a key for a server and one for a tool in its environment.
 fn run_with_keys(folder: &crate::support::Folder) -> Ran {
     let args = ["run", "--tools", "tools.toml", "--in-place", "chat.ocml"];
     let mut command = command(args);
@@ -34,7 +34,7 @@ fn a_program_sees_only_its_own_secrets() {
     assert!(!note.contains("key-of"), "{note}");
 }
 
-/// Leaves a process in a session of its own, names it, and waits until it is there.
+/// Starts a process in a new session, writes its id, and waits until it runs.
 #[cfg(target_os = "linux")]
 fn leave(then: &str) -> String {
     let left = "echo $$ > name; mv name pid; exec sleep 1000";
@@ -45,7 +45,7 @@ fn leave(then: &str) -> String {
     )
 }
 
-/// Whether a process is there and not dead.
+/// Whether a process exists and is not a zombie.
 #[cfg(target_os = "linux")]
 fn is_alive(pid: &str) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
@@ -101,7 +101,7 @@ fn a_new_interpreter_reports_that_variables_are_lost() {
     }
 }
 
-/// The program says that it runs, and writes something once it was told to end.
+/// The program reports that it runs, and writes something after it was asked to end.
 #[test]
 fn an_interrupt_grants_programs_their_grace_period() {
     let folder = folder(&format!("{QUESTION}<|start|>assistant{}\n", call(1, "note")));
@@ -122,7 +122,7 @@ fn an_interrupt_grants_programs_their_grace_period() {
     assert_eq!(folder.read("bye"), "bye\n");
 }
 
-/// A shell that has started something becomes the command.
+/// A shell that has started a process replaces itself with the command.
 #[cfg(target_os = "linux")]
 #[test]
 fn processes_of_others_are_not_killed() {

@@ -1,4 +1,4 @@
-//! `ocml render` and `ocml run` make the same prompt of a conversation.
+//! `ocml render` and `ocml run` write the same prompt for a conversation.
 
 use openchatml::{Carrier, Format};
 use openchatml_testkit::upstream::{Answer, ScriptedServer};
@@ -7,7 +7,7 @@ use crate::support::{Folder, json};
 
 const SYSTEM: &str = r#"{"role":"system","content":"Be brief."}"#;
 
-/// A turn with everything that prompts leave out or write in their own way.
+/// A turn with everything that prompts leave out or write differently.
 const TURN: &str = r#"{"role":"user","content":"What is 2 + 2?"},
     {"role":"assistant","channel":"analysis","content":"I look."},
     {"role":"assistant","channel":"commentary","intent":"preamble","content":"One moment."},
@@ -18,7 +18,7 @@ const TURN: &str = r#"{"role":"user","content":"What is 2 + 2?"},
 
 const ASKS: &str = r#"{"role":"user","content":"And times 3?"}"#;
 
-/// In the middle of a turn: the assistant has told something, thinks, and has called.
+/// An unfinished turn: the assistant has written a preamble, has reasoned, and has called a tool.
 const IN_TURN: &str = r#"{"role":"user","content":"And times 3?"},
     {"role":"assistant","channel":"analysis","content":"First a word."},
     {"role":"assistant","channel":"final","content":"Let me see."},
@@ -28,7 +28,7 @@ const IN_TURN: &str = r#"{"role":"user","content":"And times 3?"},
 
 const TOOLS: &str = r#""tools":[{"type":"function","function":{"name":"add","description":"Adds.","parameters":{"type":"object","properties":{"a":{"type":"integer","description":"A number."}},"required":["a"]}}}],"#;
 
-/// Conversations that a model is asked to go on with.
+/// Conversations for a model to continue.
 fn conversations() -> Vec<String> {
     let mut all = Vec::new();
     for tools in ["", TOOLS] {
@@ -62,7 +62,7 @@ fn run_and_render_write_the_same_prompts() {
     }
 }
 
-/// Nobody adds a header to a transcript that has none.
+/// No header is added to a transcript without one.
 #[test]
 fn prompts_of_a_transcript_without_a_header_have_none() {
     let folder = Folder::new();

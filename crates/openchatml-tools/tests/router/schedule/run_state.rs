@@ -1,4 +1,4 @@
-//! What becomes of the calls of a schedule.
+//! The observed state of the calls of a schedule.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,18 +7,18 @@ use openchatml_tools::TurnEvent;
 use tokio::time::Instant;
 
 use super::tools::answer;
-use super::{Deed, LONGEST, Plan, RETRIES, Schedule, TIMEOUT};
+use super::{Behaviour, LONGEST, Plan, RETRIES, Schedule, TIMEOUT};
 
-/// Milliseconds.
+/// The milliseconds since this instant.
 pub(super) fn since(then: Instant) -> u64 {
     then.elapsed().as_millis() as u64
 }
 
-/// What became of the calls so far.
-pub(super) struct Story<'s> {
+/// The state of the calls so far.
+pub(super) struct RunState<'s> {
     pub(super) schedule: &'s Schedule,
     began: Instant,
-    /// The calls by their id, and when they were dispatched.
+    /// The index and the time of dispatch of each call, by its id.
     pub(super) calls: HashMap<&'s str, (usize, Instant)>,
     pub(super) refused: usize,
     pub(super) answers: usize,
@@ -27,7 +27,7 @@ pub(super) struct Story<'s> {
     pub(super) done: HashMap<String, Option<Code>>,
 }
 
-impl<'s> Story<'s> {
+impl<'s> RunState<'s> {
     pub(super) fn new(schedule: &'s Schedule, began: Instant) -> Self {
         Self {
             schedule,
@@ -42,16 +42,16 @@ impl<'s> Story<'s> {
     }
 
     pub(super) fn tally(&self) -> Tally {
-        let came_to = |code| self.done.values().filter(|it| **it == code).count();
+        let ended_with = |code| self.done.values().filter(|it| **it == code).count();
         Tally {
             calls: self.done.len(),
-            answered: came_to(None),
-            cancelled: came_to(Some(Code::ToolCancelled)),
-            late: came_to(Some(Code::ToolTimeout)),
+            answered: ended_with(None),
+            cancelled: ended_with(Some(Code::ToolCancelled)),
+            late: ended_with(Some(Code::ToolTimeout)),
         }
     }
 
-    pub(super) fn hear(&mut self, event: TurnEvent) {
+    pub(super) fn record(&mut self, event: TurnEvent) {
         match event {
             TurnEvent::Start { call_id, .. } => {
                 assert!(!self.done.contains_key(&call_id), "{call_id} starts after its end");
@@ -95,13 +95,16 @@ impl<'s> Story<'s> {
                 let made: u64 = made.and_then(Value::as_str).unwrap().parse().unwrap();
                 let took = made - (begun - self.began).as_millis() as u64;
                 assert!(took <= time, "{call_id} is late: {took} ms of {time} ms");
-                assert!(matches!(plan.deed, Deed::Answer | Deed::Falter(_)));
+                assert!(matches!(plan.behaviour, Behaviour::Answer | Behaviour::FailFirst(_)));
             }
             Some(Code::ToolTimeout) => assert!(heard >= time, "{call_id} is given up too soon"),
             Some(Code::ToolCancelled) => assert!(plan.cancel.is_some_and(|at| heard >= at)),
-            Some(Code::ToolOutput) => assert_eq!(plan.deed, Deed::Flood),
+            Some(Code::ToolOutput) => assert_eq!(plan.behaviour, Behaviour::ReturnTooMuch),
             Some(Code::ToolFailed) => {
-                assert!(matches!(plan.deed, Deed::Fail | Deed::Panic | Deed::Falter(1..)));
+                assert!(matches!(
+                    plan.behaviour,
+                    Behaviour::Fail | Behaviour::Panic | Behaviour::FailFirst(1..)
+                ));
             }
             Some(other) => panic!("{other}"),
         }
@@ -112,30 +115,32 @@ impl<'s> Story<'s> {
     }
 }
 
-/// What a call comes to, and when, if none waits for another. What happens in the same millisecond
-/// may happen in any order.
+/// Checks the result and the time of a call that does not wait for another one. Events of the same
+/// millisecond may occur in any order.
 fn check_alone(plan: &Plan, time: u64, code: Option<Code>, heard: u64) {
-    let attempts = match plan.deed {
-        Deed::Falter(times) if plan.is_idempotent => u64::from(times).min(RETRIES.into()) + 1,
+    let attempts = match plan.behaviour {
+        Behaviour::FailFirst(times) if plan.is_idempotent => {
+            u64::from(times).min(RETRIES.into()) + 1
+        }
         _ => 1,
     };
-    let takes = if plan.deed == Deed::Hang { u64::MAX } else { plan.takes * attempts };
+    let takes = if plan.behaviour == Behaviour::Hang { u64::MAX } else { plan.takes * attempts };
     let cancel = plan.cancel.unwrap_or(u64::MAX);
     let said = format!("{plan:?} came to {code:?} after {heard} ms");
     match code {
         Some(Code::ToolCancelled) => assert!(heard == cancel && cancel <= time, "{said}"),
-        // The pauses between attempts take at most 10 + 20 ms and a quarter more.
+        // The delays between attempts are 10 and 20 ms, plus at most a quarter.
         Some(Code::ToolTimeout) => {
             let least = if attempts > 1 { takes + 38 } else { takes };
             assert!(heard == time && time <= cancel && time <= least, "{said}");
         }
-        // An attempt that would come too late is not made.
+        // An attempt that would start after the deadline is not made.
         _ if attempts > 1 => assert!(heard <= time.min(cancel), "{said}"),
         _ => assert!(heard == takes && takes <= time.min(cancel), "{said}"),
     }
 }
 
-/// How many calls came to what.
+/// The number of calls by their result.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tally {
     pub calls: usize,
