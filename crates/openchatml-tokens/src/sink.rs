@@ -44,7 +44,7 @@ pub struct MessageSpan {
 
 impl Rendered {
     /// Whether `other` begins with all of these ids. If it does, a model that has read these ids
-    /// does not need to read them again. If not, [`Tokenizer::first_difference`](crate::Tokenizer::parting)
+    /// does not need to read them again. If not, [`Tokenizer::first_difference`](crate::Tokenizer::first_difference)
     /// returns the reason.
     ///
     /// ```
