@@ -44,8 +44,9 @@ pub struct MessageSpan {
 
 impl Rendered {
     /// Whether `other` begins with all of these ids. If it does, a model that has read these ids
-    /// does not need to read them again. If not, [`Tokenizer::first_difference`](crate::Tokenizer::first_difference)
-    /// returns the reason.
+    /// does not need to read them again. If not, [`first_difference`] returns the reason.
+    ///
+    /// [`first_difference`]: crate::Tokenizer::first_difference
     ///
     /// ```
     /// use openchatml_tokens::Rendered;
