@@ -91,7 +91,7 @@ fn reliability_page_has_the_number_of_miri_cases() {
     assert!(row.contains(&format!("{word} cases of each property")), "{count}: {row}");
     assert!(
         script.contains("--skip chunks_make_no_difference")
-            && row.contains("but the one that cuts")
+            && row.contains("except the one that splits")
     );
 }
 
