@@ -1,4 +1,5 @@
-//! Apertus: prompts beside the reference chat template in Jinja, and reading beside other formats.
+//! Benchmarks Apertus: prompts compared with the reference chat template in Jinja, and reading
+//! compared with other formats.
 
 mod engines;
 
@@ -14,9 +15,9 @@ use openchatml_bench::machine;
 
 use self::engines::{Given, Guarded, Jinja, Python};
 
-/// The template is not ours, and so is not here.
+/// The template is not part of this repository.
 const TEMPLATE: &str = "APERTUS_TEMPLATE";
-/// Jinja for Python takes a tenth of a second for one round of this.
+/// Jinja for Python takes 0.1 s for one round of this size.
 const BYTES: usize = 1_000_000;
 const ROUNDS: usize = 11;
 
@@ -43,7 +44,7 @@ fn main() {
         let mut conversations = corpus(6, BYTES, turns, bytes);
         for conversation in &mut conversations {
             conversation.tools = tools();
-            // The text has no ids, and rendering refuses to drop them.
+            // The text format has no call ids, and rendering refuses to drop them.
             conversation.messages.iter_mut().for_each(|message| message.call_id = None);
         }
         let title = format!("Prompts of Apertus, bodies of about {name}");
@@ -61,7 +62,7 @@ fn read<'a>(text: &'a str, format: Format, options: &ReadOptions) -> Parsed<'a> 
     parsed
 }
 
-/// Messages JSON to the text of the template.
+/// Benchmarks writing messages JSON as the text of the template.
 fn prompts(
     title: &str,
     conversations: &[Conversation<'static>],
@@ -73,7 +74,7 @@ fn prompts(
     let mut prompt = RenderOptions::default();
     prompt.thinking = Some(true);
     let lines = converted(conversations, json, &prompt);
-    // The ids of calls are told as lost.
+    // The call ids are reported as losses.
     let write =
         |document: &Document<'_>| convert(document, text, &prompt).expect("it has words").output;
     let documents: Vec<Document<'_>> =
@@ -129,22 +130,22 @@ const PYTHON: &[(&str, &str)] = &[
     ("`json` and Jinja for Python", "json"),
 ];
 
-/// What a message says in each of the formats.
-fn said(message: &Message<'_>) -> (Role, Option<String>, String) {
+/// Returns the content of a message that all formats have.
+fn content_of(message: &Message<'_>) -> (Role, Option<String>, String) {
     let recipient = message.recipient.as_deref().map(str::to_owned);
     (message.role, recipient, message.body.text().into_owned())
 }
 
-/// The text says what the conversation says, but for what a template puts in.
+/// Checks that the text has the content of the conversation, apart from additions of the template.
 fn agree(text: &str, format: Format, conversation: &Conversation<'_>) {
     let parsed = read(text, format, &ReadOptions::default()).into_conversation();
     let is_here = |message: &&Message<'_>| message.role != Role::Developer;
-    let found: Vec<_> = parsed.messages.iter().filter(is_here).map(said).collect();
-    let wanted: Vec<_> = conversation.messages.iter().map(said).collect();
+    let found: Vec<_> = parsed.messages.iter().filter(is_here).map(content_of).collect();
+    let wanted: Vec<_> = conversation.messages.iter().map(content_of).collect();
     assert_eq!(found, wanted);
 }
 
-/// Text to messages, beside the same conversations in other formats.
+/// Benchmarks reading text, compared with the same conversations in other formats.
 fn texts(title: &str, conversations: &[Conversation<'static>]) {
     let options = ReadOptions::default();
     let formats = ["apertus", "openchatml-2.2", "harmony"].map(format);

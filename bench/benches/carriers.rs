@@ -1,4 +1,5 @@
-//! The JSON of services and data sets, beside `serde_json` with plain structs of just these fields.
+//! Benchmarks the JSON of services and data sets, compared with `serde_json` and plain structs of
+//! the same fields.
 
 use std::hint::black_box;
 

@@ -1,5 +1,5 @@
-//! The command `ocml` from start to end: JSONL beside a program that does no chat work, and how
-//! long it takes to start. For Linux, because of `taskset`.
+//! Benchmarks the command `ocml`: JSONL compared with a program without chat logic, and the startup
+//! time. Only for Linux, because of `taskset`.
 
 use std::error::Error;
 use std::fs::{self, File};
@@ -17,7 +17,7 @@ use openchatml_bench::machine;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// The size of the file: enough that starting a process does not count.
+/// The size of the file: so large that the startup of a process is negligible.
 const BYTES: usize = 100_000_000;
 const ROUNDS: usize = 9;
 const STARTS: usize = 301;
@@ -32,7 +32,7 @@ fn main() -> Result<()> {
     startup(&ocml)
 }
 
-/// Builds the command as it is released, and says where it is.
+/// Builds the command in release mode and returns its path.
 fn build() -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
@@ -50,7 +50,7 @@ fn build() -> Result<PathBuf> {
     executable.ok_or_else(|| "the command cannot be built".into())
 }
 
-/// Writes the corpus, one conversation a line.
+/// Writes the corpus, one conversation per line.
 fn write(path: &Path) -> Result<Load> {
     let conversations = corpus(2, BYTES, 4, 1024);
     let json: Format = "json".parse()?;
@@ -63,7 +63,7 @@ fn write(path: &Path) -> Result<Load> {
     Ok(load(&lines, &conversations))
 }
 
-/// On one core.
+/// Runs the program on one core.
 fn pinned(program: &Path) -> Command {
     let mut command = Command::new("taskset");
     command.args(["-c", "0"]).arg(program);
@@ -137,15 +137,15 @@ fn startup(ocml: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What a process costs: the time from its start to its end, and how long its threads were on cores
-/// in all, which says nothing about who else was there.
+/// The cost of a process: the time from its start to its end, and the processor time of its
+/// threads, which does not depend on other load.
 #[derive(Clone, Copy)]
 struct Cost {
     wall: Duration,
     busy: Duration,
 }
 
-/// The median costs of commands that were run in turn.
+/// Runs the commands alternately and returns their median costs.
 fn costs(commands: &mut [(&str, Command)], rounds: usize) -> Result<Vec<Cost>> {
     let mut all = vec![Vec::with_capacity(rounds); commands.len()];
     for round in 0..=rounds {
@@ -169,7 +169,7 @@ fn costs(commands: &mut [(&str, Command)], rounds: usize) -> Result<Vec<Cost>> {
     Ok(costs.collect())
 }
 
-/// How long the processes that were waited for have been on cores.
+/// Returns the processor time of the finished child processes.
 fn busy() -> Result<Duration> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
     let micros = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();

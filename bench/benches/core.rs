@@ -1,4 +1,5 @@
-//! The core beside what a machine can do at best: `memcpy`, JSON without any chat work.
+//! Benchmarks the core, compared with the best possible results: `memcpy`, and JSON without chat
+//! logic.
 
 use std::hint::black_box;
 
@@ -49,7 +50,7 @@ fn parse_and_render(name: &str, bytes: usize, turns: usize) {
             Job::new("`memchr`: counting `<`", || {
                 black_box(memchr::memchr_iter(b'<', all.as_bytes()).count());
             }),
-            // No lexer can do with less: each token begins with these two bytes.
+            // The minimum work of any lexer: each token begins with these two bytes.
             Job::new("`memmem`: counting `<\\|`", || {
                 black_box(memchr::memmem::find_iter(all.as_bytes(), "<|").count());
             }),
@@ -126,20 +127,20 @@ fn streaming() {
     println!("\n### Streaming one message, deltas only\n");
     println!("| message in bytes | chunk in bytes | ns a byte | ns a chunk | GB/s |");
     println!("| ---: | ---: | ---: | ---: | ---: |");
-    // Short messages are many different ones: a processor learns what it reads again and again.
+    // Many different short messages, because a processor learns repeated input.
     const LEAST: usize = 1 << 22;
     for size in [1 << 10, 1 << 14, 1 << 18, 1 << 22, 1 << 26] {
         let mut random = Random::new(3);
         let message = |_| {
             let body = text(&mut random, size);
-            // At the end it would escape the token that follows.
+            // A `<` at the end would escape the following token.
             let body = body.trim_end_matches('<');
             (format!("<|channel|>final<|message|>{body}<|return|>"), body.len())
         };
         let all: Vec<(String, usize)> = (0..(LEAST / size).max(1)).map(message).collect();
         let bytes: usize = all.iter().map(|(whole, _)| whole.len()).sum();
         for chunk in [1, 4, 64, 4096] {
-            // Minutes for what the smaller sizes say already.
+            // Larger sizes would take minutes without new information.
             if size / chunk > 1 << 23 {
                 continue;
             }
@@ -160,7 +161,7 @@ fn streaming() {
     }
 }
 
-/// Feeds `whole` in chunks; `bytes` is how much text it has.
+/// Feeds `whole` in chunks. `bytes` is the size of its text.
 fn stream(whole: &str, chunk: usize, bytes: usize) {
     let mut options = ReadOptions::default();
     options.continues = Some(Role::Assistant);

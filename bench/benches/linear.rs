@@ -1,4 +1,4 @@
-//! Input made to be slow: what a byte costs must not grow with the length of the input.
+//! Checks hostile input: the cost of a byte must not grow with the length of the input.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use openchatml::{
     parse, render,
 };
 
-/// A name, a format, what stands before, what is repeated, and what stands after.
+/// A name, a format, the text before, the repeated text, and the text after.
 type Family = (&'static str, &'static str, &'static str, fn(usize) -> String, &'static str);
 
 const FAMILIES: &[Family] = &[
@@ -208,10 +208,11 @@ const FAMILIES: &[Family] = &[
     ),
 ];
 
-/// How long the inputs are.
+/// The lengths of the inputs.
 const SIZES: [usize; 2] = [1 << 14, 1 << 18];
 
-/// What caches and memory account for; a cost that grows with the length gives about 16.
+/// The allowed ratio for effects of caches and memory. A cost that grows linearly with the length
+/// gives about 16.
 const MOST: f64 = 8.0;
 
 fn main() {
@@ -248,7 +249,7 @@ fn input((_, _, before, unit, after): &Family, bytes: usize) -> String {
     text
 }
 
-/// The limits would stop most of these inputs early.
+/// Without limits, which would stop most of these inputs early.
 fn unlimited() -> ReadOptions {
     let mut options = ReadOptions::default();
     let limits = &mut options.limits;
@@ -345,7 +346,7 @@ fn stream(text: &str, format: Format) {
     });
 }
 
-/// The shortest of a few runs, in nanoseconds.
+/// Returns the shortest of several runs, in nanoseconds.
 fn nanos(run: &Run, text: &str, rounds: u32) -> f64 {
     let time = |_| {
         let start = Instant::now();

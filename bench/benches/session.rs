@@ -1,7 +1,8 @@
-//! What a session costs: a turn of many calls, and a completion of many pieces after a long transcript.
-//! Both must grow with what happens, and not with what is there.
+//! Benchmarks sessions: a turn with many calls, and a completion of many pieces after a long
+//! transcript. The cost of both must depend on the new events and not on the length of the
+//! transcript.
 //!
-//! The model and the tools take no time of their own. The transcript is a file, and its journal is synced
+//! The model and the tools respond immediately. The transcript is a file, and its journal is synced
 //! to the disk before each call.
 
 use std::collections::VecDeque;
@@ -10,27 +11,28 @@ use std::time::{Duration, Instant};
 
 use openchatml::{Format, Message, Role, parse};
 use openchatml_tools::{
-    CancellationToken, Completion, Desk, Entry, Model, NextPiece, Opening, Output, Piece, Request,
-    Router, RouterOptions, Session, SessionOptions, Toolbox, Upstream, function,
+    CancellationToken, Completion, CompletionFuture, Entry, Model, Output, Piece, PieceFuture,
+    Request, Router, RouterOptions, Session, SessionOptions, Toolbox, TranscriptStore, Upstream,
+    function,
 };
 use tempfile::TempDir;
 
 const RUNS: usize = 3;
 
-/// A model that says these completions, piece by piece.
+/// A model that returns these completions piece by piece.
 struct Script(std::sync::Mutex<VecDeque<Vec<String>>>);
 
 struct Said(std::vec::IntoIter<String>);
 
 impl Upstream for Script {
-    fn sample<'u>(&'u self, _: Request<'u>) -> Opening<'u> {
+    fn sample<'u>(&'u self, _: Request<'u>) -> CompletionFuture<'u> {
         let next = self.0.lock().ok().and_then(|mut said| said.pop_front()).unwrap_or_default();
         Box::pin(async move { Ok(Box::new(Said(next.into_iter())) as Box<dyn Completion>) })
     }
 }
 
 impl Completion for Said {
-    fn next(&mut self) -> NextPiece<'_> {
+    fn next(&mut self) -> PieceFuture<'_> {
         let piece = self.0.next().map(Piece::Text);
         Box::pin(async move { Ok(piece) })
     }
@@ -49,19 +51,21 @@ fn text() -> Format {
     "openchatml-2.2".parse().expect("a format")
 }
 
-/// How long a run takes of a session that begins with so many messages, and where the model says
-/// this. The shortest of a few.
+/// Returns the shortest time of several runs of a session that starts with this number of messages
+/// and these completions.
 fn run(messages: usize, says: &[Vec<String>]) -> Duration {
     (0..RUNS).map(|_| run_once(messages, says)).min().unwrap_or_default()
 }
 
 fn run_once(messages: usize, says: &[Vec<String>]) -> Duration {
     let folder = TempDir::new().expect("there is room");
-    let desk = Desk::open(&folder.path().join("chat.ocml")).expect("nobody else has it");
+    let store =
+        TranscriptStore::open(&folder.path().join("chat.ocml")).expect("nobody else has it");
     let mut tools = Toolbox::default();
     let note = function(|_| async { Ok(Output::text("noted")) });
     tools.insert("functions.note", Entry::new(note)).expect("a name");
-    let router = Router::new(desk.guard(&tools), RouterOptions::default()).expect("good schemas");
+    let router =
+        Router::new(store.record_calls(&tools), RouterOptions::default()).expect("good schemas");
     let begins = parse("version: 2.2\n\n", text(), &Default::default());
     let mut conversation = begins.into_conversation().into_owned();
     let said = (0..messages).map(|n| match n % 2 {
@@ -73,11 +77,11 @@ fn run_once(messages: usize, says: &[Vec<String>]) -> Duration {
     let script = Script(std::sync::Mutex::new(says.iter().cloned().collect()));
     let model = Model::new(script, text().try_into().expect("text"));
     let mut options = SessionOptions::default();
-    // A server that does not stop at the first call makes a turn of many.
+    // A server that does not stop at the first call returns a turn with many calls.
     options.read.past_stop = true;
     let mut session = Session::new(conversation, text(), router)
         .with_model(model)
-        .with_desk(desk)
+        .with_store(store)
         .with_options(options);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let start = Instant::now();
@@ -87,7 +91,7 @@ fn run_once(messages: usize, says: &[Vec<String>]) -> Duration {
         }));
     let taken = start.elapsed();
     let ended = ended.expect("it goes on");
-    assert_eq!(ended, openchatml_tools::Ended::Answered);
+    assert_eq!(ended, openchatml_tools::StopReason::Answered);
     taken
 }
 

@@ -1,4 +1,4 @@
-//! One job in a loop, for a profiler. It finds hot spots and compares nothing.
+//! Runs one job in a loop for a profiler, to find hot spots. It compares nothing.
 //!
 //! ```sh
 //! cargo run --release --example profile -- JOB [ROUNDS [TOTAL]]
@@ -52,7 +52,7 @@ fn wanted(mut args: impl Iterator<Item = String>) -> Option<Wanted> {
     is_sensible.then_some(Wanted { job, rounds, total })
 }
 
-/// A job, and how much it works on: bytes, and messages or ids.
+/// A job with its load: bytes, and messages or ids.
 type Job = (Box<dyn Fn()>, usize, usize);
 
 fn job(Wanted { job, total, .. }: &Wanted) -> Option<Job> {
@@ -127,7 +127,7 @@ fn token_job(job: &str, total: usize) -> Job {
     let bodies = sources::bodies(1, total);
     let bytes = bodies.iter().map(String::len).sum();
     let conversations = match job {
-        // An answer as long as they get.
+        // A very long answer.
         "stream" => bodies
             .chunks(100)
             .map(|some| Conversation::from_messages([Message::answer(some.concat())]))
@@ -162,12 +162,12 @@ fn token_job(job: &str, total: usize) -> Job {
     (job, bytes, count)
 }
 
-/// How many bytes of text the ids add, one by one.
+/// Streams ids one by one and returns the number of bytes of text.
 fn stream(tokenizer: &Tokenizer<O200kHarmony>, ids: &[u32]) -> usize {
-    let mut said = 0;
+    let mut text_bytes = 0;
     let mut hear = |event: Event<'_>| {
         if let Event::Delta { text, .. } = event {
-            said += text.len();
+            text_bytes += text.len();
         }
     };
     let mut stream = tokenizer.stream(&ReadOptions::default()).keep(Keep::Nothing);
@@ -175,7 +175,7 @@ fn stream(tokenizer: &Tokenizer<O200kHarmony>, ids: &[u32]) -> usize {
         stream.feed_with(std::slice::from_ref(id), &mut hear);
     }
     stream.finish_with(&mut hear);
-    said
+    text_bytes
 }
 
 fn main() -> ExitCode {
@@ -199,7 +199,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// What is measured, in a function of its own so that a profiler can leave the rest out.
+/// The measured work, in its own function so that a profiler can exclude the rest.
 #[inline(never)]
 fn work(job: &dyn Fn()) {
     job();

@@ -1,5 +1,5 @@
-//! The JSON of services and data sets as plain structs, without any chat work: what `serde_json`
-//! does at best. They borrow whatever can be borrowed.
+//! The JSON of services and data sets as plain structs without any chat logic: the best possible
+//! result of `serde_json`. The structs borrow as much as possible.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::fmt;
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// A string of its own type, as in [`plain`](crate::plain).
+/// A string with its own type, as in [`plain`](crate::plain).
 #[derive(Deserialize, Serialize)]
 #[serde(transparent)]
 pub struct Word<'a>(#[serde(borrow)] Cow<'a, str>);
@@ -51,7 +51,7 @@ struct Function<'a> {
     name: Cow<'a, str>,
     #[serde(borrow)]
     arguments: Cow<'a, str>,
-    /// Calls of Apertus have it here.
+    /// The id of an Apertus call.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     id: Option<Word<'a>>,
 }
@@ -152,7 +152,7 @@ struct Output<'a> {
     output: Cow<'a, str>,
 }
 
-/// By hand: an untagged enum would be read into something else first.
+/// Implemented by hand, because an untagged enum is first read into a buffer.
 impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(OfContent)
@@ -193,14 +193,14 @@ impl<'de> Visitor<'de> for OfContent {
     }
 }
 
-/// A format, and what it is as plain structs.
+/// A format and its plain structs.
 pub trait Carrier {
     /// The name of the format.
     const FORMAT: &str;
-    /// What one line of it is read into.
+    /// The type of one line.
     type Plain<'a>: Deserialize<'a> + Serialize;
 
-    /// Says what is said as text in a list of one part, as services and many clients do. Whether the
+    /// Wraps text in a list of one part, as services and many clients do. Returns whether the
     /// format has such lists.
     fn part(_: &mut Self::Plain<'_>) -> bool {
         false

@@ -1,15 +1,15 @@
-//! Measures competitors in turn, so that a machine that changes its speed changes it for all.
+//! Measures competitors alternately, so that changes of the machine speed affect all of them.
 
 use std::time::{Duration, Instant};
 
-/// What a job works on.
+/// The load of a job.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Load {
     pub bytes: usize,
     pub messages: usize,
 }
 
-/// One competitor: a name and a job that is done once.
+/// A competitor: a name and one run of a job.
 pub struct Job<'j> {
     name: &'j str,
     load: Option<Load>,
@@ -20,7 +20,7 @@ pub struct Job<'j> {
 
 enum Run<'j> {
     Here(Box<dyn FnMut() + 'j>),
-    /// In another process, which says how long it took.
+    /// In another process, which reports its time.
     Elsewhere(Box<dyn FnMut() -> Duration + 'j>),
 }
 
@@ -29,7 +29,7 @@ impl<'j> Job<'j> {
         Self::of(name, Run::Here(Box::new(run)))
     }
 
-    /// A job that another process does, which says how long it took.
+    /// Creates a job in another process, which reports its time.
     pub fn elsewhere(name: &'j str, run: impl FnMut() -> Duration + 'j) -> Self {
         Self::of(name, Run::Elsewhere(Box::new(run)))
     }
@@ -38,48 +38,48 @@ impl<'j> Job<'j> {
         Self { name, load: None, repeat: 1, prepare: Box::new(|| ()), run }
     }
 
-    /// Does it so many times in a row: for what is over before a clock can tell.
+    /// Repeats the job in each round, for jobs that are too short for the clock.
     pub fn repeat(mut self, repeat: u32) -> Self {
         self.repeat = repeat;
         self
     }
 
-    /// Does something before each round that does not count.
+    /// Runs a preparation before each round, which is not measured.
     pub fn prepare(mut self, prepare: impl FnMut() + 'j) -> Self {
         self.prepare = Box::new(prepare);
         self
     }
 
-    /// Works on something else than the others.
+    /// Sets a load that differs from that of the others.
     pub fn on(mut self, load: Load) -> Self {
         self.load = Some(load);
         self
     }
 }
 
-/// How long this thread has been waiting for a core since it began, because others had them all.
-/// Linux tells; where nobody does, waiting counts as work.
+/// Returns how long this thread has waited for a core since its start, because other threads used
+/// all of them. Linux reports this time; elsewhere, waiting counts as work.
 fn waited() -> Duration {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let nanos = text.split_ascii_whitespace().nth(1).and_then(|nanos| nanos.parse().ok());
     Duration::from_nanos(nanos.unwrap_or_default())
 }
 
-/// How long a job takes.
+/// The measured times of a job.
 #[derive(Clone, Copy, Debug)]
 pub struct Measured {
     pub median: Duration,
-    /// The shortest time: what the machine can do when nobody shares its cores and its memory.
+    /// The shortest time: the speed of the machine without other load.
     pub best: Duration,
 }
 
-/// The times of jobs that were run in turn, without the time in which they could not run.
+/// Runs the jobs alternately and returns their times, without the time that they waited for a core.
 pub fn measure(jobs: &mut [Job<'_>], rounds: usize) -> Vec<Measured> {
     let mut times = vec![Vec::with_capacity(rounds); jobs.len()];
     for round in 0..=rounds {
         for (job, times) in jobs.iter_mut().zip(&mut times) {
             let time = once(job);
-            // The first round warms up.
+            // The first round is a warm-up.
             if round > 0 {
                 times.push(time / job.repeat);
             }
@@ -92,7 +92,7 @@ pub fn measure(jobs: &mut [Job<'_>], rounds: usize) -> Vec<Measured> {
     times.into_iter().map(measured).collect()
 }
 
-/// The time of one round.
+/// Returns the time of one round.
 fn once(job: &mut Job<'_>) -> Duration {
     (job.prepare)();
     match &mut job.run {
@@ -107,18 +107,18 @@ fn once(job: &mut Job<'_>) -> Duration {
     }
 }
 
-/// The time in the middle; there is one at least.
+/// Returns the median. There must be at least one time.
 pub fn median(mut times: Vec<Duration>) -> Duration {
     times.sort_unstable();
     times[times.len() / 2]
 }
 
-/// Bytes in a time, as gigabytes a second.
+/// Returns gigabytes per second.
 pub fn gigabytes(bytes: usize, time: Duration) -> f64 {
     bytes as f64 / time.as_secs_f64() / 1e9
 }
 
-/// A number with three digits that say something.
+/// Formats a number with three significant digits.
 pub fn digits(number: f64) -> String {
     if !number.is_normal() {
         return "-".to_owned();
@@ -128,8 +128,8 @@ pub fn digits(number: f64) -> String {
     format!("{number:.decimals$}")
 }
 
-/// Prints a table of jobs that work on `ids` token ids, or make so many: the first one is the one
-/// that the others are compared with, by their time for each id.
+/// Prints a table of jobs that process or create `ids` token ids. The first job is the baseline for
+/// the time per id.
 pub fn report_ids(title: &str, bytes: usize, ids: usize, jobs: &mut [Job<'_>], rounds: usize) {
     let times = measure(jobs, rounds);
     println!("\n### {title}\n");
@@ -154,8 +154,7 @@ pub fn report_ids(title: &str, bytes: usize, ids: usize, jobs: &mut [Job<'_>], r
     }
 }
 
-/// Prints a table row by row: the first job is the one that the others are compared with, by their
-/// time for each byte.
+/// Prints a table row by row. The first job is the baseline for the time per byte.
 pub fn report(title: &str, load: Load, jobs: &mut [Job<'_>], rounds: usize) {
     let times = measure(jobs, rounds);
     println!("\n### {title}\n");

@@ -1,4 +1,4 @@
-//! Conversations in the shape of model transcripts, the same for the same seed.
+//! Conversations that resemble model transcripts. The same seed gives the same conversations.
 
 use openchatml::convert::convert;
 use openchatml::{
@@ -7,7 +7,7 @@ use openchatml::{
 
 use crate::clock::Load;
 
-/// A small generator of numbers (splitmix64).
+/// A random number generator (splitmix64).
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
@@ -80,7 +80,7 @@ const CODE: &[&str] = &[
     "\n\n",
 ];
 
-/// About `bytes` bytes of text: mostly words, sometimes code with `<` in it.
+/// Generates about `bytes` bytes of text: mostly words, sometimes code with `<` in it.
 pub fn text(random: &mut Random, bytes: usize) -> String {
     let mut text = String::with_capacity(bytes + 32);
     while text.len() < bytes {
@@ -99,7 +99,7 @@ pub fn text(random: &mut Random, bytes: usize) -> String {
     text
 }
 
-/// A conversation of so many turns with bodies of about so many bytes, half and half again.
+/// Generates a conversation with this number of turns, and bodies of about this size or half of it.
 pub fn conversation(random: &mut Random, turns: usize, bytes: usize) -> Conversation<'static> {
     let size = |random: &mut Random| bytes / 2 + random.below(bytes.max(1));
     let mut conversation = Conversation::default();
@@ -139,7 +139,7 @@ fn call(random: &mut Random, turn: usize, bytes: usize) -> [Message<'static>; 2]
     [call, reply]
 }
 
-/// A corpus of so many bytes of text in all.
+/// Generates a corpus with this total size of text.
 pub fn corpus(seed: u64, total: usize, turns: usize, bytes: usize) -> Vec<Conversation<'static>> {
     let mut random = Random::new(seed);
     let mut conversations = Vec::new();
@@ -152,7 +152,7 @@ pub fn corpus(seed: u64, total: usize, turns: usize, bytes: usize) -> Vec<Conver
     conversations
 }
 
-/// What the conversations may call, and do not.
+/// Additional tools that the conversations declare but do not call.
 const TOOLS: &str = r#"{"messages":[],"tools":[{"type":"function","function":{
     "name":"get_weather","description":"The weather at a place, for some days.","parameters":{
         "type":"object","properties":{
@@ -167,14 +167,14 @@ const TOOLS: &str = r#"{"messages":[],"tools":[{"type":"function","function":{
             "limit":{"type":["integer","null"],"description":"Ten if not given."}},
         "required":["query"]}}}]}"#;
 
-/// Tools as agents declare them: the one that is called, and another one.
+/// Returns typical tools of an agent: the called one, and another one.
 pub fn tools() -> Vec<Tool<'static>> {
     let parsed = parse(TOOLS, Format::JSON, &Default::default());
     assert!(parsed.diagnostics.is_empty());
     parsed.into_conversation().tools
 }
 
-/// The conversations in a format that cannot say all of them: what it cannot is left out.
+/// Converts the conversations to a format, and drops what it cannot represent.
 pub fn converted(
     conversations: &[Conversation<'static>],
     format: Format,
@@ -187,7 +187,7 @@ pub fn converted(
     conversations.iter().map(write).collect()
 }
 
-/// The conversations, written.
+/// Writes the conversations.
 pub fn texts(conversations: &[Conversation<'static>], format: Format) -> Vec<String> {
     let options = RenderOptions::default();
     let write = |conversation: &Conversation<'static>| {
@@ -196,7 +196,7 @@ pub fn texts(conversations: &[Conversation<'static>], format: Format) -> Vec<Str
     conversations.iter().map(write).collect()
 }
 
-/// How much the conversations are when they are written as `texts`.
+/// Returns the load of the conversations written as `texts`.
 pub fn load(texts: &[String], conversations: &[Conversation<'static>]) -> Load {
     Load {
         bytes: texts.iter().map(String::len).sum(),

@@ -1,4 +1,4 @@
-//! What the benchmarks share: the corpus, the clock, and what is said about the machine.
+//! Shared code of the benchmarks: the corpus, the clock, and the description of the machine.
 
 pub mod carriers;
 pub mod clock;

@@ -1,9 +1,10 @@
-//! What the figures were made with: the machine, the compiler, the versions of what is compared.
+//! Describes the environment of the measurements: the machine, the compiler, and the versions of
+//! compared packages.
 
 use std::fs;
 use std::process::Command;
 
-/// Prints it as a list, under the command that makes the tables that follow.
+/// Prints the description as a list, with the command that produces the following tables.
 pub fn describe(command: &str, packages: &[&str]) {
     println!("\n## `{command}`\n");
     println!("- Processor: {}, {} cores", processor(), cores());
@@ -18,7 +19,8 @@ fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// The name of the processor. With its numbers, because virtual machines give vague names.
+/// Returns the name of the processor with its model numbers, because virtual machines report vague
+/// names.
 fn processor() -> String {
     let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let field = |name: &str| {
@@ -45,7 +47,7 @@ fn compiler() -> Option<String> {
     Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())
 }
 
-/// The version of a package that these benchmarks are built with.
+/// Returns the version of a package in these benchmarks.
 fn version(package: &str) -> Option<&'static str> {
     let lock = include_str!("../Cargo.lock");
     let (_, entry) = lock.split_once(&format!("name = \"{package}\"\nversion = \""))?;

@@ -1,4 +1,5 @@
-//! Conversations in JSON as plain structs, without any chat work: what `serde_json` does at best.
+//! Conversations in JSON as plain structs without any chat logic: the best possible result of
+//! `serde_json`.
 
 use std::borrow::Cow;
 
@@ -38,8 +39,8 @@ struct PlainMessage<'a> {
     end: Option<Word<'a>>,
 }
 
-/// A string of its own type, because serde does not borrow through `Option<Cow<str>>`: each of them
-/// would be copied, and `serde_json` would look slower than it is.
+/// A string with its own type, because serde does not borrow through `Option<Cow<str>>`: copying
+/// would make `serde_json` look slower than it is.
 #[derive(serde::Deserialize, serde::Serialize)]
 #[serde(transparent)]
 struct Word<'a>(#[serde(borrow)] Cow<'a, str>);

@@ -1,6 +1,5 @@
-//! Text as people write it: the documentation and the code of the packages that these benchmarks
-//! are built with, cut into bodies. An encoder that remembers words is not told the truth by a
-//! corpus of few words.
+//! Real text: the documentation and the code of the packages that these benchmarks use, split into
+//! bodies. A corpus of few words would give an unfair advantage to encoders with a cache.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,12 +8,12 @@ use openchatml::{Conversation, Message, Role};
 
 use crate::corpus::Random;
 
-/// Bodies of 20 to 4,000 bytes, each size as likely as its half, about `total` bytes in all: half
-/// of it code, and prose as far as there is as much.
+/// Returns bodies of 20 to 4,000 bytes with log-uniform sizes, about `total` bytes in all: half of
+/// it code, and prose as far as there is enough.
 pub fn bodies(seed: u64, total: usize) -> Vec<String> {
     let mut random = Random::new(seed);
     let mut files = files();
-    // Any order will do, as long as it is the same each time.
+    // Any fixed order is sufficient.
     files.sort_by_cached_key(|file| Random::new(seed ^ hash(&file.to_string_lossy())).number());
     let mut bodies = Vec::new();
     let mut left = [total / 2; 2];
@@ -30,8 +29,8 @@ pub fn bodies(seed: u64, total: usize) -> Vec<String> {
     bodies
 }
 
-/// The bodies as conversations: a user asks, the assistant thinks and answers, turn after turn. In
-/// the last one there is no answer yet, so that reasoning counts for every renderer.
+/// Groups the bodies into conversations: a user asks, the assistant thinks and answers. The last
+/// turn has no answer yet, so that every renderer includes its reasoning.
 pub fn conversations(bodies: &[String], turns: usize) -> Vec<Conversation<'static>> {
     let message = |(at, body): (usize, &String)| match at % 3 {
         0 => Message::new(Role::User, body.clone()),
@@ -43,7 +42,7 @@ pub fn conversations(bodies: &[String], turns: usize) -> Vec<Conversation<'stati
     bodies.chunks_exact(3 * turns - 1).map(conversation).collect()
 }
 
-/// No more than this is taken of a file, so that no file is most of it.
+/// The maximum number of bytes from one file, so that no file dominates.
 const OF_A_FILE: usize = 40_000;
 
 fn cut(text: &str, random: &mut Random, left: &mut usize, bodies: &mut Vec<String>) {
@@ -62,7 +61,8 @@ fn is_prose(file: &Path) -> bool {
     file.extension().is_some_and(|extension| extension == "md")
 }
 
-/// The Markdown and Rust files of the packages in the lock file, as cargo unpacked them.
+/// Returns the Markdown and Rust files of the packages in the lock file, from the registry folder
+/// of cargo.
 fn files() -> Vec<PathBuf> {
     let lock = include_str!("../Cargo.lock");
     let mut files = Vec::new();
@@ -75,7 +75,7 @@ fn files() -> Vec<PathBuf> {
             (field("name"), field("version"), field("checksum"))
         {
             for registry in registries() {
-                walk(&registry.join(format!("{name}-{version}")), &mut files);
+                collect_files(&registry.join(format!("{name}-{version}")), &mut files);
             }
         }
     }
@@ -90,12 +90,12 @@ fn registries() -> Vec<PathBuf> {
     registries.into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }
 
-fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
+fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
         let path = entry.path();
         if path.is_dir() {
-            walk(&path, files);
+            collect_files(&path, files);
         } else if path.extension().is_some_and(|it| it == "md" || it == "rs")
             && entry.metadata().is_ok_and(|data| data.len() < 300_000)
         {
@@ -104,7 +104,7 @@ fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// FNV-1a: the same on each machine. Folders of the home are no part of it.
+/// FNV-1a of the path without the home folder, so that it is the same on each machine.
 fn hash(path: &str) -> u64 {
     let path = path.split_once("/registry/src/").map_or(path, |(_, path)| path);
     let path = path.split_once('/').map_or(path, |(_, path)| path);

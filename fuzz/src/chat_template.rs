@@ -1,9 +1,9 @@
-//! Chat templates of any source write any conversation, or say why not.
+//! Any chat template writes any conversation or returns an error.
 
 use openchatml_templates::{Limits, Options, Template};
 use openchatml_testkit::{Source, document, one_in};
 
-/// A template, and behind a zero what the conversation is made of.
+/// Runs a template. After a zero byte, the input determines the conversation.
 pub(crate) fn run(data: &[u8]) {
     let end = data.iter().position(|byte| *byte == 0).unwrap_or(data.len());
     let (text, rest) = data.split_at(end);
@@ -19,7 +19,7 @@ pub(crate) fn run(data: &[u8]) {
     limits.value_bytes = 1 << 20;
     limits.value_items = 1 << 12;
     limits.steps = 1 << 14;
-    // As it is, and with words of the language around it.
+    // Unchanged, and surrounded by keywords of the language.
     for template in [
         text.to_string(),
         format!("{{{{ {text} }}}}"),

@@ -1,10 +1,10 @@
-//! Reads broken files of encodings, and encodes with those that are none the worse.
+//! Reads damaged encoding files, and encodes with those that are still valid.
 
 use openchatml_testkit::ids;
 use openchatml_testkit::{Source, mutate, one_in, pick, text};
 use openchatml_tokens::{Encoding, HuggingFace, Tiktoken};
 
-/// Files that are read. What is fuzzed is too short to hold one.
+/// The original files. The fuzzed input is too short for a whole file.
 const FILES: &[&str] = &[
     include_str!("../../crates/openchatml-tokens/tests/encodings/byte_level.json"),
     include_str!("../../crates/openchatml-tokens/tests/encodings/sentencepiece.json"),
@@ -12,7 +12,7 @@ const FILES: &[&str] = &[
 ];
 const RANKS: &str = include_str!("../../crates/openchatml-tokens/tests/encodings/ranks.tiktoken");
 
-/// What may stand for a value of JSON.
+/// Replacements for JSON values.
 const VALUES: &[&str] = &[
     "null",
     "true",
@@ -42,10 +42,10 @@ const VALUES: &[&str] = &[
     "{\"type\":\"Replace\",\"pattern\":{\"String\":\"\"},\"content\":\"aa\"}",
 ];
 
-/// Patterns of rank files; some are none.
+/// Patterns for rank files; some are invalid.
 const PATTERNS: &[&str] = &[r"\w+|\s+", r"\s+(?!\S)|\S+|\s+", "", "a*", "^", "(", "."];
 
-/// A file of an encoding that has something wrong in it.
+/// Reads a damaged encoding file.
 pub(crate) fn run(bytes: &[u8]) {
     let source = &mut Source::new(bytes);
     if one_in(source, 4) {
@@ -62,14 +62,14 @@ pub(crate) fn run(bytes: &[u8]) {
         let file = pick(source, FILES);
         let file = damaged(source, file);
         if let Ok(read) = HuggingFace::from_json(file.as_bytes()) {
-            // A normalizer may change text: it has ids, but not for its own bytes.
+            // A normalizer may change text, so its ids may represent other bytes.
             let text = text::hostile(source);
             assert_eq!(read.count(&text), ids::of(&read, &text).len(), "{text:?}");
         }
     }
 }
 
-/// A file with something wrong in it: a value that is another one, or anything.
+/// Damages a file: replaces a value, or any bytes.
 fn damaged(source: &mut Source<'_>, file: &str) -> String {
     let mut file = file.to_owned();
     for _ in 0..source.int_in_range(1..=3).unwrap_or(1) {

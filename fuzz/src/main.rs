@@ -1,7 +1,7 @@
 //! All fuzz targets in one program, so that it is built once: `FUZZ_TARGET` says which one runs.
 //!
-//! `.ci/fuzz NAME` builds it, writes what the target begins with, and runs it. Their names stand in
-//! `xtask/src/seeds.rs`.
+//! `.ci/fuzz NAME` builds the program, writes the seeds of the target, and runs it. The names are
+//! in `xtask/src/seeds.rs`.
 
 #![no_main]
 
@@ -33,10 +33,10 @@ fuzz_target!(|bytes: &[u8]| match &*TARGET {
     Target::Laws(group) => laws::holds(group, &mut Source::new(bytes)),
 });
 
-/// What a target makes of the bytes that it is given.
+/// How a target uses its bytes.
 enum Target {
     Bytes(fn(&[u8])),
-    /// What is text at their beginning.
+    /// The valid text at their beginning.
     Text(fn(&str)),
     /// The reader of the format of this name.
     Reader(String),
@@ -90,7 +90,7 @@ fn target(name: &str) -> Option<Target> {
     })
 }
 
-/// What is text at the beginning of `bytes`.
+/// Returns the valid text at the beginning of `bytes`.
 fn text(bytes: &[u8]) -> &str {
     match std::str::from_utf8(bytes) {
         Ok(text) => text,
@@ -98,7 +98,7 @@ fn text(bytes: &[u8]) -> &str {
     }
 }
 
-/// Ids of text are the same with and without those that are remembered.
+/// A cache does not change the ids of text.
 fn encodes(text: &str) {
     ids::encodes(&*O200K, text);
     ids::encodes(&*UNCACHED, text);

@@ -1,11 +1,11 @@
-//! Takes any JSON as the schema of a tool: as TypeScript, and as a grammar.
+//! Uses any JSON as the schema of a tool: as TypeScript, and as a grammar.
 
 use openchatml::Tool;
 use openchatml::harmony::Namespace;
 use openchatml_grammars::{GrammarError, Language, Options, grammar};
 use openchatml_testkit::run;
 
-/// The schema of a tool, declared and as a grammar.
+/// Declares a schema, and writes its grammar.
 pub(crate) fn run(text: &str) {
     let Some(schema) = run::schema(text) else { return };
     run::declares(&schema);

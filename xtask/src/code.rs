@@ -18,12 +18,12 @@ pub(crate) enum Token<'t> {
 /// A token and its line, from 1 on.
 pub(crate) type Placed<'t> = (Token<'t>, usize);
 
-/// The tokens of a source file, without the items that only tests have.
+/// Returns the tokens of a source file, without items that only tests use.
 pub(crate) fn tokens(text: &str) -> Vec<Placed<'_>> {
     without_tests(&scan(text))
 }
 
-/// The word that a token is.
+/// Returns the word of a token.
 pub(crate) fn word<'t>(token: Token<'t>) -> Option<&'t str> {
     match token {
         Token::Word(word) => Some(word),
@@ -31,7 +31,7 @@ pub(crate) fn word<'t>(token: Token<'t>) -> Option<&'t str> {
     }
 }
 
-/// The place of the bracket that closes the one at `open`, or the end where none does.
+/// Returns the index of the bracket that closes the one at `open`, or the end if there is none.
 pub(crate) fn closing(tokens: &[Placed<'_>], open: usize) -> usize {
     let mut depth = 0_usize;
     for (at, (token, _)) in tokens.iter().enumerate().skip(open) {
@@ -80,7 +80,7 @@ fn is_test(attribute: &[Placed<'_>]) -> bool {
     }
 }
 
-/// The place after the item that begins at `start`, possibly with more attributes.
+/// Returns the index after the item at `start`, which may begin with more attributes.
 fn after_item(tokens: &[Placed<'_>], start: usize) -> usize {
     let mut at = start;
     while let Some((token, _)) = tokens.get(at) {
@@ -88,7 +88,7 @@ fn after_item(tokens: &[Placed<'_>], start: usize) -> usize {
             Token::Sign(';') => return at + 1,
             Token::Sign('{') => return closing(tokens, at) + 1,
             Token::Sign('(' | '[') => at = closing(tokens, at) + 1,
-            // What the attribute belongs to ends with what it is in.
+            // The item ends with the surrounding brackets.
             Token::Sign(')' | ']' | '}') => return at,
             _ => at += 1,
         }
@@ -114,7 +114,7 @@ struct Scanner<'t> {
 }
 
 impl<'t> Scanner<'t> {
-    /// Takes the token that begins with `first`, or something that is no token.
+    /// Reads the token that starts with `first`, or skips something that is not a token.
     fn next(&mut self, first: char) -> Option<Token<'t>> {
         if let Some(len) = comment(self.rest) {
             self.take(len);
@@ -154,7 +154,7 @@ fn is_of_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// The length of the comment that text begins with.
+/// Returns the length of the comment at the beginning of a text.
 fn comment(text: &str) -> Option<usize> {
     if text.starts_with("//") {
         return Some(text.find('\n').unwrap_or(text.len()));
@@ -180,7 +180,8 @@ fn comment(text: &str) -> Option<usize> {
     Some(text.len())
 }
 
-/// The string literal that text begins with: where its content begins and ends, and its length.
+/// Returns the string literal at the beginning of a text: the start and the end of its content, and
+/// its length.
 fn string(text: &str) -> Option<(usize, usize, usize)> {
     let unprefixed = text.strip_prefix(['b', 'c']).unwrap_or(text);
     let prefix = text.len() - unprefixed.len();
@@ -203,15 +204,18 @@ fn string(text: &str) -> Option<(usize, usize, usize)> {
     Some((prefix + 1, end, (end + 1).min(text.len())))
 }
 
-/// The length of the character literal or of the `'` of a lifetime that text begins with.
+/// Returns the length of the character literal, or of the `'` of a lifetime, at the beginning of a
+/// text.
 fn character(text: &str) -> usize {
     let mut chars = text[1..].chars();
     let (first, second) = (chars.next(), chars.next());
-    let behind = text.len() - chars.as_str().len();
+    let after_first = text.len() - chars.as_str().len();
     match (first, second) {
-        (Some('\\'), Some(_)) => text[behind..].find('\'').map_or(text.len(), |at| behind + at + 1),
-        (Some(_), Some('\'')) => behind,
-        // The name of a lifetime is a word, which does no harm.
+        (Some('\\'), Some(_)) => {
+            text[after_first..].find('\'').map_or(text.len(), |at| after_first + at + 1)
+        }
+        (Some(_), Some('\'')) => after_first,
+        // The name of a lifetime is read as a word, which is harmless.
         _ => 1,
     }
 }
@@ -225,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_strings_and_characters_are_no_words() {
+    fn comments_strings_and_characters_are_not_words() {
         let text = "
             a // b \" c
             /* d /* e */ f **/ g
@@ -242,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_closed_ends_with_the_file() {
+    fn unclosed_tokens_end_with_the_file() {
         for text in ["\"", "\"\\", "r#\"", "r##", "/*", "/* *", "'", "'\\", "'\\u", "#", "#["] {
             tokens(text);
         }

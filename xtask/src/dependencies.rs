@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// Licences that a dependency may be under.
+/// The allowed licences of dependencies.
 const LICENCES: &[&str] = &[
     "MIT",
     "MIT-0",
@@ -16,14 +16,14 @@ const LICENCES: &[&str] = &[
     "Unlicense",
     "Zlib",
     "Unicode-3.0",
-    // Of data: the certificates that Mozilla trusts.
+    // For data: the certificates that Mozilla trusts.
     "CDLA-Permissive-2.0",
 ];
 
-/// The core has no more than this many dependencies, theirs included.
+/// The maximum number of dependencies of the core, including indirect ones.
 const MOST_IN_CORE: usize = 15;
 
-/// Checks what `cargo metadata` says.
+/// Checks the output of `cargo metadata`.
 pub(crate) fn check() -> Vec<String> {
     let metadata = match metadata() {
         Ok(metadata) => metadata,
@@ -42,7 +42,7 @@ pub(crate) fn check() -> Vec<String> {
     found
 }
 
-/// What cargo knows of the workspace.
+/// Returns the metadata of the workspace.
 pub(crate) fn metadata() -> Result<Value, String> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let output = Command::new(cargo)
@@ -64,7 +64,7 @@ fn check_package(package: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// Whether one of the choices of a licence expression is allowed in full.
+/// Whether one alternative of a licence expression is completely allowed.
 fn is_allowed(expression: &str) -> bool {
     let clean = expression.replace(['(', ')'], "").replace('/', " OR ");
     clean.split(" OR ").any(|choice| {
@@ -76,7 +76,7 @@ fn is_allowed(expression: &str) -> bool {
     })
 }
 
-/// The names of all packages that `root` is built from, apart from itself, without its features.
+/// Returns the names of all dependencies of `root` without its features.
 fn closure(metadata: &Value, root: &str) -> HashSet<String> {
     let packages = metadata["packages"].as_array().cloned().unwrap_or_default();
     let own = packages.iter().find(|package| package["name"] == root);

@@ -1,4 +1,5 @@
-//! Every public item of the core has an example in its documentation, and a test runs it.
+//! Checks that every public item of the core has an example in its documentation, which a test
+//! runs.
 
 use std::path::Path;
 
@@ -7,15 +8,15 @@ use crate::sources;
 /// The crate whose documentation has the examples.
 const CORE: &str = "crates/openchatml/src";
 
-/// What is an item wherever it is declared, in a macro, too. A function is one at the beginning of
-/// a line only: elsewhere it is a method, and some methods are too plain for an example.
+/// The keywords of items that count anywhere, also in macros. A function counts only at the
+/// beginning of a line: elsewhere it is a method, and some methods are too simple for an example.
 const KINDS: &[&str] = &["struct", "enum", "trait", "static", "type"];
 
-/// What a block of code that is run begins with.
+/// The first lines of code blocks that are run.
 const RUNS: &[&str] = &["```", "```rust", "```should_panic"];
 
-/// Checks the documentation of the core. What says `pub` is exported somewhere: the lint
-/// `unreachable_pub` sees to that.
+/// Checks the documentation of the core. Every `pub` item is exported, because of the lint
+/// `unreachable_pub`.
 pub(crate) fn check() -> Vec<String> {
     let mut found = Vec::new();
     let mut files = Vec::new();
@@ -44,7 +45,7 @@ fn check_file(name: &str, text: &str, found: &mut Vec<String>) {
     }
 }
 
-/// The documentation of an item and its attributes, line by line.
+/// The documentation and the attributes of an item.
 #[derive(Default)]
 struct Doc {
     has_example: bool,
@@ -53,7 +54,7 @@ struct Doc {
 }
 
 impl Doc {
-    /// Takes a line that stands before an item. No other line is taken.
+    /// Adds a line if it is documentation or an attribute. Returns whether it is.
     fn takes(&mut self, line: &str) -> bool {
         if let Some(text) = line.strip_prefix("///") {
             let text = text.trim();
@@ -69,7 +70,7 @@ impl Doc {
     }
 }
 
-/// The name of the public item that the line declares.
+/// Returns the name of the public item that the line declares.
 fn item(line: &str) -> Option<&str> {
     let code = line.trim_start();
     let is_nested = code.len() < line.len();

@@ -1,7 +1,7 @@
-//! The modules of each crate have an order, its floors: each uses only what is below it.
+//! Checks the order of the modules of each crate, its floors: a module uses only lower ones.
 //!
-//! The order stands in the `FLOORS.md` of the crate: a list item for each module, the lowest first.
-//! `lib.rs` or `main.rs` is at the top and is not listed.
+//! The order is in the `FLOORS.md` of the crate: a list item for each module, the lowest first.
+//! `lib.rs` or `main.rs` is the top and is not listed.
 //!
 //! ```text
 //! - `span`: places in a text
@@ -12,10 +12,11 @@
 //!   - `python_text`: how Python writes JSON
 //! ```
 //!
-//! A list inside an item gives the order inside that module in the same way: it names every module
-//! there, and the module's own file is at the top of them. `(independent)` after a name says instead
-//! that the modules inside do not use each other. A list inside such an item names helpers, in order,
-//! that the others may use; the module's own file may use all of them, and be used.
+//! A nested list gives the order inside that module in the same way. It contains every module
+//! there; the file of the module itself is the top. `(independent)` after a name means that the
+//! modules inside do not use each other. A nested list below such an item contains, in order,
+//! helpers that the others may use. The file of the module itself may use all of them, and they may
+//! use it.
 
 use std::collections::HashSet;
 use std::fs;
@@ -26,13 +27,13 @@ use crate::graph::{Graph, Module, Use};
 /// The crates of the workspace.
 const CRATES: &str = "crates";
 
-/// Has the order of a crate's modules, in its folder.
+/// The file with the order, in the folder of a crate.
 const FILE: &str = "FLOORS.md";
 
-/// What follows the name of a module whose modules do not use each other.
+/// The mark of a module whose modules do not use each other.
 const INDEPENDENT: &str = "(independent)";
 
-/// The crates whose order is not written yet.
+/// The crates without a `FLOORS.md`.
 const UNWRITTEN: &[&str] = &[];
 
 /// Checks every crate.
@@ -71,14 +72,14 @@ struct Floor {
     inside: Vec<Floor>,
 }
 
-/// Reads the list in the text of a `FLOORS.md`.
+/// Parses the list in a `FLOORS.md`.
 fn floors(text: &str) -> Vec<Floor> {
     let mut items =
         text.lines().zip(1..).filter_map(|(line, number)| item(line, number)).peekable();
     inside(&mut items, 0)
 }
 
-/// The items that are indented at least so far, and those inside of them.
+/// Collects the items with at least this indentation, with their nested items.
 fn inside(
     items: &mut std::iter::Peekable<impl Iterator<Item = (usize, Floor)>>,
     least: usize,
@@ -91,7 +92,7 @@ fn inside(
     floors
 }
 
-/// The item of a list that a line is, and how far it is indented.
+/// Parses a line as a list item. Returns it with its indentation.
 fn item(line: &str, number: usize) -> Option<(usize, Floor)> {
     let text = line.trim_start();
     let (module, rest) = text.strip_prefix("- `")?.split_once('`')?;
@@ -111,7 +112,7 @@ struct Checker<'c> {
 }
 
 impl Checker<'_> {
-    /// Everything that is not in the order that a text gives.
+    /// Returns all violations of the order in a text.
     fn check(&self, text: &str) -> Vec<String> {
         let uses = self.graph.uses();
         let mut found = Vec::new();
@@ -177,7 +178,7 @@ impl Checker<'_> {
     }
 }
 
-/// Why a use is not allowed by the list of the modules inside of the one with this path.
+/// Returns the reason why a use violates the list of the modules inside the one with this path.
 fn refused(
     path: &[String],
     floors: &[Floor],
@@ -212,14 +213,14 @@ mod tests {
     use super::Checker;
     use crate::graph::tests::graph;
 
-    /// What is found in a crate with these floors.
+    /// Returns the violations in a crate with these floors.
     fn found(floors: &str, files: &[(&str, &str)]) -> Vec<String> {
         let graph = graph(files);
         Checker { file: "FLOORS.md", sources: "src", graph: &graph }.check(floors)
     }
 
     #[test]
-    fn a_circle_is_found_in_any_order() {
+    fn a_cycle_is_found_in_any_order() {
         let files = [
             ("lib.rs", "mod a;\nmod b;\npub use a::A;"),
             ("a.rs", "use crate::b::B;\npub struct A;"),

@@ -1,27 +1,27 @@
-//! The modules of a crate, and which of them uses which.
+//! The modules of a crate and their uses of each other.
 //!
-//! A use is a path: in a `use` declaration, in code or in the body of a macro. It counts for the
-//! module that defines the item, through re-exports and other names for modules. A method call is no
-//! path, so it is not seen; neither are paths in strings.
+//! A use is a path in a `use` declaration, in code or in the body of a macro. It counts for the
+//! module that defines the item, even through re-exports and renames. Method calls and paths in
+//! strings are not found.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use crate::code::{self, Placed, Token, closing, tokens, word};
 
-/// How many re-exports may lead from a name to its item.
+/// The maximum number of re-exports between a name and its item.
 const MOST_STEPS: usize = 16;
 
-/// What declares an item, followed by its name.
+/// The keywords that declare an item.
 const ITEMS: &[&str] = &["const", "enum", "fn", "static", "struct", "trait", "type", "union"];
 
-/// Reads a file, named from the folder of the sources on.
+/// Reads a file by its path in the folder of the sources.
 type ReadFile<'f> = &'f dyn Fn(&str) -> Option<String>;
 
 /// The modules of a crate.
 #[derive(Debug)]
 pub(crate) struct Graph {
-    /// The root comes first.
+    /// The modules, the root first.
     pub(crate) modules: Vec<Module>,
     by_path: HashMap<Vec<String>, usize>,
     /// The modules that declare macros.
@@ -31,11 +31,11 @@ pub(crate) struct Graph {
 /// A module of a crate.
 #[derive(Debug)]
 pub(crate) struct Module {
-    /// Its names from the root on. The root has none.
+    /// The path from the root, which is empty for the root.
     pub(crate) path: Vec<String>,
-    /// Its file, in the folder of the crate's sources.
+    /// The file, in the folder of the sources.
     pub(crate) file: String,
-    /// Where it is declared: the file and the line.
+    /// The file and the line of its declaration.
     pub(crate) declared: (String, usize),
     items: HashSet<String>,
     imports: Vec<Import>,
@@ -46,12 +46,12 @@ pub(crate) struct Module {
 #[derive(Debug)]
 struct Import {
     path: Vec<String>,
-    /// The name that it has here; `*` if it is every name.
+    /// The local name, or `*` for all names.
     name: String,
     line: usize,
 }
 
-/// A path in code, or the name of a macro that is called.
+/// A path in code, or the name of a called macro.
 #[derive(Debug)]
 struct Mention {
     path: Vec<String>,
@@ -66,21 +66,21 @@ pub(crate) struct Use<'g> {
     pub(crate) line: usize,
     /// The module that defines it.
     pub(crate) to: &'g Module,
-    /// Its path from the root on.
+    /// The path of the item from the root.
     pub(crate) item: String,
 }
 
-/// Where an item is defined.
+/// The definition of an item.
 struct Target {
     module: usize,
-    /// Its name; empty if it is the module itself.
+    /// The name; empty for the module itself.
     name: String,
-    /// Whether its definition was seen. Those that a macro writes are not.
+    /// Whether the definition was found. Definitions by macros are not.
     is_certain: bool,
 }
 
 impl Graph {
-    /// Reads the crate whose sources are in a folder.
+    /// Reads the crate with its sources in this folder.
     pub(crate) fn read(sources: &Path) -> Self {
         Self::load(&|file| std::fs::read_to_string(sources.join(file)).ok())
     }
@@ -96,7 +96,7 @@ impl Graph {
         graph
     }
 
-    /// Adds a module and those that it declares.
+    /// Adds a module and the modules that it declares.
     fn add(
         &mut self,
         path: Vec<String>,
@@ -136,8 +136,8 @@ impl Graph {
         }
     }
 
-    /// Every use of an item outside of the module that defines it. A `use` of a module by its name
-    /// is none, but what it is used for may be.
+    /// Returns every use of an item outside of its module. A `use` of a module is not counted, but
+    /// paths through it are.
     pub(crate) fn uses(&self) -> Vec<Use<'_>> {
         let mut uses = Vec::new();
         for (at, module) in self.modules.iter().enumerate() {
@@ -166,7 +166,7 @@ impl Graph {
         uses.push(Use { from, line, to, item: item.join("::") });
     }
 
-    /// What a path in code leads to, unless it begins with an item that a `use` has named already.
+    /// Resolves a path in code, unless it begins with an imported item.
     fn mentioned(&self, at: usize, path: &[String]) -> Option<Target> {
         let module = &self.modules[at];
         let import = module.imports.iter().find(|import| import.name == path[0]);
@@ -181,13 +181,13 @@ impl Graph {
         Some(Target { module: *module, name: name.clone(), is_certain: true })
     }
 
-    /// What a path in a module leads to, if that is in this crate.
+    /// Resolves a path in a module, if it leads into this crate.
     fn target(&self, at: usize, path: &[String]) -> Option<Target> {
         let path = self.absolute(at, path, MOST_STEPS)?;
         self.define(&path, MOST_STEPS)
     }
 
-    /// A path in a module as one from the root on, if it leads into this crate.
+    /// Converts a path in a module to one from the root, if it leads into this crate.
     fn absolute(&self, at: usize, path: &[String], steps: usize) -> Option<Vec<String>> {
         let module = &self.modules[at];
         let (first, rest) = path.split_first()?;
@@ -216,7 +216,7 @@ impl Graph {
         found.or_else(|| module.items.contains(first).then_some(own))
     }
 
-    /// The module that defines the item at a path from the root on.
+    /// Finds the module that defines the item at a path from the root.
     fn define(&self, path: &[String], steps: usize) -> Option<Target> {
         let steps = steps.checked_sub(1)?;
         let len = (0..=path.len()).rev().find(|len| self.by_path.contains_key(&path[..*len]))?;
@@ -251,14 +251,14 @@ impl Graph {
     }
 }
 
-/// What is read of one module.
+/// Reads one module.
 #[derive(Default)]
 struct ModuleReader<'t, 's> {
     items: HashSet<String>,
     macros: Vec<String>,
     imports: Vec<Import>,
     mentions: Vec<Mention>,
-    /// The modules that it declares: their names, lines, and bodies if they are in this file.
+    /// The declared modules: names, lines, and bodies if they are inline.
     children: Vec<(String, usize, Option<&'s [Placed<'t>]>)>,
 }
 
@@ -280,7 +280,7 @@ impl<'t, 's> ModuleReader<'t, 's> {
         }
     }
 
-    /// Reads what begins with a word. Gives the place after it.
+    /// Reads code that starts with a word. Returns the index after it.
     fn read_word(
         &mut self,
         first: &str,
@@ -294,7 +294,7 @@ impl<'t, 's> ModuleReader<'t, 's> {
             ("use", Some(next), _) if next != Token::Sign('<') => {
                 return self.read_tree(tokens, at + 1, &[]);
             }
-            // Says who may see an item, not what it uses.
+            // A visibility, not a use.
             ("pub", Some(Token::Sign('(')), Some(Token::Word("in"))) => {
                 return closing(tokens, at + 1) + 1;
             }
@@ -323,7 +323,7 @@ impl<'t, 's> ModuleReader<'t, 's> {
         at + 1
     }
 
-    /// Reads a path in code. Gives the place after it.
+    /// Reads a path in code. Returns the index after it.
     fn read_path(&mut self, tokens: &[Placed<'_>], at: usize) -> usize {
         let before = at.checked_sub(1).map(|at| tokens[at].0);
         let mut path = Vec::new();
@@ -336,14 +336,14 @@ impl<'t, 's> ModuleReader<'t, 's> {
                 _ => break,
             }
         }
-        // What follows `::` is of another crate, or the rest of a path with generics.
+        // A path after `::` belongs to another crate, or is the rest of a path with generics.
         if path.len() > 1 && before != Some(Token::Path) {
             self.mentions.push(Mention { path, line: tokens[at].1 });
         }
         end
     }
 
-    /// Reads a `use` tree below a prefix. Gives the place of what ends it.
+    /// Reads a `use` tree below a prefix. Returns the index of its end.
     fn read_tree(&mut self, tokens: &[Placed<'_>], start: usize, prefix: &[String]) -> usize {
         let mut path = prefix.to_vec();
         let mut name = None;
@@ -358,7 +358,7 @@ impl<'t, 's> ModuleReader<'t, 's> {
                 }
                 Token::Word(word) => path.push(word.to_owned()),
                 Token::Sign('*') => path.push("*".to_owned()),
-                // What follows is the name of another crate.
+                // The name of another crate follows.
                 Token::Path if path.is_empty() => path.push(String::new()),
                 Token::Path => {}
                 Token::Sign('{') => return self.read_branches(tokens, at + 1, &path),
@@ -376,7 +376,7 @@ impl<'t, 's> ModuleReader<'t, 's> {
         at
     }
 
-    /// Reads what stands between braces in a `use` tree. Gives the place after them.
+    /// Reads the braces of a `use` tree. Returns the index after them.
     fn read_branches(&mut self, tokens: &[Placed<'_>], start: usize, prefix: &[String]) -> usize {
         let mut at = start;
         while let Some((token, _)) = tokens.get(at) {
@@ -394,7 +394,7 @@ impl<'t, 's> ModuleReader<'t, 's> {
 pub(crate) mod tests {
     use super::Graph;
 
-    /// A crate of files that are named from the folder of its sources on.
+    /// Creates a crate from files with their paths.
     pub(crate) fn graph(files: &[(&str, &str)]) -> Graph {
         Graph::load(&|name| {
             let file = files.iter().find(|file| file.0 == name);
@@ -402,7 +402,7 @@ pub(crate) mod tests {
         })
     }
 
-    /// The uses of a crate: from which file and line, and of what.
+    /// Returns the uses in a crate: the file, the line and the item.
     fn uses(files: &[(&str, &str)]) -> Vec<String> {
         let graph = graph(files);
         let line = |it: &super::Use<'_>| format!("{}:{} {}", it.from.file, it.line, it.item);
@@ -474,7 +474,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn comments_texts_and_tests_are_no_uses() {
+    fn comments_texts_and_tests_are_not_uses() {
         let found = uses(&[
             ("lib.rs", "mod a; mod b; #[cfg(test)] mod only_tests;"),
             (

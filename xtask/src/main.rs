@@ -1,6 +1,6 @@
-//! House rules that the compiler does not know, `cargo xtask tidy`; the fuzz targets and what they
-//! begin with, `cargo xtask seeds`; the picture of the README, `cargo xtask picture`; the public API
-//! of the crates, `cargo xtask public-api`.
+//! `cargo xtask tidy` checks rules that the compiler does not check. `cargo xtask seeds` writes the
+//! seeds of the fuzz targets. `cargo xtask picture` draws the picture of the README.
+//! `cargo xtask public-api` compares the public API with its lists.
 
 mod code;
 mod dependencies;
@@ -32,7 +32,7 @@ fn main() -> ExitCode {
         }
         Some("seeds") => match seeds::write() {
             Ok(targets) => {
-                // Without a reader nobody wants to know.
+                // A closed output is ignored.
                 let _ = writeln!(std::io::stdout(), "{}", targets.join("\n"));
                 Vec::new()
             }
@@ -46,7 +46,7 @@ fn main() -> ExitCode {
     };
     let mut err = std::io::stderr().lock();
     for line in &found {
-        // Nothing is left to be done where even stderr is gone.
+        // A closed standard error is ignored.
         let _ = writeln!(err, "{line}");
     }
     if found.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }

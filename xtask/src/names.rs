@@ -1,5 +1,5 @@
-//! Only the dialects know dialects: the rest of the core asks the table what a dialect does, and
-//! never which one it is.
+//! Checks that only the dialects name dialects: other code of the core uses the properties in their
+//! tables and never compares ids.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,15 +12,15 @@ use crate::graph::Graph;
 /// The sources of the core.
 const CORE: &str = "crates/openchatml/src";
 
-/// The module that has the dialects, one in each module inside.
+/// The module with the dialects.
 const DIALECTS: &str = "dialects";
 
-/// The ids of dialects that are words for other things, too. They count only with a carrier
-/// (`json:text`), and as paths into the dialects.
-const AMBIGUOUS: &[&str] = &["json", "responses"];
+/// The ids of dialects that are also ordinary words. They count only with a carrier (`chatml:text`) and
+/// in paths into the dialects.
+const AMBIGUOUS: &[&str] = &["chatml", "json", "responses"];
 
-/// The files that know a dialect, and why. Those that do not follow from a specification or from the
-/// public API have to ask the table instead: the list shrinks to these.
+/// The files that may name a dialect, and the reasons: a specification or the public API requires
+/// it. All other files must use the tables.
 const EXCEPTIONS: &[(&str, &str)] = &[
     ("check/channel.rs", "headers of 2.2 have a profile `harmony` (OpenChatML 2.2 §12)"),
     ("check/mod.rs", "headers of 2.2 have a profile `harmony`"),
@@ -37,10 +37,10 @@ pub(crate) fn check() -> Vec<String> {
     excepted(found(&graph, &|file| std::fs::read_to_string(Path::new(CORE).join(file))), EXCEPTIONS)
 }
 
-/// What each file says of dialects: lines and descriptions.
+/// The mentions of dialects in each file: lines and descriptions.
 type Found = BTreeMap<String, Vec<(usize, String)>>;
 
-/// Every file outside of the dialects that knows one.
+/// Finds the files outside of the dialects that name one.
 fn found(graph: &Graph, read: &dyn Fn(&str) -> std::io::Result<String>) -> Found {
     let is_outside = |path: &[String]| path.first().is_none_or(|first| first != DIALECTS);
     let mut found = Found::new();
@@ -49,7 +49,7 @@ fn found(graph: &Graph, read: &dyn Fn(&str) -> std::io::Result<String>) -> Found
             Ok(text) => names(&tokens(&text)),
             Err(error) => vec![(1, error.to_string())],
         };
-        // A module in a file of another one is read with it.
+        // An inline module is read with its file.
         found.insert(module.file.clone(), names);
     }
     for one in graph.uses() {
@@ -67,7 +67,7 @@ fn found(graph: &Graph, read: &dyn Fn(&str) -> std::io::Result<String>) -> Found
     found
 }
 
-/// Tells what was found in other files than the exceptions, and which exceptions are none.
+/// Reports mentions in files without an exception, and unneeded exceptions.
 fn excepted(mut found: Found, exceptions: &[(&str, &str)]) -> Vec<String> {
     let mut lines = Vec::new();
     for (file, _) in exceptions {
@@ -84,7 +84,7 @@ fn excepted(mut found: Found, exceptions: &[(&str, &str)]) -> Vec<String> {
     lines
 }
 
-/// The dialects that code names, and the comparisons of their ids.
+/// Finds names of dialects and comparisons of their ids.
 fn names(tokens: &[Placed<'_>]) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (at, (token, line)) in tokens.iter().enumerate() {
@@ -104,7 +104,8 @@ fn names(tokens: &[Placed<'_>]) -> Vec<(usize, String)> {
     found
 }
 
-/// Whether a name in code has the name of a dialect in it: `HARMONY`, `HarmonyProfile`, `is_harmony`.
+/// Whether a name in code contains the name of a dialect: `HARMONY`, `HarmonyProfile`,
+/// `is_harmony`.
 fn is_dialect(name: &str) -> bool {
     let mut snake = String::from("_");
     let mut was_small = false;
@@ -120,16 +121,16 @@ fn is_dialect(name: &str) -> bool {
     ids.any(|id| snake.contains(&format!("_{}_", id.replace(['-', '.'], "_"))))
 }
 
-/// Whether a text is the id of a dialect, or of its text, JSON or token ids.
+/// Whether a text is the id of a dialect, alone or with a carrier.
 fn is_id(text: &str) -> bool {
     let id = text.split_once(':').map_or(text, |(id, _)| id);
     let is_plain = id.len() == text.len();
     ALL.iter().any(|dialect| dialect.id == id) && !(is_plain && AMBIGUOUS.contains(&id))
 }
 
-/// Whether the word at this place ends a value that is compared or matched and is the id of a
-/// dialect: `….dialect.id` or `….dialect().id`. The id of a form has a type of its own: to compare the one
-/// that something was read in with that of a table asks for no dialect.
+/// Whether the word at this index ends a compared or matched value that is the id of a dialect:
+/// `….dialect.id` or `….dialect().id`. A form id has its own type, and comparing it with that of a
+/// table is allowed.
 fn compares_id(tokens: &[Placed<'_>], at: usize) -> bool {
     let first = value(tokens, at);
     let is = |at: Option<usize>, token| {
@@ -147,7 +148,7 @@ fn compares_id(tokens: &[Placed<'_>], at: usize) -> bool {
     is_compared && first < at && of_dialect
 }
 
-/// The place where the value begins whose last word is at this place: `a.b().c`.
+/// Returns the start of the value that ends with the word at this index: `a.b().c`.
 fn value(tokens: &[Placed<'_>], at: usize) -> usize {
     let mut first = at;
     while first > 1 && tokens[first - 1].0 == Token::Sign('.') {
@@ -173,7 +174,7 @@ mod tests {
     use crate::code::tokens;
     use crate::graph::tests::graph;
 
-    /// The descriptions of what is found in code.
+    /// Returns the descriptions of the findings in code.
     fn whats(text: &str) -> Vec<String> {
         names(&tokens(text)).into_iter().map(|(_, what)| what).collect()
     }
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn exceptions_are_told_once_they_are_none() {
+    fn unneeded_exceptions_are_reported() {
         let files = [
             ("lib.rs", "mod a; mod b; mod dialects;\npub use dialects::Format;"),
             ("a.rs", "use crate::dialects::{Format, open};\nfn f() { \"harmony\" }"),

@@ -41,7 +41,8 @@ fn run(binaries: &Path, command: &str) -> Result<String, String> {
     let mut process = Command::new(&program);
     process.args(words).args(["--color", "always"]).current_dir(FOLDER);
     let output = process.output().map_err(|error| format!("{}: {error}", program.display()))?;
-    let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let text =
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     let [data, messages] = text;
     let data = if data.is_empty() || data.ends_with('\n') { data } else { data + "\n" };
     Ok(data + &messages)

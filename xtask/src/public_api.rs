@@ -1,4 +1,4 @@
-//! The public API of each crate that is published, compared with the list of it in the repository.
+//! Compares the public API of each published crate with its list in the repository.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,21 +9,21 @@ use serde_json::Value;
 
 use crate::dependencies::metadata;
 
-/// Where the list of a crate is, in its folder.
+/// The file with the list, in the folder of a crate.
 const LIST: &str = "public-api.txt";
 
-/// What to do about a list that differs.
+/// The help for a list that differs.
 const HELP: &str = "if the change is meant: `cargo xtask public-api --update`, commit the list, and \
     say in CHANGELOG.md what users notice";
 
-/// A crate that is published, and its files.
+/// A published crate and its files.
 struct Crate {
-    /// What rustdoc says of it.
+    /// The JSON output of rustdoc.
     json: PathBuf,
     list: PathBuf,
 }
 
-/// Compares the lists with the code, or writes them anew.
+/// Compares the lists with the code, or updates them.
 pub(crate) fn check(update: bool) -> Vec<String> {
     match compare(update) {
         Ok(mut found) => {
@@ -56,7 +56,7 @@ fn compare(update: bool) -> Result<Vec<String>, String> {
     Ok(found)
 }
 
-/// The libraries of the workspace that are published.
+/// Returns the published libraries of the workspace.
 fn crates() -> Result<Vec<Crate>, String> {
     let metadata = metadata()?;
     let target = Path::new(metadata["target_directory"].as_str().unwrap_or("target"));
@@ -76,7 +76,7 @@ fn crates() -> Result<Vec<Crate>, String> {
     Ok(crates)
 }
 
-/// The name of the library of a package.
+/// Returns the name of the library of a package.
 fn library(package: &Value) -> Option<&str> {
     let is_library = |target: &&Value| {
         target["kind"].as_array().is_some_and(|kinds| kinds.iter().any(|kind| kind == "lib"))
@@ -84,8 +84,8 @@ fn library(package: &Value) -> Option<&str> {
     package["targets"].as_array()?.iter().find(is_library)?["name"].as_str()
 }
 
-/// Has rustdoc write what it knows as JSON. That is unstable: `.ci/rustdoc` allows it to rustdoc
-/// alone, so that what the compiler built before is not built again.
+/// Runs rustdoc with JSON output, which is unstable. `.ci/rustdoc` enables it only for rustdoc, so
+/// that compiled code is not built again.
 fn run_rustdoc() -> Result<(), String> {
     let rustdoc = std::env::current_dir().map_err(|error| error.to_string())?.join(".ci/rustdoc");
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
@@ -98,7 +98,7 @@ fn run_rustdoc() -> Result<(), String> {
     if status.success() { Ok(()) } else { Err("rustdoc failed".to_owned()) }
 }
 
-/// The public items, one on each line. What every type has is left out.
+/// Returns the public items, one per line, without auto traits and blanket implementations.
 fn public_items(json: &Path) -> Result<String, String> {
     let api = Builder::from_rustdoc_json(json)
         .omit_blanket_impls(true)
@@ -109,7 +109,7 @@ fn public_items(json: &Path) -> Result<String, String> {
     Ok(api.items().map(|item| format!("{item}\n")).collect())
 }
 
-/// The lines that are gone and those that are new.
+/// Returns the removed and the added lines.
 fn changes(was: &str, is: &str) -> Vec<String> {
     let gone = was.lines().filter(|line| !is.lines().any(|other| other == *line));
     let new = is.lines().filter(|line| !was.lines().any(|other| other == *line));

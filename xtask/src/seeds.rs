@@ -1,6 +1,5 @@
-//! Seeds for the fuzz targets, from what the repository has anyway: the inputs of the conformance
-//! cases, the examples, and the schemas of tests. Nothing is committed twice, and the seeds are the
-//! same everywhere.
+//! Writes seeds for the fuzz targets from files of the repository: the inputs of conformance cases,
+//! examples, and schemas of tests. Nothing is stored twice, and the seeds are always the same.
 
 use std::fs;
 use std::io;
@@ -9,13 +8,13 @@ use std::path::{Path, PathBuf};
 use openchatml::{Carrier, Format};
 use serde_json::Value;
 
-/// Where `cargo fuzz` looks for what a target begins with, in a folder for each target.
+/// The folder of the seeds, with a folder for each target.
 const CORPUS: &str = "fuzz/corpus";
 
-/// Schemas with what follows them and what does not.
+/// Schemas with valid and invalid values.
 const SCHEMAS: &str = "crates/openchatml-grammars/tests/schemas.json";
 
-/// The targets that are no reader of a format, and what they begin with.
+/// The targets that are not readers of a format, and their seeds.
 const OTHERS: &[(&str, Takes)] = &[
     ("chat_template", Takes::Template),
     ("completion", Takes::All),
@@ -43,15 +42,15 @@ const OTHERS: &[(&str, Takes)] = &[
 /// Chat templates.
 const TEMPLATES: &str = "crates/openchatml-templates/tests/goldens/templates";
 
-/// A header is what stands before this.
+/// The header is the text before this.
 const FIRST_MESSAGE: &[u8] = b"<|start|>";
 
-/// What a target begins with.
+/// The seeds of a target.
 #[derive(Clone, Copy)]
 enum Takes {
     /// Inputs of the text formats.
     Text,
-    /// Inputs of the JSON formats, and the documents that cases expect.
+    /// Inputs of the JSON formats, and expected documents of cases.
     Json,
     /// The headers of inputs.
     Header,
@@ -59,11 +58,11 @@ enum Takes {
     Schema,
     /// Chat templates.
     Template,
-    /// Everything: it takes bytes of any kind, or draws its choices from them.
+    /// Everything: the target accepts any bytes.
     All,
 }
 
-/// What an input is.
+/// The kind of an input.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Text,
@@ -79,7 +78,7 @@ struct Input {
     bytes: Vec<u8>,
 }
 
-/// Writes the seeds of every fuzz target. Gives the names of the targets.
+/// Writes the seeds of every fuzz target. Returns the names of the targets.
 pub(crate) fn write() -> io::Result<Vec<String>> {
     let inputs = inputs()?;
     let targets = targets();
@@ -89,7 +88,7 @@ pub(crate) fn write() -> io::Result<Vec<String>> {
     Ok(targets.into_iter().map(|(target, _)| target).collect())
 }
 
-/// The fuzz targets, by the names that `fuzz/src/main.rs` knows them by: one for the reader of each
+/// Returns the fuzz targets with their names in `fuzz/src/main.rs`: one for the reader of each
 /// format, and the others.
 fn targets() -> Vec<(String, Takes)> {
     let others = OTHERS.iter().map(|(name, takes)| ((*name).to_owned(), *takes));
@@ -124,7 +123,7 @@ fn write_target(target: &str, takes: Takes, inputs: &[Input]) -> io::Result<()> 
     Ok(())
 }
 
-/// All inputs of the repository.
+/// Returns all inputs of the repository.
 fn inputs() -> io::Result<Vec<Input>> {
     let mut inputs = Vec::new();
     for path in sorted("examples")? {
@@ -179,13 +178,13 @@ fn add_case(case: &Value, dialect: &str, inputs: &mut Vec<Input>) {
     }
 }
 
-/// The bytes that hexadecimal digits with white space between them stand for.
+/// Decodes hexadecimal digits with white space between them.
 fn unhex(text: &str) -> Vec<u8> {
     let digits: Vec<u8> = text.chars().filter_map(|c| c.to_digit(16)?.try_into().ok()).collect();
     digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect()
 }
 
-/// What stands in a folder, always in the same order.
+/// Returns the entries of a folder in a fixed order.
 fn sorted(folder: impl AsRef<Path>) -> io::Result<Vec<PathBuf>> {
     let entries = fs::read_dir(folder)?.collect::<io::Result<Vec<_>>>()?;
     let mut paths: Vec<_> = entries.into_iter().map(|entry| entry.path()).collect();

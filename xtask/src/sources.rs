@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// No file is longer than this. A file is one idea: from 400 lines on, ask whether it is two.
+/// The maximum length of a file. A file is one idea: from 400 lines on, consider splitting it.
 const MOST_LINES: usize = 600;
 
 /// Checks every Rust file of the workspace.
@@ -36,8 +36,8 @@ pub(crate) fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// What a literal begins with that spells a control token: those of all dialects, and what most
-/// tokens of models begin with.
+/// Returns the beginnings of literals that spell control tokens: those of all dialects, and common
+/// ones of other models.
 fn spellings() -> Vec<String> {
     let all = openchatml::dialects::ALL.iter().flat_map(|dialect| dialect.controls.entries());
     let shapes = ["<|", "<｜"].into_iter();
@@ -71,7 +71,7 @@ fn check_file(name: &str, text: &str, spellings: &[String], found: &mut Vec<Stri
     }
 }
 
-/// What the core does not use.
+/// The items that the core must not use.
 const IMPURE: &[(&str, &str)] = &[
     ("std::fs", "the core does no I/O"),
     ("std::io", "the core does no I/O"),

@@ -1,4 +1,4 @@
-//! What else runs the chat template of Apertus: Jinja for Rust and for Python.
+//! Other engines for the chat template of Apertus: Jinja for Rust and for Python.
 
 use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -9,14 +9,14 @@ use minijinja::{Environment, Value};
 use openchatml::{Conversation, Limits};
 use openchatml_templates::{Options, Template};
 
-/// What a template is given, as each engine has it.
+/// The input of a template for each engine.
 pub(crate) struct Given {
     pub(crate) context: Value,
     options: Options<'static>,
 }
 
 impl Given {
-    /// Reads messages JSON as `minijinja` has it.
+    /// Reads messages JSON for `minijinja`.
     pub(crate) fn context(line: &str) -> Value {
         let whole: Value = serde_json::from_str(line).expect("it is JSON");
         let get = |value: &Value, key| value.get_attr(key).expect("it is an object");
@@ -47,7 +47,7 @@ impl Given {
     }
 }
 
-/// `minijinja`, with a template that is prepared.
+/// `minijinja` with a compiled template.
 pub(crate) struct Jinja(Environment<'static>);
 
 impl Jinja {
@@ -66,7 +66,7 @@ impl Jinja {
     }
 }
 
-/// The same in the sandbox that keeps content apart from control tokens.
+/// The sandbox of this project, which separates content from control tokens.
 pub(crate) struct Guarded(Template);
 
 impl Guarded {
@@ -80,7 +80,7 @@ impl Guarded {
     }
 }
 
-/// A process of Python with `jinja2`, which does what it is told, and says how long it took.
+/// A Python process with `jinja2`, which runs jobs and reports their times.
 pub(crate) struct Python {
     child: Child,
     requests: ChildStdin,
@@ -92,7 +92,7 @@ pub(crate) struct Python {
 impl Python {
     const VARIABLE: &str = "OPENCHATML_PYTHON";
 
-    /// Starts it, or says why not.
+    /// Starts the process, or returns why it cannot be started.
     pub(crate) fn start(template: &OsStr) -> Result<Self, String> {
         let name = std::env::var_os(Self::VARIABLE).unwrap_or_else(|| "python3".into());
         let mut command = Command::new(&name);
@@ -108,7 +108,7 @@ impl Python {
         Ok(python)
     }
 
-    /// What it is, as a list.
+    /// Returns the versions as a list.
     pub(crate) fn made_of(&self) -> String {
         let about = |key: &str| self.about[key].as_str().unwrap_or_default();
         format!(
@@ -130,19 +130,19 @@ impl Python {
         self.answer().expect("it answers")
     }
 
-    /// Has it read conversations.
+    /// Lets it read conversations.
     pub(crate) fn load(&mut self, lines: &[String]) {
         std::fs::write(self.lines.path(), lines.join("\n")).expect("there is room");
         let request = format!("load {}", self.lines.path().display());
         assert_eq!(self.ask(&request), lines.len());
     }
 
-    /// The texts that a job writes.
+    /// Returns the texts that a job writes.
     pub(crate) fn texts(&mut self, job: &str) -> Vec<String> {
         serde_json::from_value(self.ask(&format!("render {job}"))).expect("texts")
     }
 
-    /// How long the processor works on a job.
+    /// Returns the processor time of a job.
     pub(crate) fn time(&mut self, job: &str) -> Duration {
         let nanos = self.ask(&format!("time {job}"));
         Duration::from_nanos(nanos.as_u64().expect("a number"))
@@ -151,7 +151,7 @@ impl Python {
 
 impl Drop for Python {
     fn drop(&mut self) {
-        // It ends when nobody asks any more; if it does not, it is not waited for.
+        // The process ends with its input; if it does not, it is killed.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,5 +1,5 @@
-//! Rivals beside `openchatml`: the same conversations in the same Harmony text, and the same
-//! answers.
+//! Benchmarks other libraries and `openchatml` with the same conversations in the same Harmony
+//! text, and the same answers.
 
 use std::hint::black_box;
 use std::io;
@@ -16,9 +16,9 @@ use openchatml_rivals::ours::Ours;
 use openchatml_rivals::texts::Texts;
 use openchatml_rivals::vocabulary;
 
-/// Rivals take a second for one round of this.
+/// Other libraries take one second for a round of this size.
 const BYTES: usize = 200_000;
-/// How often we read what rivals read once: it takes us less than a clock can tell well.
+/// The number of repetitions for our reader, which is too fast for the clock otherwise.
 const REPEAT: u32 = 200;
 const ROUNDS: usize = 11;
 
@@ -27,8 +27,8 @@ fn main() -> io::Result<ExitCode> {
         compare_all();
         return Ok(ExitCode::SUCCESS);
     }
-    // Rivals look for the vocabulary in their environment, which cannot be changed safely from
-    // within.
+    // Other libraries find the vocabulary through an environment variable, which cannot be changed
+    // safely within this process.
     let folder = vocabulary::write()?;
     let mut this = Command::new(std::env::current_exe()?);
     let status = this.env(vocabulary::VARIABLE, folder.path()).status()?;
@@ -40,7 +40,7 @@ fn compare_all() {
     let harmony = Harmony::load();
     for (name, bytes, turns) in [("1 KiB", 1024, 4), ("20 bytes", 20, 12)] {
         let conversations = corpus::corpus(4, BYTES, turns, bytes);
-        // What is read again and again is soon known to the processor; this is read once a round.
+        // A processor learns repeated input, so this input is read only once per round.
         let many = corpus::corpus(5, BYTES * 100, turns, bytes);
         let title = format!("Completions of gpt-oss, bodies of about {name}");
         completions(&title, &conversations, &many, &harmony);
@@ -55,7 +55,7 @@ fn parse(ours: &Ours, texts: &[String]) {
     }
 }
 
-/// Parses to messages that do not borrow from the text, as those of rivals do not.
+/// Parses to owned messages, as other libraries do.
 fn parse_owned(ours: &Ours, texts: &[String]) {
     for text in texts {
         black_box(ours.parse(text).document.into_owned());
@@ -106,7 +106,7 @@ fn completions(
     report(title, load, jobs, ROUNDS);
 }
 
-/// Whole conversations, which `dynamo-parsers` does not read.
+/// Benchmarks whole conversations, which `dynamo-parsers` does not support.
 fn transcripts(
     title: &str,
     conversations: &[Conversation<'static>],
@@ -145,7 +145,7 @@ fn transcripts(
     report(title, load, jobs, ROUNDS);
 }
 
-/// Checks that all of them make the same of each completion, before anybody is timed.
+/// Checks that all libraries return the same content for each completion before they are measured.
 fn agree(texts: &[String], ours: &Ours, harmony: &Harmony, dynamo: &Dynamo) {
     let mut answers = Vec::with_capacity(texts.len());
     for text in texts {
@@ -165,7 +165,7 @@ fn agree(texts: &[String], ours: &Ours, harmony: &Harmony, dynamo: &Dynamo) {
     for (text, answer) in texts.iter().zip(&answers) {
         let read = Dynamo::reasoning(text);
         assert_eq!(read.reasoning_text, answer.reasoning);
-        // Where there is a call, this parser leaves it in the text, for the other one.
+        // This parser leaves calls in the text for the other one.
         if answer.calls.is_empty() {
             assert_eq!(read.normal_text, answer.text);
         }

@@ -1,7 +1,8 @@
-//! Token ids: encoders beside encoders, and conversations beside the reference.
+//! Benchmarks token ids: encoders compared with other encoders, and conversations compared with the
+//! reference.
 //!
-//! Arguments name what is wanted: `encoders`, `conversations`, `turns`, `streams`, `hostile`,
-//! `footprints`. Without, it is all of them.
+//! The arguments select benchmarks: `encoders`, `conversations`, `turns`, `streams`, `hostile`,
+//! `footprints`. Without arguments, all of them run.
 
 use std::cell::RefCell;
 use std::hint::black_box;
@@ -19,9 +20,9 @@ use openchatml_rivals::vocabulary;
 use openchatml_tokens::{O200kHarmony, PromptCache, Tokenizer};
 
 const ROUNDS: usize = 7;
-/// How much is encoded by the encoders.
+/// The size of the text for encoders, in bytes.
 const BYTES: usize = 12_000_000;
-/// How much of it the reference gets.
+/// The size of the part for the reference, in bytes.
 const FEW_BYTES: usize = 1_000_000;
 
 fn main() -> io::Result<ExitCode> {
@@ -70,7 +71,7 @@ fn compare_all() -> io::Result<()> {
     Ok(())
 }
 
-/// Text to ids: with caches that have seen the text, and with new ones.
+/// Benchmarks encoding with warm and with cold caches.
 fn encoders(bodies: &[String]) {
     let bytes = bodies.iter().map(String::len).sum();
     let encode_all = |encode: &Encode| {
@@ -115,7 +116,7 @@ fn encoders(bodies: &[String]) {
     report_ids(title, bytes, expected.len(), &mut jobs, ROUNDS);
 }
 
-/// What `ocml` does with Harmony ids.
+/// The tokenizers of this project for Harmony.
 struct Ours {
     tokenizer: Tokenizer<O200kHarmony>,
     completion: ReadOptions,
@@ -134,7 +135,7 @@ impl Ours {
     }
 }
 
-/// Conversations to ids and back.
+/// Benchmarks writing and reading conversations as ids.
 fn conversations(bodies: &[String], ours: &Ours, harmony: &Harmony) {
     let all = sources::conversations(bodies, 4);
     let documents: Vec<Document<'_>> = all.iter().cloned().map(Document::from).collect();
@@ -189,7 +190,7 @@ fn load(conversations: &[Conversation<'_>]) -> openchatml_bench::clock::Load {
     openchatml_bench::clock::Load { bytes: conversations.iter().map(size).sum(), messages }
 }
 
-/// One answer, id by id, with what each of them adds.
+/// Benchmarks streaming one answer id by id, with the text of each.
 fn streams(bodies: &[String], ours: &Ours, harmony: &Harmony) {
     let text: String = bodies.concat();
     let ids_of_text = ours.render(
@@ -200,7 +201,7 @@ fn streams(bodies: &[String], ours: &Ours, harmony: &Harmony) {
     );
     // Without `<|start|>assistant`.
     let ids_of_text = &ids_of_text[2..];
-    // The same words again and again, in one message.
+    // One message that repeats the same words.
     let (opening, few) = (&ids_of_text[..3], &ids_of_text[3..1_000]);
     let repeated: Vec<u32> =
         opening.iter().chain(few.iter().cycle()).copied().take(64_000).collect();
@@ -247,7 +248,7 @@ fn streams(bodies: &[String], ours: &Ours, harmony: &Harmony) {
     }
 }
 
-/// The fiftieth turn of a conversation, when the others were rendered before.
+/// Benchmarks the fiftieth turn of a conversation after rendering the others.
 fn next_turns(bodies: &[String], ours: &Ours, harmony: &Harmony) {
     const TURNS: usize = 50;
     let base = &sources::conversations(bodies, TURNS)[0];
@@ -294,7 +295,7 @@ fn next_turns(bodies: &[String], ours: &Ours, harmony: &Harmony) {
     report_ids(&title, load.bytes, ids, jobs, ROUNDS);
 }
 
-/// Text that is made to be slow: so many bytes of each kind.
+/// Benchmarks hostile text of several kinds.
 fn hostile() {
     const FEW: usize = 20_000;
     const MANY: usize = 1_000_000;
@@ -318,15 +319,14 @@ fn hostile() {
     for part in parts {
         let shown = part.escape_debug();
         print!("| `{shown}` | {} |", time(&ours, part, MANY));
-        // The caches have not seen this.
+        // The caches are cold.
         print!(" {} |", time(&encoders::ours(16 << 20), part, FEW));
         rivals.iter().for_each(|rival| print!(" {} |", time(rival, part, FEW)));
         println!();
     }
 }
 
-/// How long it takes until something is encoded, and how much memory a process has that encodes
-/// what it is given.
+/// Measures the time to the first encoded text, and the memory of a process that encodes its input.
 fn footprints(bodies: &[String]) -> io::Result<()> {
     println!("\n### A process that encodes\n");
     let bytes: usize = bodies.iter().map(String::len).sum();
@@ -365,7 +365,7 @@ fn footprints(bodies: &[String]) -> io::Result<()> {
     Ok(())
 }
 
-/// One of these processes.
+/// Measures one of these processes.
 fn footprint(name: &str) -> io::Result<()> {
     let start = Instant::now();
     let encode: Encode = match name {

@@ -1,6 +1,6 @@
-//! What a text says, whoever reads it: a fast wrong answer is no result.
+//! The comparable content of a text: a fast but wrong result does not count.
 
-/// One message, as far as all parsers tell.
+/// A message with the fields that all parsers return.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Said {
     pub role: String,
@@ -11,14 +11,14 @@ pub struct Said {
     pub text: String,
 }
 
-/// What a parser makes of one completion.
+/// The content of a completion.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Answer {
     /// The reasoning.
     pub reasoning: String,
-    /// What is for the user.
+    /// The text for the user.
     pub text: String,
-    /// The calls: the name of the function, and the arguments as they were written.
+    /// The calls: the name of the function, and the arguments unchanged.
     pub calls: Vec<(String, String)>,
 }
 
@@ -36,7 +36,7 @@ impl Answer {
     }
 }
 
-/// The name of a function without the namespace, which not all parsers keep.
+/// Returns the name of a function without the namespace, which some parsers drop.
 pub fn function(name: &str) -> String {
     name.strip_prefix("functions.").unwrap_or(name).to_owned()
 }

@@ -1,5 +1,5 @@
-//! `dynamo-parsers` on a completion. Two of its parsers share the work: one is after reasoning, the
-//! other after calls, and each reads all of the text.
+//! `dynamo-parsers` for completions. It has two parsers, one for reasoning and one for calls, and
+//! each reads the whole text.
 
 use dynamo_parsers::{
     GptOssReasoningParser, JsonParserConfig, ParserResult, ReasoningParser as _, ToolCallResponse,
@@ -23,7 +23,7 @@ impl Default for Dynamo {
 }
 
 impl Dynamo {
-    /// Reads all of `texts` within one task, so that no time is spent on entering the runtime.
+    /// Reads all texts in one task, so that entering the runtime is not measured.
     pub fn each_calls(
         &self,
         texts: &[String],
@@ -37,13 +37,13 @@ impl Dynamo {
         });
     }
 
-    /// Reads as its serving pipeline does: reasoning first, then calls in what is left.
+    /// Reads like its serving pipeline: reasoning first, then calls in the rest.
     pub fn each_answer(&self, texts: &[String], mut take: impl FnMut(Answer)) {
         self.runtime.block_on(async {
             for text in texts {
                 let ParserResult { normal_text, reasoning_text } = Self::reasoning(text);
                 let mut answer = Answer { reasoning: reasoning_text, ..Answer::default() };
-                // What is left is Harmony text only if there is a call in it.
+                // The rest is Harmony text only if it contains a call.
                 if normal_text.contains("<|call|>") {
                     let (calls, rest) = self.calls(&normal_text).await;
                     let named =

@@ -1,4 +1,4 @@
-//! Encoders of ordinary text in `o200k_base`, ours among them.
+//! Encoders of ordinary text in `o200k_base`, including ours.
 
 use std::path::Path;
 
@@ -7,14 +7,14 @@ use openchatml_tokens::{Encoding as _, O200kHarmony};
 /// Encodes text, and adds its ids.
 pub type Encode = Box<dyn Fn(&str, &mut Vec<u32>)>;
 
-/// An encoder of others: what it is called, the package, and how it is made.
+/// Another encoder: its name, its package and its constructor.
 pub struct Rival {
     pub name: &'static str,
     pub package: &'static str,
     pub make: fn(ranks: &Path) -> Encode,
 }
 
-/// All of them. Those that read a file of ranks are given one.
+/// All other encoders. Those that read a rank file get one.
 pub const RIVALS: &[Rival] = &[
     Rival { name: "`fastokens`", package: "fastokens", make: fastokens },
     Rival { name: "`tiktoken` (crate)", package: "tiktoken", make: tiktoken },
@@ -22,7 +22,7 @@ pub const RIVALS: &[Rival] = &[
     Rival { name: "`tiktoken-rs`", package: "tiktoken-rs", make: tiktoken_rs },
 ];
 
-/// Ours, with a cache of so many bytes.
+/// Our encoder with a cache of this size in bytes.
 pub fn ours(cache_bytes: usize) -> Encode {
     let encoding = O200kHarmony::with_cache(cache_bytes);
     Box::new(move |text, ids| encoding.encode(text, ids))

@@ -22,14 +22,14 @@ impl Harmony {
         self.0.tokenizer().encode_with_special_tokens(text)
     }
 
-    /// The messages of a transcript, or of a completion of what `role` began.
+    /// Parses a transcript, or a completion that continues a message of `role`.
     pub fn messages(&self, tokens: &[u32], role: Option<Role>) -> Vec<Message> {
         let tokens = tokens.iter().copied();
         let messages = self.0.parse_messages_from_completion_tokens(tokens, role);
         messages.expect("the texts are well-formed")
     }
 
-    /// A conversation of messages that have a role and at most a channel.
+    /// Converts a conversation of messages with a role and at most a channel.
     pub fn conversation(conversation: &Conversation<'_>) -> Vec<Message> {
         let messages = conversation.messages.iter().map(|message| {
             let role = Role::try_from(message.role.as_str()).expect("a role of Harmony");
@@ -42,12 +42,12 @@ impl Harmony {
         messages.collect()
     }
 
-    /// A conversation as ids. Reasoning is left out of one that ends in an answer.
+    /// Renders a conversation as ids. Reasoning is omitted if the conversation ends with an answer.
     pub fn render(&self, messages: &[Message]) -> Vec<u32> {
         self.0.render_conversation(messages, None).expect("it can say this")
     }
 
-    /// Reads id by id, and asks each time what was added. How many bytes were.
+    /// Streams id by id and requests the new text each time. Returns the number of bytes.
     pub fn stream(&self, ids: &[u32], role: Role) -> usize {
         let stream = StreamableParser::new(self.0.clone(), Some(role));
         let mut stream = stream.expect("it has its tokens");
@@ -60,7 +60,7 @@ impl Harmony {
         said
     }
 
-    /// What `text` says.
+    /// Returns the messages in `text`.
     pub fn said(&self, text: &str, role: Option<Role>) -> Vec<Said> {
         let messages = self.messages(&self.tokens(text), role);
         let said = messages.into_iter().map(|message| Said {

@@ -1,5 +1,5 @@
-//! Rivals, and what it takes to run them: the vocabulary that they load, texts that they accept,
-//! and their answers in a form that can be compared.
+//! Other libraries for comparison, with the vocabulary that they load, texts that they accept, and
+//! their results in a comparable form.
 
 pub mod answer;
 pub mod dynamo;

@@ -30,7 +30,7 @@ impl Ours {
         parse(text, self.format, &self.options)
     }
 
-    /// What `text` says.
+    /// Returns the messages in `text`.
     pub fn said(&self, text: &str) -> Vec<Said> {
         let parsed = self.parse(text);
         assert!(parsed.diagnostics.is_empty(), "{:?}", parsed.diagnostics);

@@ -11,7 +11,7 @@ pub struct Texts {
 }
 
 impl Texts {
-    /// Whole conversations, as they stand in the context of a model.
+    /// Returns whole conversations as in the context of a model.
     pub fn transcripts(conversations: &[Conversation<'_>]) -> Self {
         let mut all = Self::default();
         for conversation in conversations {
@@ -25,8 +25,8 @@ impl Texts {
         all
     }
 
-    /// What a model wrote in them: reasoning and the call or the answer that follows, from after
-    /// `<|start|>assistant` to the token with which it stopped.
+    /// Returns the completions in the conversations: reasoning and the following call or answer,
+    /// from after `<|start|>assistant` to the stop token.
     pub fn completions(conversations: &[Conversation<'_>]) -> Self {
         let mut all = Self::default();
         let mut text = String::new();
@@ -53,9 +53,9 @@ impl Texts {
     }
 }
 
-/// Writes a message as gpt-oss does: the recipient of a call after the channel, and no `call_id`,
-/// which Harmony does not have. A body does not end in `<` here: in OpenChatML 2.2, that would
-/// escape the token after it, and Harmony has no escape.
+/// Writes a message like gpt-oss: the recipient of a call follows the channel, and there is no
+/// `call_id`, which Harmony does not have. A body must not end with `<`: in OpenChatML 2.2 this
+/// would escape the following token, and Harmony has no escape.
 fn write(message: &Message<'_>, text: &mut String) {
     let to = |text: &mut String| {
         if let Some(recipient) = &message.recipient {

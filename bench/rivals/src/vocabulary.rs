@@ -1,5 +1,5 @@
-//! The vocabulary `o200k_base`. Rivals would download it; here it is written to a folder from a
-//! package that embeds it, so that benchmarks need no network and measure none.
+//! The vocabulary `o200k_base`. Other libraries would download it; here it is written to a folder
+//! from a package that contains it, so that benchmarks need no network.
 
 use std::fs::File;
 use std::io::{BufWriter, Result, Write as _};
@@ -9,22 +9,22 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use tempfile::TempDir;
 
-/// The variable in which `openai-harmony` is told the folder.
+/// The environment variable that names the folder for `openai-harmony`.
 pub const VARIABLE: &str = "TIKTOKEN_ENCODINGS_BASE";
 
-/// How many tokens it has, without the special ones.
+/// The number of tokens without special ones.
 const TOKENS: u32 = 199_998;
 
-/// Where it was written, in a process that is told.
+/// Returns its path, in a process with the variable.
 pub fn file() -> PathBuf {
     Path::new(&std::env::var_os(VARIABLE).unwrap_or_default()).join(NAME)
 }
 
-/// How rivals call it.
+/// The file name that other libraries expect.
 const NAME: &str = "o200k_base.tiktoken";
 
-/// Writes it to a folder, which is gone with the result. Whether it is the right one is checked by
-/// the rival, which knows its hash.
+/// Writes the vocabulary to a folder, which is removed with the result. The other library checks
+/// its hash.
 ///
 /// # Errors
 ///

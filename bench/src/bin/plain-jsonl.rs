@@ -1,4 +1,4 @@
-//! JSONL read and written line by line through plain structs: what the command is compared with.
+//! Reads and writes JSONL line by line through plain structs, as the baseline for the command.
 
 use std::error::Error;
 use std::fs::File;
@@ -6,7 +6,7 @@ use std::io::{self, BufRead as _, BufReader, BufWriter, Write as _};
 
 use openchatml_bench::plain::PlainConversation;
 
-/// Bytes that are read and written at a time. More makes it no faster.
+/// The buffer size in bytes. A larger buffer is not faster.
 const BUFFER: usize = 1 << 18;
 
 fn main() -> Result<(), Box<dyn Error>> {

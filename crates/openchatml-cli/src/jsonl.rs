@@ -14,7 +14,7 @@ use crate::input::{
 use crate::jobs;
 
 /// A JSONL file whose format is known.
-pub(crate) struct Feed {
+pub(crate) struct LineReader {
     batches: Batches,
     jobs: Option<NonZeroUsize>,
     lines: Lines,
@@ -43,7 +43,7 @@ pub(crate) struct Entry<'e> {
     pub(crate) format: Format,
 }
 
-impl Feed {
+impl LineReader {
     /// Starts to read lines. Returns `None` if there are none.
     ///
     /// # Errors

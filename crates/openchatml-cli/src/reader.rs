@@ -8,7 +8,7 @@ use openchatml::{
     Code, Conversation, Diagnostic, Document, Dropped, Format, Mode, Parsed, ReadOptions, Role,
     Severity, Span, TextFormat, detect, parse, recognize,
 };
-use openchatml_tokens::Read;
+use openchatml_tokens::ParsedIds;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
@@ -199,8 +199,9 @@ fn held(text: &str) -> Result<Held, Box<Diagnostic>> {
         return Ok((numbers(text)?, None, Vec::new()));
     }
     // The output of `tokens --mask`: ids and more.
-    let Fields(all) = serde_json::from_str(text)
-        .map_err(|error| Box::new(finding(Code::ParseJson, at(text, &error), said(&error))))?;
+    let Fields(all) = serde_json::from_str(text).map_err(|error| {
+        Box::new(finding(Code::ParseJson, at(text, &error), message_of(&error)))
+    })?;
     let mut fields: BTreeMap<String, &RawValue> = BTreeMap::new();
     let mut repeated = Vec::new();
     for (key, value) in all {
@@ -253,7 +254,7 @@ fn held(text: &str) -> Result<Held, Box<Diagnostic>> {
 }
 
 /// Converts the result to positions in the numbers instead of the text of the ids.
-fn placed(read: Read, numbers: &[(u32, Span)]) -> Parsed<'static> {
+fn placed(read: ParsedIds, numbers: &[(u32, Span)]) -> Parsed<'static> {
     let end = numbers.last().map_or(0, |number| number.1.end);
     let place = |span: &mut Span| {
         *span = match numbers.get(read.ids_at(*span)).unwrap_or_default() {
@@ -265,8 +266,9 @@ fn placed(read: Read, numbers: &[(u32, Span)]) -> Parsed<'static> {
     let mut found: Vec<Span> = read.diagnostics().iter().map(|found| found.span).collect();
     let nothing = Conversation::default();
     let conversation = read.document().as_conversation().unwrap_or(&nothing);
-    let mut told: Vec<Span> = conversation.messages.iter().map(|message| message.span).collect();
-    found.iter_mut().chain(&mut told).for_each(place);
+    let mut message_spans: Vec<Span> =
+        conversation.messages.iter().map(|message| message.span).collect();
+    found.iter_mut().chain(&mut message_spans).for_each(place);
     let mut parsed = read.into_parsed();
     for (diagnostic, span) in parsed.diagnostics.iter_mut().zip(found) {
         diagnostic.span = span;
@@ -274,7 +276,11 @@ fn placed(read: Read, numbers: &[(u32, Span)]) -> Parsed<'static> {
         diagnostic.fix = None;
     }
     if let Document::Conversation(conversation) = &mut parsed.document {
-        conversation.messages.iter_mut().zip(told).for_each(|(message, span)| message.span = span);
+        conversation
+            .messages
+            .iter_mut()
+            .zip(message_spans)
+            .for_each(|(message, span)| message.span = span);
     }
     parsed
 }
@@ -286,7 +292,7 @@ fn numbers(text: &str) -> Result<Numbers, Box<Diagnostic>> {
         Box::new(finding(Code::ParseJson, span, message).help(help))
     };
     let array: Vec<&RawValue> =
-        serde_json::from_str(text).map_err(|error| wrong(at(text, &error), said(&error)))?;
+        serde_json::from_str(text).map_err(|error| wrong(at(text, &error), message_of(&error)))?;
     let number = |value: &&RawValue| {
         let start = value.get().as_ptr().addr() - text.as_ptr().addr();
         let span = Span::new(start, start + value.get().len());
@@ -309,7 +315,7 @@ fn at(text: &str, error: &serde_json::Error) -> Span {
 }
 
 /// Returns the message of an error without the place.
-fn said(error: &serde_json::Error) -> String {
+fn message_of(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.split(" at line ").next().unwrap_or_default().to_owned()
 }
@@ -319,7 +325,7 @@ mod tests {
     use super::numbers;
 
     #[test]
-    fn arrays_of_numbers_are_read_and_others_refused() {
+    fn only_arrays_of_numbers_are_accepted() {
         let ids = |text| numbers(text).map(|all| all.iter().map(|it| it.0).collect::<Vec<_>>());
         assert_eq!(ids(" [1, 22,\n333]\n").unwrap(), [1, 22, 333]);
         assert!(ids("[]").unwrap().is_empty());
@@ -332,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_know_where_they_stand() {
+    fn numbers_have_positions() {
         let found = numbers("[1, 22]").unwrap();
         assert_eq!(found.iter().map(|it| it.1.range()).collect::<Vec<_>>(), [1..2, 4..6]);
     }

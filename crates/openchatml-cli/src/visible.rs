@@ -78,7 +78,7 @@ mod tests {
     use super::{exposed, visible, visible_line};
 
     #[test]
-    fn what_nobody_sees_becomes_a_sign() {
+    fn invisible_characters_become_signs() {
         for hidden in ['\u{e0041}', '\u{e0100}', '\u{fe00}', '\u{3164}', '\u{2800}', '\u{1d173}'] {
             assert_eq!(visible_line(&hidden.to_string()), "\u{fffd}", "{:x}", u32::from(hidden));
         }

@@ -1,5 +1,5 @@
-//! Writes grammars with completions that they must accept, and such as they must not, for engines
-//! that are no Rust: `cases gbnf|structural-tag COUNT`, a JSON object on each line.
+//! Writes grammars with completions that they must accept or reject, for engines that are not
+//! written in Rust: `cases gbnf|structural-tag COUNT` writes one JSON object per line.
 
 #[path = "../tests/cases/mod.rs"]
 mod cases;
@@ -7,7 +7,7 @@ mod cases;
 use std::cell::RefCell;
 use std::io::Write as _;
 
-use openchatml_grammars::{Language, What, grammar};
+use openchatml_grammars::{Language, Requirement, grammar};
 use openchatml_tokens::{Encoding as _, Token};
 use serde_json::{Value, json};
 
@@ -37,8 +37,9 @@ fn main() {
 fn line(case: &cases::Case, language: Language) -> Value {
     let grammar = grammar(case.format, &case.tools, language, &case.options);
     let grammar = grammar.expect("there is one");
-    // What is said not to be enforced is not expected to be.
-    let is_loose = grammar.unsaid.iter().any(|it| matches!(it.what, What::Keyword(_)));
+    // Unenforced requirements are not tested.
+    let is_loose =
+        grammar.unenforced.iter().any(|it| matches!(it.requirement, Requirement::Keyword(_)));
     let encoding = cases::encoding(case.format, &case.options);
     let tokens = (256..).map_while(|id| match encoding.token(id)? {
         Token::Control(spelling) => Some(spelling),
@@ -51,7 +52,7 @@ fn line(case: &cases::Case, language: Language) -> Value {
     json!({
         "format": case.format.to_string(),
         "grammar": grammar.text,
-        // The ids from 256 on; those before are bytes.
+        // The tokens with ids from 256; smaller ids are bytes.
         "tokens": tokens.collect::<Vec<_>>(),
         "stops": stops.filter_map(|stop| controls.spelling(stop)).collect::<Vec<_>>(),
         "good": case.good,

@@ -1,4 +1,4 @@
-//! From a format, tools and options to the shape of a completion.
+//! Creates the shape of a completion from a format, tools and options.
 
 use openchatml::dialects::{self, Framed};
 use openchatml::harmony::Namespace;
@@ -10,21 +10,21 @@ use crate::options::{Calls, Choice, Options, Presence};
 use crate::schema;
 use crate::shape::{ANSWER, Part, Shape};
 use crate::tokens::{Region, Tokens};
-use crate::unsaid::{Unsaid, What};
+use crate::unenforced::{Requirement, Unenforced};
 
-/// The shape of a completion, the schemas in it, and what is not said of them.
+/// The shape of a completion, its schemas, and the requirements that it does not enforce.
 pub(crate) struct Completion {
     pub(crate) shape: Shape,
     pub(crate) parts: Vec<Part>,
-    /// What it may end in.
+    /// The control tokens that may end it.
     pub(crate) ends: Vec<Control>,
-    pub(crate) unsaid: Vec<Unsaid>,
+    pub(crate) unenforced: Vec<Unenforced>,
 }
 
-/// The namespace of the application's own tools.
+/// The namespace of functions of the application.
 const FUNCTIONS: &str = "functions";
 
-/// Says what a completion looks like where the engine stops at `stops`.
+/// Creates the shape of a completion for an engine that stops at `stops`.
 pub(crate) fn completion(
     format: TextFormat,
     namespaces: &[Namespace<'_>],
@@ -33,19 +33,20 @@ pub(crate) fn completion(
 ) -> Result<Completion, GrammarError> {
     let framing = format.completion().map_err(GrammarError::Format)?;
     let tokens = Tokens::new(format.controls(), options);
-    let (parts, ends, unsaid) = Default::default();
-    let mut builder = Builder { options, stops, tokens, parts, ends, unsaid };
+    let (parts, ends, unenforced) = Default::default();
+    let mut builder = Builder { options, stops, tokens, parts, ends, unenforced };
     let shape = match framing {
         dialects::Completion::Messages(framed) => builder.framed(framed, namespaces)?,
         dialects::Completion::Sections(sections) => builder.sections(sections, namespaces)?,
         dialects::Completion::Text { header, close } => builder.turn(header, close, namespaces)?,
         _ => return Err(GrammarError::Format(FormatError::NoGrammar(format.to_string()))),
     };
-    let Builder { parts, ends, unsaid, .. } = builder;
-    Ok(Completion { shape, parts, ends, unsaid })
+    let Builder { parts, ends, unenforced, .. } = builder;
+    Ok(Completion { shape, parts, ends, unenforced })
 }
 
-/// A greater bound on the messages before the last one is none: no model comes near it.
+/// A greater limit on the messages before the last one counts as none, because no model comes near
+/// it.
 const MOST_BEFORE: usize = 32;
 
 pub(crate) struct Builder<'b> {
@@ -54,19 +55,19 @@ pub(crate) struct Builder<'b> {
     tokens: Tokens<'b>,
     parts: Vec<Part>,
     pub(crate) ends: Vec<Control>,
-    pub(crate) unsaid: Vec<Unsaid>,
+    pub(crate) unenforced: Vec<Unenforced>,
 }
 
 /// A tool that can be called.
 pub(crate) struct Callee {
     pub(crate) recipient: String,
     is_function: bool,
-    /// The place of its schema; it takes free text if it has none.
+    /// The index of its schema. Without one, it takes free text.
     pub(crate) arguments: Option<usize>,
 }
 
 impl Builder<'_> {
-    /// Text, and the token that ends the turn.
+    /// A text answer, and the token that ends the turn.
     fn turn(
         &mut self,
         header: Option<Control>,
@@ -76,7 +77,7 @@ impl Builder<'_> {
         match &self.options.choice {
             Choice::Required | Choice::Named(_) => return Err(GrammarError::NoCall),
             Choice::Auto if !namespaces.is_empty() => {
-                self.unsaid.push(Unsaid::new("", What::Calls));
+                self.unenforced.push(Unenforced::new("", Requirement::Calls));
             }
             _ => {}
         }
@@ -102,7 +103,8 @@ impl Builder<'_> {
         })
     }
 
-    /// Whether what is required fits in the messages that may stand before the last one.
+    /// Checks that the required messages fit into the allowed number of messages before the last
+    /// one.
     pub(crate) fn check_before(&self) -> Result<(), GrammarError> {
         let wanted = [self.options.reasoning, self.options.preambles];
         let required = wanted.iter().filter(|it| **it == Presence::Required).count();
@@ -126,11 +128,11 @@ impl Builder<'_> {
         if !callees.is_empty() {
             last.push(self.calls(framed, &callees));
             if framed.call_ids {
-                self.unsaid.push(Unsaid::new("", What::CallId));
+                self.unenforced.push(Unenforced::new("", Requirement::CallId));
             }
         }
-        let joint = joint(framed);
-        let mut before = self.before(framed, &joint);
+        let separator = separator(framed);
+        let mut before = self.before(framed, &separator);
         let last = Shape::either(last);
         Ok(match before.len() {
             0 => last,
@@ -139,11 +141,11 @@ impl Builder<'_> {
         })
     }
 
-    /// The messages before the last one; each of several ways.
-    fn before(&self, framed: &Framed, joint: &Shape) -> Vec<Shape> {
+    /// Returns the alternatives for a message before the last one.
+    fn before(&self, framed: &Framed, separator: &Shape) -> Vec<Shape> {
         let [reasoning, preambles] = [self.options.reasoning, self.options.preambles];
         let message = |opening: Shape, region| {
-            opening.then(Shape::Free(region, Some(Control::End))).then(joint.clone())
+            opening.then(Shape::Free(region, Some(Control::End))).then(separator.clone())
         };
         let analysis = message(channel(Channel::Analysis), Region::Hidden);
         let opening = Shape::text(framed.preamble).then(channel(Channel::Commentary));
@@ -184,7 +186,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The answer that ends a completion.
+    /// Creates the answer that ends a completion.
     fn last_answer(&mut self, framed: &Framed) -> Result<Shape, GrammarError> {
         self.ends.push(Control::Return);
         let end = self.end(Control::Return);
@@ -226,43 +228,43 @@ impl Builder<'_> {
         if !is_many {
             return call;
         }
-        let next = joint(framed).then(call.clone());
+        let next = separator(framed).then(call.clone());
         call.then(Shape::Repeat(Box::new(next), 0, None))
     }
 
-    /// The token that ends a completion, unless the engine does.
+    /// Returns the token that ends a completion, or `None` if the engine stops at it.
     pub(crate) fn end(&mut self, control: Control) -> Option<Control> {
         if !self.stops.contains(&control) || !self.tokens.is_token(control) {
             return Some(control);
         }
-        let unsaid = Unsaid::new("", What::Stop);
-        if !self.unsaid.contains(&unsaid) {
-            self.unsaid.push(unsaid);
+        let unenforced = Unenforced::new("", Requirement::Stop);
+        if !self.unenforced.contains(&unenforced) {
+            self.unenforced.push(unenforced);
         }
         None
     }
 
-    /// The place of the answer's schema, if it has one.
+    /// Returns the index of the schema of the answer, if it has one.
     pub(crate) fn answer(&mut self) -> Result<Option<usize>, GrammarError> {
         let Some(schema) = &self.options.answer else { return Ok(None) };
         let part = self.part(ANSWER, schema);
         part.map(Some).ok_or(GrammarError::Nothing)
     }
 
-    /// Adds a part. `None` if its schema allows nothing.
+    /// Adds a part. Returns `None` if its schema allows nothing.
     fn part(&mut self, name: &str, schema: &Value<'_>) -> Option<usize> {
         let schema = schema::read(schema, self.options.depth, self.options.nodes);
         if schema.is_never() {
             return None;
         }
         let mut part = Part { name: name.to_owned(), schema };
-        let unsaid = std::mem::take(&mut part.schema.unsaid);
-        self.unsaid.extend(unsaid.into_iter().map(|it| part.name(it)));
+        let unenforced = std::mem::take(&mut part.schema.unenforced);
+        self.unenforced.extend(unenforced.into_iter().map(|it| part.name(it)));
         self.parts.push(part);
         Some(self.parts.len() - 1)
     }
 
-    /// The tools that may be called.
+    /// Returns the tools that may be called.
     pub(crate) fn callees(
         &mut self,
         namespaces: &[Namespace<'_>],
@@ -271,7 +273,7 @@ impl Builder<'_> {
         let mut is_known = false;
         for namespace in namespaces {
             let tools = namespace.tools.iter().map(Some);
-            // A namespace without tools is one, which takes no JSON.
+            // A namespace without tools is itself a tool that takes text.
             let itself =
                 (namespace.tools.is_empty() && namespace.name != FUNCTIONS).then_some(None);
             for tool in tools.chain(itself) {
@@ -316,7 +318,7 @@ impl Builder<'_> {
     ) -> Option<Callee> {
         let bad = |c: char| c.is_whitespace() || c.is_control();
         if recipient.ends_with('.') || recipient.contains(bad) || self.tokens.finds(&recipient) {
-            self.unsaid.push(Unsaid::new(&recipient, What::Name));
+            self.unenforced.push(Unenforced::new(&recipient, Requirement::Name));
             return None;
         }
         let arguments = match tool {
@@ -324,7 +326,7 @@ impl Builder<'_> {
             Some(tool) => {
                 let schema = arguments(tool);
                 let Some(part) = self.part(&recipient, &schema) else {
-                    self.unsaid.push(Unsaid::new(&recipient, What::Nothing));
+                    self.unenforced.push(Unenforced::new(&recipient, Requirement::Nothing));
                     return None;
                 };
                 Some(part)
@@ -334,7 +336,7 @@ impl Builder<'_> {
     }
 }
 
-/// What a tool takes: an object, and an empty one if nothing is said of it.
+/// Returns the schema of the arguments of a tool: an object, which is empty without a schema.
 fn arguments<'a>(tool: &Tool<'a>) -> Value<'a> {
     let map = |entries| Value::from(Data::Map(entries));
     let object = map(vec![("type".into(), "object".into())]);
@@ -346,7 +348,7 @@ fn arguments<'a>(tool: &Tool<'a>) -> Value<'a> {
         Some(schema) if schema.get("type").is_some() => schema.clone(),
         Some(Value { data: Data::Map(entries), .. }) => {
             let mut entries = entries.clone();
-            // References go from the root, so it stays where it is.
+            // References start at the root, so the root must remain the same.
             match entries.iter_mut().find(|entry| entry.0 == "allOf") {
                 Some((_, Value { data: Data::List(all), .. })) => all.insert(0, object),
                 _ => entries.insert(0, ("allOf".into(), Data::List(vec![object]).into())),
@@ -361,15 +363,15 @@ fn constraint(space: &str) -> Shape {
     Shape::text(space).then(Shape::Control(Control::Constrain)).then(Shape::text("json"))
 }
 
-/// The rest of a header without a recipient.
+/// Creates the rest of a header without a recipient.
 fn channel(channel: Channel) -> Shape {
     Shape::Control(Control::Channel)
         .then(Shape::text(channel.as_str()))
         .then(Shape::Control(Control::Message))
 }
 
-/// What stands between two messages.
-fn joint(framed: &Framed) -> Shape {
+/// Creates the text between two messages.
+fn separator(framed: &Framed) -> Shape {
     let start = Shape::Control(Control::Start).then(Shape::text("assistant"));
     match framed.gap {
         "" => start,

@@ -5,9 +5,9 @@ use openchatml::{Channel, Control};
 
 use crate::shape::Shape;
 
-/// The headers that a call may have, without the type of its body.
+/// Returns the allowed headers of a call, without the type of its body.
 ///
-/// Functions are called on `commentary`, built-in tools on `analysis`, too (SPEC 2.2 §8.3).
+/// Functions are called on `commentary`, built-in tools also on `analysis` (SPEC 2.2 §8.3).
 pub(crate) fn call_headers(framed: &Framed, recipient: &str, is_function: bool) -> Vec<Shape> {
     let channels: &[Channel] = if is_function {
         &[Channel::Commentary]
@@ -30,7 +30,7 @@ pub(crate) fn call_headers(framed: &Framed, recipient: &str, is_function: bool) 
     headers
 }
 
-/// The type of a call's body: JSON is declared; of a built-in tool, it may be left out.
+/// Returns the types of the body of a call. JSON must be declared, except for a built-in tool.
 pub(crate) fn types(framed: &Framed, is_function: bool, is_json: bool) -> Shape {
     let json = framed.constrain.filter(|_| is_json).map(|space| {
         Shape::text(space).then(Shape::Control(Control::Constrain)).then(Shape::text("json"))

@@ -1,4 +1,4 @@
-//! Lark, as llguidance reads it.
+//! Lark grammars for llguidance.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,7 +8,7 @@ use openchatml::{Control, Data, Value};
 use crate::schema::{Dialect, write as write_schema};
 use crate::shape::{Part, Shape};
 use crate::tokens::{Region, Tokens};
-use crate::unsaid::{Unsaid, What};
+use crate::unenforced::{Requirement, Unenforced};
 
 /// Writes a grammar.
 pub(crate) fn write(
@@ -16,9 +16,9 @@ pub(crate) fn write(
     parts: &[Part],
     tokens: Tokens<'_>,
     unicode_escapes: bool,
-    unsaid: &mut Vec<Unsaid>,
+    unenforced: &mut Vec<Unenforced>,
 ) -> String {
-    let mut writer = Writer { parts, tokens, unicode_escapes, unsaid, rules: BTreeMap::new() };
+    let mut writer = Writer { parts, tokens, unicode_escapes, unenforced, rules: BTreeMap::new() };
     let start = writer.shape(shape);
     let mut out = format!("start: {start}\n");
     for (name, body) in writer.rules {
@@ -31,7 +31,7 @@ struct Writer<'w> {
     parts: &'w [Part],
     tokens: Tokens<'w>,
     unicode_escapes: bool,
-    unsaid: &'w mut Vec<Unsaid>,
+    unenforced: &'w mut Vec<Unenforced>,
     rules: BTreeMap<String, String>,
 }
 
@@ -66,7 +66,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Texts that follow each other are one lexeme: a lexer takes as much as it can.
+    /// Adjacent texts become one lexeme, because a lexer matches as much as it can.
     fn sequence(&mut self, shapes: &[Shape]) -> String {
         let mut out: Vec<String> = Vec::new();
         let mut text = String::new();
@@ -95,8 +95,8 @@ impl Writer<'_> {
         if self.tokens.is_token(control) { spelling.to_owned() } else { quoted(spelling) }
     }
 
-    /// Free text, with the spelled control token that ends it: a lexeme of its own could not be
-    /// told from more text.
+    /// Free text and the spelled control token that ends it form one lexeme: the lexer could not
+    /// distinguish the token from more text.
     fn free(&mut self, region: Region, end: Option<Control>) -> String {
         let spelled = end.filter(|end| !self.tokens.is_token(*end));
         let region = self.tokens.region(region);
@@ -118,7 +118,7 @@ impl Writer<'_> {
         name
     }
 
-    /// Text in which no control token is spelled.
+    /// A terminal for text that spells no control token.
     fn terminal(&mut self, region: Region, ends: bool) -> String {
         let spelled: Vec<_> = self.tokens.spelled(region).map(escaped).collect();
         if spelled.is_empty() {
@@ -128,14 +128,14 @@ impl Writer<'_> {
         if !self.tokens.escapes() {
             return format!("{ANY} & ~/(?s:.*)({spelled})(?s:.*)/");
         }
-        // One more `<` in front escapes a spelling.
+        // An additional `<` escapes a spelling.
         let plain = format!("{ANY} & ~/((?s:.*)[^<])?({spelled})(?s:.*)/");
         let closed = format!("{plain} & ~/(?s:.*)</");
         let last = if ends { &closed } else { &plain };
         let Some([opening, closing]) = self.tokens.literal() else { return last.clone() };
         let block = format!("{ANY} & ~/(?s:.*){}(?s:.*)/", escaped(closing));
         self.rules.insert("LITERAL_TEXT".to_owned(), block);
-        // What escaped its first token would be no block.
+        // With an escape before its first token, it would not be a block.
         let before = named("TEXT_BEFORE", region);
         self.rules.insert(before.clone(), closed.clone());
         let block = format!("{} LITERAL_TEXT {}", quoted(opening), quoted(closing));
@@ -148,10 +148,10 @@ impl Writer<'_> {
             return name;
         }
         let part = &self.parts[index];
-        let (mut schema, unsaid) = write_schema(&part.schema, Dialect::Llguidance);
-        self.unsaid.extend(unsaid.into_iter().map(|it| part.name(it)));
+        let (mut schema, unenforced) = write_schema(&part.schema, Dialect::Llguidance);
+        self.unenforced.extend(unenforced.into_iter().map(|it| part.name(it)));
         if self.tokens.spelled(part.region()).next().is_some() {
-            self.unsaid.push(Unsaid::new(&part.name, What::Controls));
+            self.unenforced.push(Unenforced::new(&part.name, Requirement::Controls));
         }
         if let Data::Map(entries) = &mut schema.data
             && self.unicode_escapes
@@ -165,12 +165,12 @@ impl Writer<'_> {
 
 const ANY: &str = "/(?s:.*)/";
 
-/// What strings may have in them: all that JSON allows.
+/// Returns a schema for strings with all escapes that JSON allows.
 fn strings() -> Value<'static> {
     Data::Map(vec![("json_allow_general_unicode_escapes".into(), true.into())]).into()
 }
 
-/// The name of a terminal that differs between regions.
+/// Returns the name of a terminal that differs between regions.
 fn named(name: &str, region: Region) -> String {
     match region {
         Region::Hidden => format!("HIDDEN_{name}"),
@@ -178,12 +178,12 @@ fn named(name: &str, region: Region) -> String {
     }
 }
 
-/// Text as a string.
+/// Quotes text as a string.
 fn quoted(text: &str) -> String {
     Value::from(text).to_json()
 }
 
-/// A spelling as a part of a regular expression.
+/// Escapes a spelling for a regular expression.
 fn escaped(spelling: &str) -> String {
     spelling.replace('|', "\\|").replace('/', "\\/")
 }

@@ -16,12 +16,12 @@
 //! assert!(grammar.text.contains(
 //!     r#"<|channel|> "commentary to=functions.get_time " <|constrain|> "json") <|message|> json_0"#
 //! ));
-//! assert!(grammar.unsaid.is_empty());
+//! assert!(grammar.unenforced.is_empty());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! Names and schemas are data: they are always strings in the grammar, whatever characters they
-//! contain. If a grammar language cannot express a part of a schema, [`Unsaid`] names the part, and
+//! contain. If a grammar language cannot express a part of a schema, [`Unenforced`] names the part, and
 //! the grammar accepts more than the schema allows. Where JSON has several spellings of the same
 //! value, the grammar may accept only one: properties are in the order of the schema, and property
 //! names contain no unnecessary escapes.
@@ -39,14 +39,14 @@ mod sections;
 mod shape;
 mod tag;
 mod tokens;
-mod unsaid;
+mod unenforced;
 
 use openchatml::harmony::Namespace;
 use openchatml::{Control, TextFormat};
 
 pub use self::error::GrammarError;
 pub use self::options::{Calls, Choice, Language, Options, Presence};
-pub use self::unsaid::{Unsaid, What};
+pub use self::unenforced::{Requirement, Unenforced};
 
 /// A grammar, and the parts of the format and the tools that it does not express.
 ///
@@ -54,11 +54,11 @@ pub use self::unsaid::{Unsaid, What};
 /// use openchatml::{Control, TextFormat};
 /// use openchatml_grammars::{Grammar, Language, grammar};
 ///
-/// let Grammar { text, ends, unsaid, .. } =
+/// let Grammar { text, ends, unenforced, .. } =
 ///     grammar(TextFormat::CHATML, &[], Language::Lark, &Default::default())?;
 /// assert_eq!(text, "start: TEXT <|im_end|>\nTEXT: /(?s:.*)/\n");
 /// assert_eq!(ends, [Control::End]);
-/// assert!(unsaid.is_empty());
+/// assert!(unenforced.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ pub struct Grammar {
     pub ends: Vec<Control>,
     /// The parts that the grammar does not express, with at most 1,000 notes from reading one
     /// schema.
-    pub unsaid: Vec<Unsaid>,
+    pub unenforced: Vec<Unenforced>,
 }
 
 /// Returns the grammar of the output of a model after a prompt of `format` that ends in the turn of
@@ -105,16 +105,18 @@ pub fn grammar(
     let stops = options.stops.as_deref().unwrap_or(language.stops());
     let completion = completion::completion(format, namespaces, options, stops)?;
     let tokens = tokens::Tokens::new(format.controls(), options);
-    let completion::Completion { shape, parts, ends, mut unsaid } = completion;
+    let completion::Completion { shape, parts, ends, mut unenforced } = completion;
     let text = match language {
-        Language::Gbnf => gbnf::write(&shape, &parts, tokens, &mut unsaid),
-        Language::Lark => lark::write(&shape, &parts, tokens, options.unicode_escapes, &mut unsaid),
-        Language::StructuralTag => tag::write(&shape, &parts, tokens, &mut unsaid),
+        Language::Gbnf => gbnf::write(&shape, &parts, tokens, &mut unenforced),
+        Language::Lark => {
+            lark::write(&shape, &parts, tokens, options.unicode_escapes, &mut unenforced)
+        }
+        Language::StructuralTag => tag::write(&shape, &parts, tokens, &mut unenforced),
     };
-    Ok(Grammar { text, ends, unsaid })
+    Ok(Grammar { text, ends, unenforced })
 }
 
-/// Errors can be boxed, and sent to other threads.
+/// All error types can be boxed and sent to other threads.
 const _: () = {
     const fn is_error<E: std::error::Error + Send + Sync + 'static>() {}
     is_error::<GrammarError>();

@@ -1,4 +1,4 @@
-//! Completions whose turn has sections: reasoning, then an answer or calls.
+//! Completions in formats with sections: reasoning, then an answer or calls.
 
 use openchatml::Value;
 use openchatml::dialects::{CallPiece, Mark, NoReasoning, Sections};
@@ -9,10 +9,10 @@ use crate::error::GrammarError;
 use crate::options::{Calls, Choice, Presence};
 use crate::shape::Shape;
 use crate::tokens::Region;
-use crate::unsaid::{Unsaid, What};
+use crate::unenforced::{Requirement, Unenforced};
 
 impl Builder<'_> {
-    /// The turn of the assistant, up to the token that closes it.
+    /// Creates the turn of the assistant, up to its end token.
     pub(crate) fn sections(
         &mut self,
         sections: &Sections,
@@ -31,7 +31,7 @@ impl Builder<'_> {
         Ok(self.reasoning(sections).then(Shape::either(last)))
     }
 
-    /// The tools that take JSON.
+    /// Returns the tools that take JSON.
     fn typed_callees(
         &mut self,
         namespaces: &[Namespace<'_>],
@@ -40,7 +40,7 @@ impl Builder<'_> {
         for callee in self.callees(namespaces)? {
             match callee.arguments {
                 Some(part) => typed.push((callee, part)),
-                None => self.unsaid.push(Unsaid::new(&callee.recipient, What::Text)),
+                None => self.unenforced.push(Unenforced::new(&callee.recipient, Requirement::Text)),
             }
         }
         match &self.options.choice {
@@ -49,7 +49,7 @@ impl Builder<'_> {
         }
     }
 
-    /// What a completion says of reasoning before all else.
+    /// Creates the reasoning at the beginning of a completion.
     fn reasoning(&self, sections: &Sections) -> Shape {
         let reasoning = &sections.reasoning;
         let body = Shape::Free(Region::Hidden, Some(reasoning.close.control))
@@ -82,13 +82,14 @@ impl Builder<'_> {
         })
     }
 
-    /// The calls that end a turn, with a text before them or without one: each way.
+    /// Returns the alternatives for the calls at the end of a turn, with and without text before
+    /// them.
     fn section_calls(&mut self, sections: &Sections, callees: &[(Callee, usize)]) -> Vec<Shape> {
         let calls = &sections.calls;
         let ways: Vec<_> =
             callees.iter().map(|(callee, part)| call(sections, callee, *part)).collect();
         let call = Shape::either(ways);
-        // What stands behind the token that opens the first call.
+        // The part after the token that opens the first call.
         let mut rest = match calls.list {
             Some((open, _)) => breaks(open.after).then(marked(Mark { before: 0, ..calls.item.0 })),
             None => breaks(calls.item.0.after),
@@ -110,7 +111,7 @@ impl Builder<'_> {
         let is_told_apart = self.options.answer.is_none() || self.options.choice != Choice::Auto;
         match self.options.preambles {
             Presence::Allowed if !is_told_apart => {
-                self.unsaid.push(Unsaid::new("final", What::Preamble));
+                self.unenforced.push(Unenforced::new("final", Requirement::Preamble));
                 vec![without]
             }
             Presence::Required => vec![with_text],
@@ -120,7 +121,7 @@ impl Builder<'_> {
     }
 }
 
-/// A call, behind the token that opens it.
+/// Creates a call after the token that opens it.
 fn call(sections: &Sections, callee: &Callee, arguments: usize) -> Shape {
     let calls = &sections.calls;
     let name = calls.tool(&callee.recipient);
@@ -139,7 +140,7 @@ fn call(sections: &Sections, callee: &Callee, arguments: usize) -> Shape {
     shape.then(marked(calls.item.1))
 }
 
-/// A token with the line breaks around it.
+/// Creates a token with the line breaks around it.
 fn marked(mark: Mark) -> Shape {
     breaks(mark.before).then(Shape::Control(mark.control)).then(breaks(mark.after))
 }

@@ -1,10 +1,10 @@
-//! What a completion looks like, whatever language says so.
+//! The shape of a completion, independent of the grammar language.
 
 use openchatml::Control;
 
 use crate::schema::Schema;
 use crate::tokens::Region;
-use crate::unsaid::Unsaid;
+use crate::unenforced::Unenforced;
 
 /// A form of text.
 #[derive(Clone, Debug)]
@@ -14,20 +14,21 @@ pub(crate) enum Shape {
     Control(Control),
     Sequence(Vec<Shape>),
     Either(Vec<Shape>),
-    /// So often, at least and at most.
+    /// A repetition with its minimum and maximum.
     Repeat(Box<Shape>, usize, Option<usize>),
-    /// Any text that spells no control token, and the one that ends it unless the engine does.
+    /// Any text that does not spell a control token, and the token that ends it unless the engine
+    /// stops there.
     Free(Region, Option<Control>),
     /// The value of `call_id`.
     CallId,
-    /// JSON as the schema of this part wants it.
+    /// JSON that matches the schema of this part.
     Json(usize),
 }
 
-/// The name of the part that is an answer. No recipient is called so.
+/// The name of the answer. No recipient has this name.
 pub(crate) const ANSWER: &str = "final";
 
-/// Something that has a schema.
+/// A part with a schema.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
     /// The recipient of a call, or `final`.
@@ -36,14 +37,14 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// Where it stands.
+    /// Returns the region of the part.
     pub(crate) fn region(&self) -> Region {
         if self.name == ANSWER { Region::Visible } else { Region::Hidden }
     }
 
-    /// The same, said of this part.
-    pub(crate) fn name(&self, unsaid: Unsaid) -> Unsaid {
-        Unsaid { part: self.name.clone(), ..unsaid }
+    /// Assigns a note to this part.
+    pub(crate) fn name(&self, unenforced: Unenforced) -> Unenforced {
+        Unenforced { part: self.name.clone(), ..unenforced }
     }
 }
 
@@ -52,7 +53,7 @@ impl Shape {
         Self::Text(text.to_owned())
     }
 
-    /// One of these; the only one if there is one.
+    /// Creates a choice of these. A single shape remains itself.
     pub(crate) fn either(mut shapes: Vec<Self>) -> Self {
         match shapes.len() {
             1 => shapes.remove(0),
@@ -64,7 +65,7 @@ impl Shape {
         Self::Repeat(Box::new(shape), 0, Some(1))
     }
 
-    /// This and that, in one sequence.
+    /// Creates a sequence of two shapes.
     pub(crate) fn then(self, next: Self) -> Self {
         let mut shapes = match self {
             Self::Sequence(shapes) => shapes,

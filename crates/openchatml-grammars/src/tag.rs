@@ -1,4 +1,4 @@
-//! Structural tags, as xgrammar reads them.
+//! Structural tags for xgrammar.
 
 use std::borrow::Cow;
 
@@ -8,16 +8,16 @@ use crate::gbnf;
 use crate::schema::{Dialect, write as write_schema};
 use crate::shape::{Part, Shape};
 use crate::tokens::{Region, Tokens};
-use crate::unsaid::{Unsaid, What};
+use crate::unenforced::{Requirement, Unenforced};
 
 /// Writes a structural tag.
 pub(crate) fn write(
     shape: &Shape,
     parts: &[Part],
     tokens: Tokens<'_>,
-    unsaid: &mut Vec<Unsaid>,
+    unenforced: &mut Vec<Unenforced>,
 ) -> String {
-    let mut writer = Writer { parts, tokens, unsaid, told: vec![false; parts.len()] };
+    let mut writer = Writer { parts, tokens, unenforced, is_reported: vec![false; parts.len()] };
     let format = writer.shape(shape);
     object([("type", "structural_tag".into()), ("format", format)]).to_json() + "\n"
 }
@@ -25,9 +25,9 @@ pub(crate) fn write(
 struct Writer<'w> {
     parts: &'w [Part],
     tokens: Tokens<'w>,
-    unsaid: &'w mut Vec<Unsaid>,
-    /// Whether what is not said of a part was told.
-    told: Vec<bool>,
+    unenforced: &'w mut Vec<Unenforced>,
+    /// Whether the unenforced requirements of each part were reported.
+    is_reported: Vec<bool>,
 }
 
 fn object<const N: usize>(entries: [(&'static str, Value<'static>); N]) -> Value<'static> {
@@ -60,7 +60,7 @@ impl Writer<'_> {
                 match (least, most) {
                     (0, None) => object([("type", "star".into()), ("content", content)]),
                     (0, Some(1)) => object([("type", "optional".into()), ("content", content)]),
-                    // `repeat` does not find the ids of tokens in it (xgrammar 0.2.8).
+                    // `repeat` does not resolve token ids inside it (xgrammar 0.2.8).
                     (least, most) => {
                         let optional =
                             object([("type", "optional".into()), ("content", content.clone())]);
@@ -123,7 +123,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Tokens of any kind but control tokens; where some of these are spelled, the text is watched.
+    /// Any tokens except control tokens. If some of these are spelled, the text is checked for
+    /// their spellings.
     fn free(&self, region: Region, end: Option<Control>) -> Value<'static> {
         if self.tokens.spelled(region).next().is_none() {
             let mut tokens: Vec<Value<'static>> = self.tokens.ids().map(number).collect();
@@ -140,13 +141,13 @@ impl Writer<'_> {
 
     fn json(&mut self, index: usize) -> Value<'static> {
         let part = &self.parts[index];
-        let (schema, unsaid) = write_schema(&part.schema, Dialect::Xgrammar);
-        if !std::mem::replace(&mut self.told[index], true) {
-            self.unsaid.extend(unsaid.into_iter().map(|it| part.name(it)));
-            self.unsaid.push(Unsaid::new(&part.name, What::Controls));
+        let (schema, unenforced) = write_schema(&part.schema, Dialect::Xgrammar);
+        if !std::mem::replace(&mut self.is_reported[index], true) {
+            self.unenforced.extend(unenforced.into_iter().map(|it| part.name(it)));
+            self.unenforced.push(Unenforced::new(&part.name, Requirement::Controls));
         }
-        // A grammar of ours would keep control tokens out of strings, too, but xgrammar takes twenty times
-        // as long to compile it (0.2.8, a vocabulary of 200,000).
+        // Our own grammar would also exclude control tokens from strings, but xgrammar takes twenty
+        // times as long to compile it (0.2.8, a vocabulary of 200,000).
         object([("type", "json_schema".into()), ("json_schema", schema)])
     }
 }

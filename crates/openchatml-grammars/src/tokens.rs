@@ -1,4 +1,4 @@
-//! Which control tokens are tokens, and which are spelled.
+//! The control tokens that are tokens of the tokenizer, and those that are spelled.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -7,7 +7,7 @@ use openchatml::lex::{Escape, TokenTable};
 
 use crate::options::Options;
 
-/// So many tokens whose spellings differ in a number alone are named one by one.
+/// Up to this many tokens whose spellings differ only in a number are listed one by one.
 const FEW: usize = 8;
 
 /// The control tokens of a format, as the tokenizer of a model has them.
@@ -15,16 +15,16 @@ const FEW: usize = 8;
 pub(crate) struct Tokens<'o> {
     table: &'static TokenTable,
     spelled: &'o [Control],
-    /// All of the tokenizer, with their ids; none if they are not known.
+    /// The special tokens of the tokenizer with their ids. Empty if they are unknown.
     vocabulary: &'o [(String, u32)],
 }
 
-/// What a text stands in.
+/// The region that contains a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Region {
-    /// Reasoning and calls, where chain-of-thought markers may stand as they are.
+    /// Reasoning and calls, where chain-of-thought markers need no escape.
     Hidden,
-    /// What a user may see.
+    /// Text that a user may see.
     Visible,
 }
 
@@ -33,13 +33,13 @@ impl<'o> Tokens<'o> {
         Self { table, spelled: &options.spelled, vocabulary: &options.vocabulary }
     }
 
-    /// The id of a token, where ids are known.
+    /// Returns the id of a token, if ids are known.
     pub(crate) fn id(self, control: Control) -> Option<u32> {
         let spelling = self.spelling(control);
         self.vocabulary.iter().find(|token| token.0 == spelling).map(|token| token.1)
     }
 
-    /// The ids of all tokens that are no text, where they are known.
+    /// Returns the ids of all special tokens, if they are known.
     pub(crate) fn ids(self) -> impl Iterator<Item = u32> {
         self.vocabulary.iter().map(|token| token.1)
     }
@@ -52,7 +52,7 @@ impl<'o> Tokens<'o> {
         self.table.spelling(control).unwrap_or_default()
     }
 
-    /// The region, or the other one where they do not differ.
+    /// Returns the region, or a common region if the format does not distinguish them.
     pub(crate) fn region(self, region: Region) -> Region {
         let marker = |entry: &(Control, &str)| {
             matches!(entry.0, Control::Marker(_)) && !self.is_token(entry.0)
@@ -60,25 +60,25 @@ impl<'o> Tokens<'o> {
         if self.table.entries().iter().any(marker) { region } else { Region::Visible }
     }
 
-    /// Whether it is a token of the tokenizer.
+    /// Whether the control token is a token of the tokenizer.
     pub(crate) fn is_token(self, control: Control) -> bool {
         let is_known = self.vocabulary.is_empty() || self.id(control).is_some();
         self.has(control) && is_known && !self.spelled.contains(&control)
     }
 
-    /// Whether a text spells one.
+    /// Whether a text spells a control token.
     pub(crate) fn finds(self, text: &str) -> bool {
         self.table.find(text).is_some()
     }
 
-    /// The spellings of those that are tokens.
+    /// Returns the spellings of the control tokens that are tokens of the tokenizer.
     pub(crate) fn tokens(self) -> impl Iterator<Item = &'static str> {
         let entries = self.table.entries().iter();
         entries.filter(move |entry| self.is_token(entry.0)).map(|entry| entry.1)
     }
 
-    /// What the tokens of the tokenizer that the format does not have begin with: their spellings, but
-    /// of those that differ in a number alone, what stands before it.
+    /// Returns prefixes of the tokens of the tokenizer that the format does not define: their
+    /// spellings, or the common part before the number for tokens that differ only in a number.
     pub(crate) fn others(self) -> BTreeSet<&'o str> {
         let is_of_format = |spelling: &str| self.table.control(spelling).is_some();
         let spellings = self.vocabulary.iter().map(|token| token.0.as_str());
@@ -96,7 +96,7 @@ impl<'o> Tokens<'o> {
         others.into_iter().map(shorten).collect()
     }
 
-    /// The spellings that free text cannot have as they are.
+    /// Returns the spellings that free text must escape.
     pub(crate) fn spelled(self, region: Region) -> impl Iterator<Item = &'static str> {
         let is_text = move |control: Control| {
             matches!(control, Control::Marker(_)) && region == Region::Hidden
@@ -106,7 +106,7 @@ impl<'o> Tokens<'o> {
         spelled.map(|entry| entry.1)
     }
 
-    /// A pattern for call ids: ASCII without white space, and without what tokens begin with.
+    /// Returns a pattern for call ids: ASCII without white space and without prefixes of tokens.
     pub(crate) fn call_id(self) -> String {
         let own = self.table.entries().iter().map(|entry| entry.1);
         let all = self.vocabulary.iter().map(|token| token.0.as_str()).chain(own);
@@ -129,12 +129,12 @@ impl<'o> Tokens<'o> {
         format!("[{class}]{{1,64}}")
     }
 
-    /// Whether text can spell a control token, by one more `<` in front of it.
+    /// Whether text can contain the spelling of a control token with an additional `<` before it.
     pub(crate) fn escapes(self) -> bool {
         self.table.escape() != Escape::None
     }
 
-    /// The spellings around a literal block, where it can be spelled.
+    /// Returns the spellings around a literal block, if it can be spelled.
     pub(crate) fn literal(self) -> Option<[&'static str; 2]> {
         let both = [Control::Literal, Control::EndLiteral];
         let is_spelled = |control: &Control| self.has(*control) && !self.is_token(*control);
@@ -142,7 +142,7 @@ impl<'o> Tokens<'o> {
     }
 }
 
-/// A character of a class: those that mean something there by their numbers.
+/// Adds a character to a class. Characters with a meaning there are written as numbers.
 fn push_char(class: &mut String, byte: u8) {
     match byte {
         b'[' | b'\\' | b']' | b'^' | b'-' | b'/' => {

@@ -1,4 +1,4 @@
-//! The grammars in `docs/guide` are what they are said to be.
+//! The grammars in `docs/guide` equal the generated ones.
 //!
 //! A block `json tools` declares tools for the blocks after it. `lark FORMAT` is a grammar, `text
 //! unsaid FORMAT LANGUAGE` what one does not say. `UPDATE_DOCS=1` writes these blocks.
@@ -11,11 +11,11 @@ use openchatml_grammars::{Grammar, Language, grammar};
 use openchatml_testkit::markdown::{keep_guides, with_blocks};
 
 #[test]
-fn guides_show_grammars_as_they_are() {
+fn guides_show_current_grammars() {
     keep_guides(|text, _| guide(text));
 }
 
-/// The guide with the grammars that belong in it.
+/// The guide with the generated grammars.
 fn guide(text: &str) -> String {
     let mut tools = Vec::new();
     with_blocks(text, |info, content| {
@@ -32,7 +32,7 @@ fn declared(json: &str) -> Vec<Tool<'static>> {
     parsed.into_conversation().into_owned().tools
 }
 
-/// What a block shows, if it does.
+/// The content of a generated block. `None` for other blocks.
 fn shown(info: &str, tools: &[Tool<'static>]) -> Option<String> {
     let written = |format: &str, language| -> Grammar {
         let tools = match format {
@@ -44,8 +44,8 @@ fn shown(info: &str, tools: &[Tool<'static>]) -> Option<String> {
     match info.split(' ').collect::<Vec<_>>().as_slice() {
         ["lark", format] => Some(written(format, Language::Lark).text),
         ["text", "unsaid", format, language] => {
-            let unsaid = written(format, Language::from_word(language)?).unsaid;
-            Some(unsaid.iter().map(|unsaid| format!("{unsaid}\n")).collect())
+            let unenforced = written(format, Language::from_word(language)?).unenforced;
+            Some(unenforced.iter().map(|unenforced| format!("{unenforced}\n")).collect())
         }
         _ => None,
     }

@@ -1,4 +1,5 @@
-//! Grammars in Lark, as llguidance reads them: it accepts what our writers write, and nothing else.
+//! Grammars in Lark, as llguidance reads them: they accept what the writers of this project write,
+//! and nothing else.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
 
@@ -15,7 +16,7 @@ use openchatml_grammars::{Language, grammar};
 use openchatml_testkit::cases as run;
 use openchatml_tokens::{Encoding, O200kHarmony, Token};
 
-/// An engine's parsers for the ids of an encoding, and one that ends a text.
+/// Parsers of the engine for an encoding, and its id for the end of a text.
 fn factory(encoding: &impl Encoding) -> ParserFactory {
     let mut words = Vec::new();
     while let Some(token) = encoding.token(u32::try_from(words.len()).unwrap()) {
@@ -54,7 +55,7 @@ impl Engine {
         Self { matcher }
     }
 
-    /// How many ids are accepted, and whether the text may end there.
+    /// The number of accepted ids, and whether the text may end there.
     fn accepts(&self, ids: &[u32]) -> (usize, bool) {
         let mut matcher = self.matcher.deep_clone();
         let count = matcher.try_consume_tokens(ids).unwrap_or(0);
@@ -95,12 +96,12 @@ fn check(case: &Case) {
 }
 
 #[test]
-fn what_a_writer_writes_is_accepted_and_nothing_else() {
+fn grammars_accept_exactly_the_output_of_writers() {
     run(1_000, |source| check(&cases::random(source, Language::Lark)));
 }
 
 #[test]
-fn spelled_tokens_are_escaped_or_stand_in_literal_blocks() {
+fn spelled_tokens_are_escaped_or_inside_literal_blocks() {
     cases::spelled().iter().for_each(check);
 }
 
@@ -112,9 +113,9 @@ fn schemas_are_enforced() {
     }
 }
 
-/// The vocabulary of gpt-oss, in which text has few ids, and these cross what a grammar tells apart.
+/// The vocabulary of gpt-oss, whose tokens are long and may cross the boundaries of a grammar.
 #[test]
-fn ids_of_a_model_are_accepted_like_those_of_bytes() {
+fn grammars_accept_model_ids_like_byte_ids() {
     let o200k = O200kHarmony::default();
     let factory = factory(&o200k);
     let (good, bad) = (Cell::new(0), Cell::new(0));
@@ -140,7 +141,7 @@ fn ids_of_a_model_are_accepted_like_those_of_bytes() {
     assert!(good.get() > 50 && bad.get() > 50, "{good:?} good and {bad:?} bad");
 }
 
-/// The ids that a model has for what ids of bytes say, if that is text.
+/// The model's ids for the text of these byte ids, if it is UTF-8.
 fn of_model(case: &Case, ids: &[u32], model: &O200kHarmony) -> Option<Vec<u32>> {
     let encoding = cases::encoding(case.format, &case.options);
     let (mut of_model, mut text) = (Vec::new(), Vec::new());

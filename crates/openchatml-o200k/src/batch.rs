@@ -1,7 +1,7 @@
-//! Pieces, many at once.
+//! Encodes many pieces at once.
 //!
-//! Most of the time that a piece takes is the time its memory takes to come. So all pieces of a
-//! batch take each step together, and memory that may be far away is asked for before the step.
+//! Encoding a piece mostly waits for memory. Therefore all pieces of a batch take each step
+//! together, and memory is prefetched before each step.
 
 use crate::cache::{Cache, Packed};
 use crate::few::Few;
@@ -10,31 +10,31 @@ use crate::merge::{Lanes, Merger};
 use crate::split::{Places, WINDOW};
 use crate::vocabulary::Vocabulary;
 
-/// How many pieces a batch has at most.
+/// The maximum number of pieces of a batch.
 pub(crate) const SIZE: usize = 256;
 
-/// Pieces that wait for their ids.
+/// A batch of pieces that are not encoded yet.
 #[derive(Debug)]
 pub(crate) struct Batch {
-    /// How many pieces there are.
+    /// The number of pieces.
     count: usize,
-    /// The short pieces. Of longer ones, the places.
+    /// The short pieces. Longer pieces leave an empty place here.
     short: [Short; SIZE],
     /// The longer pieces.
     long: Vec<Long>,
-    /// The ids of each piece, once they are known.
+    /// The ids of each piece that are known.
     ids: [Few; SIZE],
-    /// The short pieces whose ids are not known yet.
+    /// The indexes of the short pieces without ids.
     open: [u8; SIZE],
-    /// Ids of pieces that have more than a few.
+    /// The ids of pieces with more than [`Few::MOST`] ids.
     many: Vec<u32>,
-    /// Ids that are next to be given back.
+    /// The output buffer.
     out: [u32; SIZE * Few::MOST + 1],
     lanes: Lanes,
     merger: Merger,
 }
 
-/// What becomes of the ids of a batch.
+/// The target of the ids of a batch.
 pub(crate) trait Output {
     /// Takes the ids of all pieces.
     fn take(&mut self, batch: &mut Batch);
@@ -46,7 +46,7 @@ impl Output for Vec<u32> {
     }
 }
 
-/// Counts.
+/// A counter of ids.
 impl Output for usize {
     fn take(&mut self, batch: &mut Batch) {
         let counts = batch.ids[..batch.count].iter().map(|few| match few.count() {
@@ -64,7 +64,7 @@ struct Short {
     hash: u64,
 }
 
-/// A longer piece: where in the text it is, its hash, and which piece of the batch it is.
+/// A longer piece: its position in the text, its hash, and its index in the batch.
 #[derive(Clone, Copy, Debug)]
 struct Long {
     start: usize,
@@ -90,13 +90,13 @@ impl Default for Batch {
 }
 
 impl Batch {
-    /// How many pieces can be added.
+    /// Returns how many pieces can be added.
     #[inline]
     pub(crate) fn room(&self) -> usize {
         SIZE - self.count
     }
 
-    /// Adds a short piece. There must be room.
+    /// Adds a short piece. The batch must have room.
     #[inline(always)]
     pub(crate) fn add(&mut self, cache: &Cache, key: Key) {
         let hash = key.hash();
@@ -105,9 +105,9 @@ impl Batch {
         self.count += 1;
     }
 
-    /// Adds pieces of a window, the first of which begins at this place, and which end at these.
-    /// There must be room for all. Stops before a piece that is not short, and returns where that
-    /// begins.
+    /// Adds the pieces of a window at this position of the text, which end at these places. The
+    /// batch must have room for all. Stops at the first piece that is not short, and returns its
+    /// start.
     #[inline(always)]
     pub(crate) fn add_all(
         &mut self,
@@ -141,7 +141,7 @@ impl Batch {
         None
     }
 
-    /// Adds a piece of a text that is not short. There must be room.
+    /// Adds a longer piece. The batch must have room.
     #[cold]
     #[inline(never)]
     pub(crate) fn add_long(&mut self, cache: &Cache, text: &[u8], start: usize, end: usize) {
@@ -152,7 +152,7 @@ impl Batch {
         self.count += 1;
     }
 
-    /// Adds the ids of all pieces, and forgets them.
+    /// Encodes all pieces, passes their ids to the output, and empties the batch.
     pub(crate) fn flush(
         &mut self,
         vocabulary: &Vocabulary,
@@ -176,7 +176,7 @@ impl Batch {
         self.long.clear();
     }
 
-    /// Finds the short pieces that are in front. Returns how many others are open.
+    /// Looks up the short pieces in the front cache. Returns how many were not found.
     fn look_in_front(&mut self, cache: &Cache) -> usize {
         let Self { short, ids, open, count, .. } = self;
         let mut opened = 0;
@@ -184,14 +184,14 @@ impl Batch {
             let Short { key, hash } = short[at];
             let (in_front, few) = cache.front(hash);
             ids[at] = few;
-            // It is overwritten by the next one if it is not open.
+            // If this piece was found, the next one overwrites the entry.
             open[opened % SIZE] = at as u8;
             opened += usize::from(in_front.differs(key));
         }
         opened
     }
 
-    /// Finds open pieces in the cache. Returns how many are still open.
+    /// Looks up the remaining pieces in the table. Returns how many were not found.
     fn look_behind(&mut self, vocabulary: &Vocabulary, cache: &mut Cache, open: usize) -> usize {
         for at in &self.open[..open] {
             cache.prefetch(self.short[usize::from(*at)].hash);
@@ -213,7 +213,7 @@ impl Batch {
                 None => {
                     vocabulary.prefetch_word(hash);
                     self.open[still] = at;
-                    // Longer pieces have no key.
+                    // Longer pieces have no key here.
                     still += usize::from(key != Key::default());
                 }
             }
@@ -221,14 +221,14 @@ impl Batch {
         still
     }
 
-    /// Keeps ids that are more than a few.
+    /// Stores more than [`Few::MOST`] ids.
     fn keep(&mut self, ids: impl Iterator<Item = u32>) -> Few {
         let start = self.many.len();
         self.many.extend(ids);
         Few::elsewhere(start, self.many.len())
     }
 
-    /// Encodes open pieces.
+    /// Encodes the remaining pieces.
     #[cold]
     fn encode(&mut self, vocabulary: &Vocabulary, cache: &mut Cache, open: usize) {
         for at in &self.open[..open] {
@@ -256,10 +256,10 @@ impl Batch {
         self.lanes.clear();
     }
 
-    /// The ids of a short piece that is not in the cache are these.
+    /// Adds the ids of a short piece to the cache.
     fn learn(&mut self, cache: &mut Cache, at: u8, ids: &[u32]) {
         let Short { key, hash } = self.short[usize::from(at)];
-        // It is in the cache nonetheless if it is in the batch more than once.
+        // If the batch contains the piece twice, it may already be in the cache.
         if let Some(packed) = Packed::new(ids)
             && cache.get(key, hash).is_none()
         {
@@ -274,7 +274,7 @@ impl Batch {
         };
     }
 
-    /// Finds or encodes longer pieces.
+    /// Looks up or encodes the longer pieces.
     fn encode_long(&mut self, vocabulary: &Vocabulary, cache: &mut Cache, text: &[u8]) {
         for place in 0..self.long.len() {
             let Long { start, end, hash, at } = self.long[place];
@@ -293,7 +293,7 @@ impl Batch {
         }
     }
 
-    /// Gives back the ids of all pieces.
+    /// Writes the ids of all pieces.
     fn write(&mut self, ids: &mut Vec<u32>) {
         let mut count = 0;
         for few in &self.ids[..self.count] {

@@ -1,29 +1,30 @@
-//! A cache of the ids of pieces, of fixed size.
+//! A cache of fixed size for the ids of pieces.
 
 use crate::few::Few;
 use crate::hash::Key;
 
-/// How many pieces are in front: as many as fit into memory that is near.
+/// The number of pieces in the front cache, which fits into the processor cache.
 const FRONT: usize = 1 << 13;
-/// The most bytes of most longer pieces.
+/// The maximum size of longer pieces, in bytes.
 const LONG: usize = 62;
-/// The most bytes of all.
+/// The maximum size of even longer pieces, in bytes.
 const LONGER: usize = 254;
-/// How many words of [`Cache::table`] a bucket has: two keys, then two values.
+/// The number of words of a bucket in [`Cache::table`]: two keys, then two values.
 const BUCKET: usize = 4;
 
-/// The ids of pieces that were encoded before.
+/// A cache of the ids of pieces.
 ///
-/// A piece is never given the ids of another one: what is kept with the ids is the piece.
+/// An entry contains the whole piece, so that a hash collision never returns the ids of another
+/// piece.
 #[derive(Debug)]
 pub(crate) struct Cache {
-    /// Short pieces that were looked up last.
+    /// The front cache: the short pieces that were looked up last.
     front: Box<[Front; FRONT]>,
-    /// Buckets of the keys and the ids of two short pieces. Zeros are no piece.
+    /// Buckets with the keys and the ids of two short pieces. Zero means empty.
     table: Vec<u128>,
-    /// Where the first bucket begins: where a line of memory does.
+    /// The index of the first bucket, which is aligned to a cache line.
     first: usize,
-    /// How far a hash is shifted to make the number of a bucket.
+    /// The shift that converts a hash to the number of a bucket.
     shift: u32,
     /// Longer pieces.
     long: Long<LONG, 16>,
@@ -31,20 +32,21 @@ pub(crate) struct Cache {
     longer: Long<LONGER, 64>,
 }
 
-/// A short piece, and its ids if they are at most three.
+/// A short piece with at most three ids.
 #[derive(Clone, Copy, Debug)]
 struct Front {
     key: Key,
     ids: Few,
 }
 
-/// The ids of pieces of more than [`crate::hash::SHORT`] bytes, which have at most so many bytes and ids.
+/// The ids of pieces of more than [`crate::hash::SHORT`] bytes, with these maximum numbers of bytes
+/// and ids.
 #[derive(Debug)]
 struct Long<const BYTES: usize, const IDS: usize> {
     entries: Vec<Entry<BYTES, IDS>>,
 }
 
-/// A piece, and its ids.
+/// A piece with its ids.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Entry<const BYTES: usize, const IDS: usize> {
@@ -60,7 +62,7 @@ impl<const BYTES: usize, const IDS: usize> Long<BYTES, IDS> {
         Self { entries: vec![none; 1 << bits] }
     }
 
-    /// Where the piece with this hash is.
+    /// Returns the index of the entry for a hash.
     #[inline]
     fn place(&self, hash: u64) -> usize {
         hash as usize & (self.entries.len() - 1)
@@ -89,12 +91,12 @@ impl<const BYTES: usize, const IDS: usize> Long<BYTES, IDS> {
 }
 
 impl Cache {
-    /// A cache of about so many bytes, but for a least size. Most of them are taken from the system
-    /// when they are used.
+    /// Creates a cache of about this many bytes, with a minimum size. The system provides most of
+    /// the memory when it is first used.
     pub(crate) fn new(bytes: usize) -> Self {
         let line = size_of::<u128>() * BUCKET;
         let bits = (bytes / line).max(2).ilog2().min(32);
-        // Two buckets side by side begin where two lines do.
+        // Adjacent buckets are aligned to two cache lines.
         let table = vec![0; ((1 << bits) + 2) * BUCKET];
         let first = table.as_ptr().addr().wrapping_neg() % (2 * line) / size_of::<u128>();
         Self {
@@ -107,50 +109,50 @@ impl Cache {
         }
     }
 
-    /// Where a hash is in front.
+    /// Returns the index of a hash in the front cache.
     #[inline(always)]
     fn place_in_front(hash: u64) -> usize {
         hash as usize % FRONT
     }
 
-    /// Says that the front is looked at soon, where this hash is.
+    /// Prefetches the entry of a hash in the front cache.
     #[inline(always)]
     pub(crate) fn prefetch_front(&self, hash: u64) {
         prefetch_index::prefetch_index(self.front.as_slice(), Self::place_in_front(hash));
     }
 
-    /// The short piece that is in front where this hash is, and its ids.
+    /// Returns the entry for this hash in the front cache.
     #[inline(always)]
     pub(crate) fn front(&self, hash: u64) -> (Key, Few) {
         let Front { key, ids } = self.front[Self::place_in_front(hash)];
         (key, ids)
     }
 
-    /// Puts a short piece in front.
+    /// Adds a short piece to the front cache.
     #[inline]
     pub(crate) fn put_in_front(&mut self, key: Key, hash: u64, ids: Few) {
         self.front[Self::place_in_front(hash)] = Front { key, ids };
     }
 
-    /// Where the bucket of a hash begins.
+    /// Returns the start of the bucket of a hash.
     #[inline]
     fn bucket(&self, hash: u64) -> usize {
         self.first + (hash >> self.shift) as usize * BUCKET
     }
 
-    /// Where the bucket beside another begins.
+    /// Returns the start of the adjacent bucket.
     #[inline]
     fn beside(&self, bucket: usize) -> usize {
         self.first + ((bucket - self.first) ^ BUCKET)
     }
 
-    /// Says that the bucket of this hash is looked at soon.
+    /// Prefetches the bucket of this hash.
     #[inline]
     pub(crate) fn prefetch(&self, hash: u64) {
         prefetch_index::prefetch_index(&self.table, self.bucket(hash));
     }
 
-    /// The ids of the short piece with this key and hash.
+    /// Returns the ids of the short piece with this key and hash.
     #[inline]
     pub(crate) fn get(&self, key: Key, hash: u64) -> Option<Packed> {
         let bucket = self.bucket(hash);
@@ -158,17 +160,17 @@ impl Cache {
         self.find(bucket, key).or_else(|| self.find(self.beside(bucket), key))
     }
 
-    /// The ids of a key in a bucket.
+    /// Returns the ids of a key in a bucket.
     #[inline]
     fn find(&self, bucket: usize, key: u128) -> Option<Packed> {
         let bucket: &[u128; BUCKET] = self.table.get(bucket..)?.first_chunk()?;
-        // Without a branch, as it is not to be foreseen which of the two it is.
+        // Without a branch, because the processor cannot predict which of the two it is.
         let place = usize::from(bucket[1] == key);
         (bucket[place] == key).then(|| Packed(bucket[2 + place]))
     }
 
-    /// Keeps the ids of a short piece: in its bucket or the one beside it if there is room, or else
-    /// in the place of the older piece of its bucket.
+    /// Stores the ids of a short piece: in its bucket or the adjacent one if there is room,
+    /// otherwise it replaces the older piece of its bucket.
     pub(crate) fn insert(&mut self, key: Key, hash: u64, ids: Packed) {
         let mut bucket = self.bucket(hash);
         let has_room = |at: usize| self.table.get(at + 1) == Some(&0);
@@ -183,7 +185,7 @@ impl Cache {
         }
     }
 
-    /// Says that a longer piece with this hash is looked up soon.
+    /// Prefetches the entry of a longer piece with this hash.
     #[inline]
     pub(crate) fn prefetch_long(&self, length: usize, hash: u64) {
         match length {
@@ -192,7 +194,7 @@ impl Cache {
         }
     }
 
-    /// The ids of a longer piece with this hash.
+    /// Returns the ids of a longer piece with this hash.
     pub(crate) fn get_long(&self, piece: &[u8], hash: u64) -> Option<&[u32]> {
         match piece.len() {
             ..=LONG => self.long.get(piece, hash),
@@ -200,7 +202,7 @@ impl Cache {
         }
     }
 
-    /// Keeps the ids of a longer piece, if neither it nor they are too long.
+    /// Stores the ids of a longer piece, if the piece and the ids fit.
     pub(crate) fn insert_long(&mut self, piece: &[u8], hash: u64, ids: &[u32]) {
         match piece.len() {
             ..=LONG => self.long.insert(piece, hash, ids),
@@ -211,22 +213,22 @@ impl Cache {
 
 /// Up to [`Self::MOST`] ids in the space of four.
 ///
-/// Up to three are as in [`Few`]. More have eighteen bits each, and their number is in the highest
-/// bits but one, which is set.
+/// Up to three ids are stored as in [`Few`]. More ids have eighteen bits each; their number is in
+/// the highest bits, below the highest one, which is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Packed(u128);
 
 impl Packed {
     /// How many ids there can be.
     pub(crate) const MOST: usize = 6;
-    /// How many bits each of many ids has.
+    /// The number of bits of an id, if there are more than three.
     const ID: usize = 18;
-    /// Where the number of many ids is.
+    /// The position of the number of ids.
     const COUNT: usize = 120;
-    /// Says that there are more than a few.
+    /// Marks a value with more than three ids.
     const MANY: u128 = 1 << 127;
 
-    /// These ids, if they are not too many.
+    /// Packs ids. Returns `None` if there are too many.
     pub(crate) fn new(ids: &[u32]) -> Option<Self> {
         if let Some(few) = Few::new(ids) {
             return Some(Self(few.number()));
@@ -241,13 +243,13 @@ impl Packed {
         Some(Self(packed))
     }
 
-    /// The ids, if they are few.
+    /// Returns the ids, if there are at most three.
     #[inline]
     pub(crate) fn few(self) -> Option<Few> {
         (self.0 & Self::MANY == 0).then(|| Few::of_number(self.0))
     }
 
-    /// The ids, if they are more than a few.
+    /// Returns the ids, if there are more than three.
     pub(crate) fn many(self) -> impl Iterator<Item = u32> {
         let count = (self.0 & !Self::MANY) >> Self::COUNT;
         (0..count as usize).map(move |place| (self.0 >> (place * Self::ID)) as u32 & 0x3_ffff)

@@ -1,35 +1,35 @@
-//! The classes of characters that the pattern tells apart.
+//! The character classes of the pattern.
 
-/// What the pattern can say of a character.
+/// The class of a character in the pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
-    /// None of those below.
+    /// Any other character.
     Other,
     /// `\p{Lu}`, `\p{Lt}`.
     Upper,
     /// `\p{Ll}`.
     Lower,
-    /// `\p{Lm}`, `\p{Lo}`: letters that are both.
+    /// `\p{Lm}`, `\p{Lo}`: caseless letters.
     Letter,
-    /// `\p{M}`: in words as letters are, and elsewhere as other characters are.
+    /// `\p{M}`: like a letter in words, and like other characters elsewhere.
     Mark,
     /// `\p{N}`.
     Number,
-    /// `\s`, but not the end of a line.
+    /// `\s` except line ends.
     Blank,
     /// `[\r\n]`.
     Newline,
 }
 
-/// The table that is written while building. See `build/classes.rs`.
+/// The table that the build script writes. See `build/classes.rs`.
 const TABLE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/classes.bin"));
-/// How many characters a row has, as a power of two.
+/// The number of characters of a row, as a power of two.
 const ROW: u32 = 7;
-/// Where rows begin.
+/// The start of the rows.
 const ROWS: usize = (0x11_0000 >> ROW) * 2;
 
 impl Class {
-    /// The class of a character, by its number.
+    /// Returns the class of a character.
     #[inline]
     pub(crate) fn of(character: u32) -> Self {
         let entry = (character >> ROW) as usize * 2;

@@ -8,11 +8,10 @@ use crate::hash::{Key, SHORT};
 use crate::split::{Pieces, Places, WINDOW, split};
 use crate::vocabulary::{Vocabulary, part};
 
-/// An encoder of ordinary text in the vocabulary of `o200k_base`.
+/// An encoder of ordinary text with the vocabulary of `o200k_base`.
 ///
-/// It may be shared by threads. Its cache is used by one at a time: who comes while it is in use
-/// encodes without it. So a thread that encodes much has an encoder of its own: see
-/// [`Self::another`].
+/// Threads can share it, but only one thread at a time uses its cache; others encode without it. A
+/// thread that encodes much text should have its own encoder: see [`Self::another`].
 #[derive(Debug)]
 pub struct Encoder {
     vocabulary: Arc<Vocabulary>,
@@ -21,21 +20,21 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// How many bytes the cache has if nothing else is said.
+    /// The default size of the cache, in bytes.
     pub const CACHE_BYTES: usize = 16 << 20;
 
-    /// An encoder whose cache has at most so many bytes (and about one in forty more for long
-    /// pieces). They are taken as they are needed.
+    /// Creates an encoder with a cache of at most this many bytes (and about one in forty more for
+    /// long pieces). The memory is allocated when it is needed.
     pub fn with_cache(bytes: usize) -> Self {
         Self::of(Arc::new(Vocabulary::load()), bytes)
     }
 
-    /// An encoder with the same vocabulary, and a cache of its own.
+    /// Creates an encoder with the same vocabulary and its own cache.
     pub fn another(&self) -> Self {
         Self::of(Arc::clone(&self.vocabulary), self.cache_bytes)
     }
 
-    /// An encoder with the same vocabulary, and a cache of its own of at most so many bytes.
+    /// Creates an encoder with the same vocabulary and its own cache of at most this many bytes.
     pub fn another_with(&self, cache_bytes: usize) -> Self {
         Self::of(Arc::clone(&self.vocabulary), cache_bytes)
     }
@@ -52,7 +51,7 @@ impl Encoder {
         }
     }
 
-    /// How many ids a text has. They are not made.
+    /// Returns the number of ids of a text, without creating them.
     ///
     /// ```
     /// assert_eq!(openchatml_o200k::Encoder::default().count("Hello, world!"), 4);
@@ -72,14 +71,14 @@ impl Encoder {
         to.flush();
     }
 
-    /// The bytes of a token.
+    /// Returns the bytes of a token.
     #[inline]
     pub fn token(&self, id: u32) -> Option<&[u8]> {
         self.vocabulary.tokens().bytes(id)
     }
 
-    /// Adds the bytes of tokens to `bytes`, and to `starts` where each of them begins there. It
-    /// stops before an id that is no token, and gives how many it added.
+    /// Appends the bytes of tokens to `bytes`, and their starts to `starts`. Stops before an id
+    /// that is not a token. Returns how many were added.
     ///
     /// ```
     /// let encoder = openchatml_o200k::Encoder::default();
@@ -92,7 +91,7 @@ impl Encoder {
         self.vocabulary.tokens().decode(ids, bytes, starts)
     }
 
-    /// Says that a token is asked for soon, so that it need not be waited for.
+    /// Prefetches a token that will be needed soon.
     ///
     /// ```
     /// let encoder = openchatml_o200k::Encoder::default();
@@ -104,7 +103,7 @@ impl Encoder {
         self.vocabulary.tokens().prefetch(id);
     }
 
-    /// The text of a token, if it is text: most are, some are parts of characters.
+    /// Returns the text of a token, if it is valid text. Some tokens are parts of characters.
     ///
     /// ```
     /// let encoder = openchatml_o200k::Encoder::default();
@@ -118,13 +117,13 @@ impl Encoder {
 }
 
 impl Default for Encoder {
-    /// With a cache of [`Self::CACHE_BYTES`].
+    /// Creates an encoder with a cache of [`Self::CACHE_BYTES`].
     fn default() -> Self {
         Self::with_cache(Self::CACHE_BYTES)
     }
 }
 
-/// What encoding uses again and again.
+/// The buffers that encoding reuses.
 #[derive(Debug)]
 struct Work {
     cache: Cache,
@@ -137,7 +136,7 @@ impl Work {
     }
 }
 
-/// Makes pieces of a text into ids.
+/// Converts the pieces of a text to ids.
 struct Ids<'e, O> {
     vocabulary: &'e Vocabulary,
     work: &'e mut Work,
@@ -146,13 +145,13 @@ struct Ids<'e, O> {
 }
 
 impl<O: Output> Ids<'_, O> {
-    /// Adds the ids of the pieces so far.
+    /// Encodes the pieces so far.
     fn flush(&mut self) {
         let Work { cache, batch } = &mut *self.work;
         batch.flush(self.vocabulary, cache, self.text, self.out);
     }
 
-    /// Takes a piece that is not short.
+    /// Adds a piece that is not short.
     #[cold]
     #[inline(never)]
     fn long(&mut self, start: usize, end: usize) {

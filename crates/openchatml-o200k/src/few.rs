@@ -1,16 +1,16 @@
-//! A few ids.
+//! Up to three ids in one value.
 
-/// Up to three ids, or a place where others are.
+/// Up to three ids, or the range of ids that are stored elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Few([u32; 4]);
 
 impl Few {
-    /// How many ids there can be.
+    /// The maximum number of ids.
     pub(crate) const MOST: usize = 3;
     /// No ids.
     pub(crate) const NONE: Self = Self([0; 4]);
 
-    /// These ids, if they are few, and at least one.
+    /// Packs one to three ids. Returns `None` for another number.
     #[inline]
     pub(crate) fn new(ids: &[u32]) -> Option<Self> {
         match *ids {
@@ -21,38 +21,38 @@ impl Few {
         }
     }
 
-    /// As one number.
+    /// Converts to a number.
     #[inline]
     pub(crate) fn number(self) -> u128 {
         let [one, two, three, count] = self.0.map(u128::from);
         one | two << 32 | three << 64 | count << 96
     }
 
-    /// From one number.
+    /// Converts from a number.
     #[inline]
     pub(crate) fn of_number(number: u128) -> Self {
         Self([0, 32, 64, 96].map(|place| (number >> place) as u32))
     }
 
-    /// Ids that are elsewhere.
+    /// Refers to ids that are stored elsewhere.
     #[inline]
     pub(crate) fn elsewhere(start: usize, end: usize) -> Self {
         Self([start as u32, end as u32, 0, 0])
     }
 
-    /// Where the ids are, if they are elsewhere.
+    /// Returns the range of ids that are stored elsewhere.
     #[inline]
     pub(crate) fn place(self) -> std::ops::Range<usize> {
         self.0[0] as usize..self.0[1] as usize
     }
 
-    /// The ids, and another number behind them.
+    /// Returns the ids, followed by another number.
     #[inline(always)]
     pub(crate) fn ids(self) -> [u32; 4] {
         self.0
     }
 
-    /// How many ids there are. None if they are elsewhere.
+    /// Returns the number of ids, or zero if they are stored elsewhere.
     #[inline(always)]
     pub(crate) fn count(self) -> usize {
         self.0[3] as usize

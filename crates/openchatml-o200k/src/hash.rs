@@ -1,9 +1,9 @@
 //! Keys and hashes of pieces.
 
-/// The most bytes a piece can have that is a key of its own.
+/// The maximum size of a piece that fits into a key, in bytes.
 pub(crate) const SHORT: usize = 15;
 
-/// Masks for the low bytes of each half of a key, by how many bytes are kept.
+/// Masks for the low bytes of each half of a key, by the number of bytes to keep.
 const LOW: [[u64; 2]; 16] = {
     let mut masks = [[0; 2]; 16];
     let mut bytes = 1;
@@ -15,8 +15,7 @@ const LOW: [[u64; 2]; 16] = {
     masks
 };
 
-/// A short piece as a number: its bytes, and above them how many they are. No two pieces have the
-/// same key, and none is zero.
+/// A short piece as a number: its bytes, and its length above them. Keys are unique and never zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Key {
     low: u64,
@@ -24,7 +23,7 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    /// The key of the first `length` of these bytes, which are at most [`SHORT`].
+    /// Returns the key of the first `length` bytes, at most [`SHORT`].
     #[inline(always)]
     pub(crate) fn of_first(bytes: &[u8; 16], length: usize) -> Self {
         let [low, high] = LOW[length & 15];
@@ -32,7 +31,7 @@ impl Key {
         Self { low: word(0) & low, high: word(8) & high | (length as u64) << 56 }
     }
 
-    /// The key of a piece of at most [`SHORT`] bytes.
+    /// Returns the key of a piece of at most [`SHORT`] bytes.
     #[inline]
     pub(crate) fn new(piece: &[u8]) -> Self {
         let length = piece.len();
@@ -51,38 +50,38 @@ impl Key {
         Self { low, high: high_length }
     }
 
-    /// The key as a number.
+    /// Returns the key as a number.
     #[inline(always)]
     pub(crate) fn number(self) -> u128 {
         u128::from(self.low) | u128::from(self.high) << 64
     }
 
-    /// Whether this is another key. Without a branch.
+    /// Whether the keys differ. Computed without a branch.
     #[inline(always)]
     pub(crate) fn differs(self, other: Self) -> bool {
         (self.low ^ other.low) | (self.high ^ other.high) != 0
     }
 
-    /// The bytes of the piece, and others behind them.
+    /// Returns the bytes of the piece, followed by other bytes.
     #[inline]
     pub(crate) fn bytes(self) -> [u8; 16] {
         self.number().to_le_bytes()
     }
 
-    /// How many bytes the piece has.
+    /// Returns the length of the piece, in bytes.
     #[inline]
     pub(crate) fn length(self) -> usize {
         (self.high >> 56) as usize
     }
 
-    /// The hash of the key.
+    /// Returns the hash of the key.
     #[inline(always)]
     pub(crate) fn hash(self) -> u64 {
         mix(self.low, self.high)
     }
 }
 
-/// The hash of a piece of more than [`SHORT`] bytes.
+/// Returns the hash of a piece of more than [`SHORT`] bytes.
 pub(crate) fn of_long(piece: &[u8]) -> u64 {
     let mut hash = piece.len() as u64;
     let (chunks, _) = piece.as_chunks::<8>();
@@ -92,7 +91,7 @@ pub(crate) fn of_long(piece: &[u8]) -> u64 {
     hash
 }
 
-/// Both halves of the product of two words.
+/// Multiplies two words and combines both halves of the product.
 #[inline(always)]
 fn mix(low: u64, high: u64) -> u64 {
     let product =

@@ -1,13 +1,13 @@
 //! Hash tables of ranks, with linear probing.
 
-/// What no pair of tokens merges to: more than any rank.
+/// The value for pairs that do not merge. It is greater than any rank.
 pub(crate) const NONE: u32 = u32::MAX;
-/// How many places a table has, as a power of two. Three tokens take eight places.
+/// The number of entries of a table, as a power of two. Three tokens use eight entries.
 const PLACES: u32 = 19;
-/// How many bits a rank has, or one more than it.
+/// The number of bits for a rank plus one.
 const RANK: u32 = 18;
 
-/// The place behind another.
+/// Returns the next entry.
 #[inline]
 fn after(place: usize) -> usize {
     (place + 1) & ((1 << PLACES) - 1)
@@ -16,7 +16,7 @@ fn after(place: usize) -> usize {
 /// Ranks by the hash of the bytes of tokens.
 #[derive(Debug)]
 pub(crate) struct Words {
-    /// One more than a rank, and above it a mark: some bits of the hash.
+    /// In the low bits, a rank plus one. Above it, a tag: some bits of the hash.
     entries: Vec<u32>,
 }
 
@@ -25,19 +25,19 @@ impl Words {
         Self { entries: vec![0; 1 << PLACES] }
     }
 
-    /// Where a hash is looked for first.
+    /// Returns the first entry to probe for a hash.
     #[inline]
     fn place(hash: u64) -> usize {
         (hash >> (64 - PLACES)) as usize
     }
 
-    /// The mark of a hash.
+    /// Returns the tag of a hash.
     #[inline]
     fn mark(hash: u64) -> u32 {
         hash as u32 & u32::MAX << RANK
     }
 
-    /// Says that a hash is looked for soon.
+    /// Prefetches the entry of a hash.
     #[inline]
     pub(crate) fn prefetch(&self, hash: u64) {
         prefetch_index::prefetch_index(&self.entries, Self::place(hash));
@@ -51,7 +51,7 @@ impl Words {
         self.entries[place] = Self::mark(hash) | (rank + 1);
     }
 
-    /// The rank of which this holds, among those that may have this hash.
+    /// Returns the rank for which `holds` is true, among those with the tag of this hash.
     #[inline]
     pub(crate) fn find(&self, hash: u64, holds: impl Fn(u32) -> bool) -> Option<u32> {
         let mut place = Self::place(hash);
@@ -69,10 +69,10 @@ impl Words {
     }
 }
 
-/// Ranks by the two tokens that merge to a token.
+/// Ranks by the pair of tokens that merges to the token.
 #[derive(Debug)]
 pub(crate) struct Pairs {
-    /// From the lowest bits up: a rank, the right token, the left token. No token is zero.
+    /// From the lowest bits: the rank, the right token, the left token. Zero means empty.
     entries: Vec<u64>,
 }
 
@@ -81,19 +81,19 @@ impl Pairs {
         Self { entries: vec![0; 1 << PLACES] }
     }
 
-    /// A pair of tokens as a number.
+    /// Returns the key of a pair of tokens.
     #[inline]
     fn key(left: u32, right: u32) -> u64 {
         u64::from(left) << RANK | u64::from(right)
     }
 
-    /// Where a key is looked for first.
+    /// Returns the first entry to probe for a key.
     #[inline]
     fn place(key: u64) -> usize {
         (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - PLACES)) as usize
     }
 
-    /// Says that a pair is looked for soon.
+    /// Prefetches the entry of a pair.
     #[inline]
     pub(crate) fn prefetch(&self, left: u32, right: u32) {
         prefetch_index::prefetch_index(&self.entries, Self::place(Self::key(left, right)));
@@ -108,7 +108,7 @@ impl Pairs {
         self.entries[place] = key << RANK | u64::from(rank);
     }
 
-    /// What two tokens merge to, or [`NONE`].
+    /// Returns the token that two tokens merge to, or [`NONE`].
     #[inline]
     pub(crate) fn get(&self, left: u32, right: u32) -> u32 {
         let key = Self::key(left, right);

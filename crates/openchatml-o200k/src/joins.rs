@@ -1,32 +1,32 @@
-//! Where a long piece can be cut so that each part is encoded for itself.
+//! Finds places at which a long piece can be split so that each part is encoded separately.
 //!
-//! If no token goes across a border between two characters, no merge does. So what stands before it
-//! and what stands behind it are encoded as if the other were not there. Of the characters that are
-//! not ASCII, few pairs are within a token, so that sentences of Chinese, say, fall into parts that
-//! are short and come again.
+//! If no token crosses the border between two characters, no merge does. The parts before and after
+//! the border are then encoded independently. Only few pairs of characters that are not ASCII occur
+//! inside tokens, so that Chinese sentences, for example, are split into short parts that occur
+//! again.
 //!
-//! The pairs are a set of bits, of two kinds:
+//! The pairs are stored in a bit set of two kinds:
 //!
-//! - by a hash of two characters, whether they stand side by side in a token,
-//! - by the last byte of a character and the first of the next one, whether these stand side by
-//!   side in a token that does not have all of both characters.
+//! - by a hash of two characters: whether they are adjacent in a token,
+//! - by the last byte of a character and the first byte of the next one: whether these are adjacent
+//!   in a token that does not contain both characters completely.
 //!
-//! Where a bit is set for another reason, a piece is not cut, which is never wrong.
+//! A bit that is set for another pair prevents a split, which is never wrong.
 
-/// How many hashes of two characters there are, as a power of two.
+/// The number of hashes of two characters, as a power of two.
 const PAIRS: u32 = 19;
-/// How many bytes the set has.
+/// The size of the set, in bytes.
 #[allow(dead_code, reason = "used while building, and by tests")]
 pub(crate) const BYTES: usize = ((1 << PAIRS) + (1 << 16)) / 8;
 
-/// Finds the bits of a token.
+/// Computes the bits of a token.
 #[allow(dead_code, reason = "used while building, and by tests")]
 pub(crate) fn of_token(token: &[u8], mut set: impl FnMut(usize)) {
     let mut before: &[u8] = &[];
     let mut rest = token;
     while let Some(first) = rest.first() {
-        // A byte of which the character begins in another token is as a character.
-        let (character, behind) = rest.split_at(length(*first).min(rest.len()));
+        // A byte whose character begins in another token counts as a character.
+        let (character, following) = rest.split_at(length(*first).min(rest.len()));
         if !before.is_empty() {
             if !(is_whole(before) && is_whole(character)) {
                 set(of_bytes(before, character));
@@ -34,11 +34,11 @@ pub(crate) fn of_token(token: &[u8], mut set: impl FnMut(usize)) {
                 set(of_characters(before, character));
             }
         }
-        (before, rest) = (character, behind);
+        (before, rest) = (character, following);
     }
 }
 
-/// Where the first part of some characters ends, by the set of all tokens.
+/// Returns the end of the first part of a text, by the set of all tokens.
 pub(crate) fn part(bits: &[u8], text: &[u8]) -> usize {
     let has = |bit: usize| bits.get(bit / 8).is_none_or(|byte| byte >> (bit % 8) & 1 != 0);
     let character = |at: usize| text.get(at..at + text.get(at).map_or(0, |first| length(*first)));
@@ -57,7 +57,7 @@ pub(crate) fn part(bits: &[u8], text: &[u8]) -> usize {
     at
 }
 
-/// How many bytes the character has that begins with this one. One, if none does.
+/// Returns the length of the character that starts with this byte, or one.
 #[inline]
 fn length(first: u8) -> usize {
     match first {
@@ -68,13 +68,13 @@ fn length(first: u8) -> usize {
     }
 }
 
-/// Whether this is all of a character.
+/// Whether this is a complete character.
 #[allow(dead_code, reason = "used while building, and by tests")]
 fn is_whole(character: &[u8]) -> bool {
     std::str::from_utf8(character).is_ok()
 }
 
-/// The bit of two characters.
+/// Returns the bit of two characters.
 #[inline]
 fn of_characters(before: &[u8], next: &[u8]) -> usize {
     let bytes = before.iter().chain(next);
@@ -82,7 +82,7 @@ fn of_characters(before: &[u8], next: &[u8]) -> usize {
     (both.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - PAIRS)) as usize
 }
 
-/// The bit of the bytes where two characters meet.
+/// Returns the bit of two adjacent bytes of two characters.
 #[inline]
 fn of_bytes(before: &[u8], next: &[u8]) -> usize {
     let last = before.last().copied().unwrap_or_default();

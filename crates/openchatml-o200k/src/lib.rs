@@ -1,13 +1,13 @@
-//! Ordinary text to ids of `o200k_base`, which are those of `o200k_harmony`.
+//! Encodes ordinary text as ids of `o200k_base`, which are also those of `o200k_harmony`.
 //!
-//! The ids are always those of OpenAI's tiktoken. Text is cut into pieces, and a piece
-//! becomes ids by byte pair encoding. How this is made fast:
+//! The ids are always those of OpenAI's tiktoken. Text is split into pieces, and byte pair encoding
+//! converts a piece to ids. It is fast for these reasons:
 //!
-//! - Sixty-four bytes of ASCII at once are classed and cut (`split`).
-//! - Ids of pieces that came before are found in a cache of fixed size (`cache`).
-//! - A piece that is a token is found by its hash, and any other is merged from its bytes by the
-//!   pairs that make each token (`vocabulary`, `merge`). Time is linear in the text but for
-//!   logarithms, whatever the text is.
+//! - Sixty-four bytes of ASCII are classified and split at once (`split`).
+//! - The ids of earlier pieces are in a cache of fixed size (`cache`).
+//! - A piece that is a token is found by its hash. Any other piece is merged from its bytes with a
+//!   table of pairs (`vocabulary`, `merge`). The time is linear in the text, up to logarithms, for
+//!   every text.
 //!
 //! ```
 //! let encoder = openchatml_o200k::Encoder::default();

@@ -1,5 +1,5 @@
-//! Byte pair encoding of one piece: of the pairs of tokens that merge, the one that merges to the
-//! lowest rank is merged first, and of several of these the first.
+//! Byte pair encoding of one piece: the pair of adjacent tokens that merges to the lowest rank
+//! merges first, and of several such pairs, the leftmost.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -8,12 +8,12 @@ use crate::hash::SHORT;
 use crate::index::NONE;
 use crate::vocabulary::Vocabulary;
 
-/// The most bytes for which every merge looks at all that is left.
+/// The maximum size of a piece for which every merge examines all remaining tokens.
 const FEW: usize = 64;
-/// How many bytes of a longer piece are merged at once, at first.
+/// The initial number of bytes of a longer piece that are merged at once.
 const WINDOW: usize = 512;
 
-/// Encodes pieces. It has what this needs, to use it again.
+/// Encodes pieces. It owns reusable buffers.
 #[derive(Debug, Default)]
 pub(crate) struct Merger {
     scratch: Scratch,
@@ -40,7 +40,7 @@ impl Merger {
 /// Adds the ids of at most [`FEW`] bytes.
 fn merge_few(vocabulary: &Vocabulary, piece: &[u8], ids: &mut Vec<u32>) {
     let mut tokens = [0; FEW];
-    // What each token merges to with the one after it.
+    // The token that each token forms with the next one.
     let mut merged = [NONE; FEW];
     let mut count = piece.len().min(FEW);
     for (token, byte) in tokens.iter_mut().zip(piece) {
@@ -73,29 +73,30 @@ fn merge_few(vocabulary: &Vocabulary, piece: &[u8], ids: &mut Vec<u32>) {
     ids.extend_from_slice(&tokens[..count]);
 }
 
-/// Short pieces that are merged side by side, so that what they need to know comes at the same time.
+/// Short pieces that are merged in parallel, so that their memory accesses overlap.
 #[derive(Debug, Default)]
 pub(crate) struct Lanes {
     lanes: Vec<Lane>,
-    /// Those that are not merged yet.
+    /// The pieces that are not completely merged.
     open: Vec<usize>,
 }
 
 /// A piece of at most [`SHORT`] bytes.
 #[derive(Clone, Copy, Debug)]
 struct Lane {
-    /// For each byte, the token that begins with it, if one does.
+    /// For each byte, the token that starts there, if any.
     tokens: [u32; SHORT + 1],
-    /// For each of these, what it merges to with the one after it, and its place: see [`ranked`].
+    /// For each of these tokens, the token that it forms with the next one, and its position: see
+    /// [`ranked`].
     merged: [u64; SHORT + 1],
-    /// The bytes that begin a token.
+    /// The bytes at which a token starts.
     starts: u32,
-    /// The token that was merged last.
+    /// The position of the last merge.
     last: Option<usize>,
 }
 
 impl Lanes {
-    /// Forgets all pieces.
+    /// Removes all pieces.
     pub(crate) fn clear(&mut self) {
         self.lanes.clear();
     }
@@ -126,7 +127,7 @@ impl Lanes {
         }
     }
 
-    /// Adds the ids of a piece: of the first one, the second one, and so on.
+    /// Adds the ids of the piece with this index.
     pub(crate) fn write(&self, piece: usize, ids: &mut Vec<u32>) {
         let Lane { tokens, starts, .. } = &self.lanes[piece];
         ids.extend((0..tokens.len()).filter(|at| starts >> at & 1 != 0).map(|at| tokens[at]));
@@ -134,20 +135,20 @@ impl Lanes {
 }
 
 impl Lane {
-    /// The token after the one at a place.
+    /// Returns the position of the next token.
     #[inline(always)]
     fn after(&self, at: usize) -> Option<usize> {
         let after = self.starts & (!1 << at);
         (after != 0).then(|| after.trailing_zeros() as usize % (SHORT + 1))
     }
 
-    /// The token before the one at a place.
+    /// Returns the position of the previous token.
     #[inline(always)]
     fn before(&self, at: usize) -> Option<usize> {
         (self.starts & ((1 << at) - 1)).checked_ilog2().map(|before| before as usize % (SHORT + 1))
     }
 
-    /// Merges once. Returns whether there was something to merge.
+    /// Merges once. Returns `false` if there was nothing to merge.
     #[inline]
     fn step(&mut self, vocabulary: &Vocabulary) -> bool {
         let pairs = vocabulary.pairs();
@@ -179,30 +180,31 @@ impl Lane {
     }
 }
 
-/// A rank and a place as one number, so that the lowest is the first of the lowest ranks.
+/// Combines a rank and a position in one number. The lowest number is the leftmost of the lowest
+/// ranks.
 #[inline(always)]
 fn ranked(rank: u32, at: usize) -> u64 {
     u64::from(rank) << 4 | at as u64
 }
 
-/// The rank and the place in a number.
+/// Splits a number into rank and position.
 #[inline(always)]
 fn of_ranked(ranked: u64) -> (u32, usize) {
     ((ranked >> 4) as u32, ranked as usize & SHORT)
 }
 
-/// A token, and where it begins.
+/// A token and its start.
 type Placed = (u32, usize);
 
 impl Merger {
-    /// Adds the ids of a piece, of which at most `window` bytes are merged at once. Returns whether
-    /// it could be done so.
+    /// Adds the ids of a piece, merging at most `window` bytes at once. Returns `false` if this was
+    /// not possible.
     ///
-    /// Tokens are the encoding of their bytes if and only if each two of them that stand side by
-    /// side are the encoding of theirs: a merge across the border of two tokens, the first there
-    /// is, would be made by these two alone as well. So where two windows overlap and have one token
-    /// in common, in the same place, what the first has up to it and the second has from it on is
-    /// the encoding.
+    /// A sequence of tokens is the encoding of its bytes if and only if each two adjacent tokens
+    /// are the encoding of theirs: the first merge across a border of two tokens would also happen
+    /// with these two alone. If two overlapping windows have a token in common at the same
+    /// position, the tokens of the first window up to it and those of the second from it on are
+    /// therefore the encoding.
     fn merge_by_windows(
         &mut self,
         vocabulary: &Vocabulary,
@@ -212,7 +214,7 @@ impl Merger {
     ) -> bool {
         let Self { scratch, tokens, next } = self;
         scratch.merge(vocabulary, piece, 0..window.min(piece.len()), tokens);
-        // The first of the tokens that is not written yet.
+        // The first token that is not written yet.
         let mut from = 0;
         let mut end = window;
         while end < piece.len() {
@@ -233,7 +235,7 @@ impl Merger {
     }
 }
 
-/// The places of the first token that both have, in the same place of the text.
+/// Returns the indexes of the first token that both have at the same position of the text.
 fn common(one: &[Placed], other: &[Placed]) -> Option<(usize, usize)> {
     one.iter().enumerate().find_map(|(at, token)| {
         let place = other.binary_search_by_key(&token.1, |(_, start)| *start).ok()?;
@@ -241,27 +243,27 @@ fn common(one: &[Placed], other: &[Placed]) -> Option<(usize, usize)> {
     })
 }
 
-/// What merging many bytes needs.
+/// The buffers for merging many bytes.
 #[derive(Debug, Default)]
 struct Scratch {
-    /// For each byte that begins a token, the token, and how far it is to the one before and the
-    /// one after.
+    /// For each byte at which a token starts: the token, and the distances to the previous and the
+    /// next token.
     parts: Vec<Part>,
-    /// What can be merged: the lowest rank, then the first place, first.
+    /// The possible merges, ordered by rank and position.
     queue: BinaryHeap<Reverse<(u32, u32)>>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Part {
     token: u32,
-    /// What it merges to with the token after it.
+    /// The token that it forms with the next one.
     merged: u32,
     before: u32,
     after: u32,
 }
 
 impl Scratch {
-    /// Finds the tokens of a range of bytes.
+    /// Encodes a range of bytes.
     fn merge(
         &mut self,
         vocabulary: &Vocabulary,
@@ -297,7 +299,7 @@ impl Scratch {
         }
     }
 
-    /// Joins a part with the one after it.
+    /// Merges a part with the next one.
     fn join(&mut self, vocabulary: &Vocabulary, at: u32, part: Part) {
         let gone = self.parts[part.after as usize];
         self.parts[part.after as usize].merged = NONE;

@@ -2,23 +2,23 @@
 
 use crate::hash::{Key, SHORT};
 
-/// How many bytes each token has.
+/// The length of each token, in bytes.
 pub(crate) const LENGTHS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lengths.bin"));
-/// The tokens that are text, one after another.
+/// The concatenated tokens that are valid text.
 const TEXTS: &str = include_str!(concat!(env!("OUT_DIR"), "/texts.txt"));
-/// The tokens that are no text: parts of characters.
+/// The tokens that are not valid text: parts of characters.
 const PARTS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/parts.bin"));
-/// The ranks of these, four bytes each.
+/// The ranks of the tokens in [`PARTS`], four bytes each.
 const RANKS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/ranks.bin"));
 
-/// How many tokens are decoded together.
+/// The number of tokens that are decoded together.
 const BLOCK: usize = 64;
-/// How many bytes a cell has.
+/// The size of a cell, in bytes.
 const CELL: usize = SHORT + 1;
-/// The last byte of the cell of text that is too long for it: the cell has its place in [`TEXTS`],
-/// seven bits in a byte.
+/// The last byte of a cell whose text is too long. The cell contains the position in [`TEXTS`],
+/// seven bits per byte.
 const LONG: u8 = SHORT as u8 + 1;
-/// The cell of a token that is no text.
+/// The cell of a token that is not valid text.
 const PART: &str = "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x7F";
 
 const _: () = assert!(TEXTS.len() < 1 << 21, "a place fits in three times seven bits");
@@ -26,15 +26,15 @@ const _: () = assert!(TEXTS.len() < 1 << 21, "a place fits in three times seven 
 /// The bytes of each token.
 #[derive(Debug)]
 pub(crate) struct Tokens {
-    /// A cell for each token: who looks for one waits for memory once. If it is short text, this is
-    /// its [`Key`]: the text, zeros, and its length.
+    /// A cell for each token, so that a lookup accesses memory once. For a short text, the cell is
+    /// its [`Key`]: the text, zeros, and the length.
     cells: String,
-    /// The tokens that are no text: their ranks, and where they begin and end in [`PARTS`].
+    /// The tokens that are not valid text: their ranks, and their ranges in [`PARTS`].
     parts: Vec<(u32, u32, u32)>,
 }
 
 impl Tokens {
-    /// Finds out what all tokens are.
+    /// Loads all tokens.
     pub(crate) fn load() -> Self {
         let ranks = RANKS.as_chunks().0;
         let mut this = Self {
@@ -57,7 +57,7 @@ impl Tokens {
         this
     }
 
-    /// Adds the cell of a token that stands there in [`TEXTS`].
+    /// Adds the cell of a token at this position in [`TEXTS`].
     fn push(&mut self, at: usize, length: usize) {
         let fits = length <= SHORT;
         let place = |bits: u32| (at >> bits & 0x7F) as u8;
@@ -72,7 +72,7 @@ impl Tokens {
         self.cells.push(char::from(if fits { length as u8 } else { LONG }));
     }
 
-    /// The token as text, if it is text.
+    /// Returns the text of a token, if it is valid text.
     #[inline]
     pub(crate) fn text(&self, rank: u32) -> Option<&str> {
         let at = rank as usize * CELL;
@@ -80,7 +80,7 @@ impl Tokens {
         if length <= SHORT { self.cells.get(at..at + length) } else { self.long(rank) }
     }
 
-    /// The token as text, if it is long text.
+    /// Returns the text of a token, if it is a long text.
     #[cold]
     fn long(&self, rank: u32) -> Option<&'static str> {
         let cell = self.cell(rank)?;
@@ -100,13 +100,13 @@ impl Tokens {
         self.cell(rank).is_some_and(|cell| *cell == key.bytes())
     }
 
-    /// Says that a token is asked for soon.
+    /// Prefetches a token.
     #[inline]
     pub(crate) fn prefetch(&self, rank: u32) {
         prefetch_index::prefetch_index(self.cells.as_bytes().as_chunks::<CELL>().0, rank as usize);
     }
 
-    /// The bytes of a token.
+    /// Returns the bytes of a token.
     #[inline]
     pub(crate) fn bytes(&self, rank: u32) -> Option<&[u8]> {
         match self.text(rank) {
@@ -115,16 +115,16 @@ impl Tokens {
         }
     }
 
-    /// Adds the bytes of tokens, and where in `bytes` each of them begins, up to what is no token.
-    /// Gives how many it added.
+    /// Adds the bytes of tokens, and their starts in `bytes`. Stops before an id that is not a
+    /// token. Returns how many were added.
     pub(crate) fn decode(
         &self,
         ranks: &[u32],
         bytes: &mut Vec<u8>,
         starts: &mut Vec<usize>,
     ) -> usize {
-        // Whole cells are copied, one over the end of the other: only where they go depends on the
-        // cells before, so the memory of many is waited for at once.
+        // Whole cells are copied, each over the unused end of the previous one. Only the positions
+        // depend on earlier cells, so the memory accesses of many cells overlap.
         let mut block = [0; BLOCK * CELL];
         let mut done = 0;
         for ranks in ranks.chunks(BLOCK) {
@@ -152,7 +152,7 @@ impl Tokens {
         done
     }
 
-    /// The bytes of a token that is no text.
+    /// Returns the bytes of a token that is not valid text.
     #[cold]
     fn part(&self, rank: u32) -> Option<&'static [u8]> {
         let at = self.parts.binary_search_by_key(&rank, |part| part.0).ok()?;

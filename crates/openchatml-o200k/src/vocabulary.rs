@@ -1,10 +1,10 @@
 //! The tokens: their bytes, their ranks, and the merges that make them.
 //!
-//! A token whose bytes are merged by the encoding is merged last from the same two tokens, whatever
-//! stands around it: until it is whole, nothing outside of it takes part, so all goes as if it stood
-//! alone. So every token has one pair, and to know whether two tokens that stand side by side merge
-//! is to know whether they are the pair of a token. (That every token follows from merges is
-//! checked where the pairs are found, see `build/vocabulary.rs`.)
+//! The last merge of a token always joins the same two tokens, whatever surrounds it: until the
+//! token is complete, nothing outside takes part, so the merges are the same as for the token
+//! alone. Every token therefore has one pair, and two adjacent tokens merge if and only if they are
+//! the pair of a token. (The build script checks that every token results from merges, see
+//! `build/vocabulary.rs`.)
 
 use crate::hash::{self, Key, SHORT};
 use crate::index::{NONE, Pairs, Words};
@@ -13,33 +13,33 @@ use crate::tokens::Tokens;
 
 /// The pairs of all tokens. See `build/vocabulary.rs`.
 const MERGES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/merges.bin"));
-/// The pairs of characters that tokens join.
+/// The pairs of characters that occur in tokens.
 const JOINS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/joins.bin"));
-/// How many bytes of [`MERGES`] a token has.
+/// The number of bytes per token in [`MERGES`].
 const ENTRY: usize = 6;
-/// The right token of a token of one byte.
+/// The right token of a single-byte token, which has no pair.
 const SINGLE: u32 = 0xFF_FFFF;
-/// How many tokens are loaded together.
+/// The number of tokens that are loaded together.
 const BLOCK: usize = 128;
 
 /// The tokens of `o200k_base`.
 #[derive(Debug)]
 pub(crate) struct Vocabulary {
     tokens: Tokens,
-    /// How many of them are in the tables.
+    /// The number of tokens in the tables.
     count: u32,
     /// Tokens by their bytes.
     words: Words,
-    /// Tokens by their pairs.
+    /// The tokens by their pairs.
     pairs: Pairs,
-    /// Tokens of two bytes, by these.
+    /// Tokens of two bytes, by their bytes.
     twos: Vec<u32>,
     /// Tokens of one byte.
     singles: [u32; 256],
 }
 
 impl Vocabulary {
-    /// Reads the vocabulary.
+    /// Loads the vocabulary.
     pub(crate) fn load() -> Self {
         let (merges, _) = MERGES.as_chunks::<ENTRY>();
         let mut this = Self {
@@ -56,10 +56,10 @@ impl Vocabulary {
         this
     }
 
-    /// Adds the tokens that come next.
+    /// Adds the next tokens.
     fn add(&mut self, merges: &[[u8; ENTRY]]) {
         let first = self.count;
-        // The memory of all these is asked for before it is used.
+        // All entries are prefetched before they are used.
         let mut hashes = [0; BLOCK];
         for (hash, merge) in hashes.iter_mut().zip(merges) {
             *hash = self.push();
@@ -89,19 +89,19 @@ impl Vocabulary {
         if token.len() <= SHORT { Key::new(token).hash() } else { hash::of_long(token) }
     }
 
-    /// The bytes of all tokens.
+    /// Returns the bytes of all tokens.
     #[inline]
     pub(crate) fn tokens(&self) -> &Tokens {
         &self.tokens
     }
 
-    /// Says that a word with this hash is looked for soon.
+    /// Prefetches the entry of a word with this hash.
     #[inline]
     pub(crate) fn prefetch_word(&self, hash: u64) {
         self.words.prefetch(hash);
     }
 
-    /// Says that a short word with this hash is looked for soon, and its place is known.
+    /// Prefetches the bytes of a short word with this hash, whose entry is loaded.
     #[inline]
     pub(crate) fn prefetch_bytes(&self, hash: u64) {
         if let Some(rank) = self.words.find(hash, |_| true) {
@@ -109,48 +109,48 @@ impl Vocabulary {
         }
     }
 
-    /// The token with this key, whose hash this is. It is a key of text.
+    /// Returns the token with this key and hash. The key must be that of a text.
     #[inline]
     pub(crate) fn short_word(&self, key: Key, hash: u64) -> Option<u32> {
         self.words.find(hash, |rank| self.tokens.has_key(rank, key))
     }
 
-    /// The token with these bytes, whose hash this is. They are more than [`SHORT`].
+    /// Returns the token with these bytes and this hash. There must be more than [`SHORT`] bytes.
     pub(crate) fn long_word(&self, piece: &[u8], hash: u64) -> Option<u32> {
         self.words.find(hash, |rank| self.tokens.bytes(rank) == Some(piece))
     }
 
-    /// The token of one byte.
+    /// Returns the token of one byte.
     #[inline]
     pub(crate) fn single(&self, byte: u8) -> u32 {
         self.singles[usize::from(byte)]
     }
 
-    /// The token of two bytes, or [`NONE`].
+    /// Returns the token of two bytes, or [`NONE`].
     #[inline]
     pub(crate) fn two(&self, first: u8, second: u8) -> u32 {
         self.twos[two(first, second)]
     }
 
-    /// Tokens by their pairs.
+    /// The tokens by their pairs.
     #[inline]
     pub(crate) fn pairs(&self) -> &Pairs {
         &self.pairs
     }
 }
 
-/// Where the first part of some characters ends: no token goes across.
+/// Returns the end of the first part of a text. No token crosses it.
 #[inline]
 pub(crate) fn part(text: &[u8]) -> usize {
     joins::part(JOINS, text)
 }
 
-/// The two tokens that merge to one.
+/// Decodes the two tokens of an entry.
 fn pair([a, b, c, d, e, f]: [u8; ENTRY]) -> (u32, u32) {
     (u32::from_le_bytes([a, b, c, 0]), u32::from_le_bytes([d, e, f, 0]))
 }
 
-/// The place of two bytes in a table.
+/// Returns the index of two bytes in the table.
 #[inline]
 fn two(first: u8, second: u8) -> usize {
     usize::from(u16::from_be_bytes([first, second]))

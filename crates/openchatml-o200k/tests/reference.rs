@@ -1,6 +1,6 @@
-//! The ids are those of the reference encoder, as `record_ids.py` recorded them.
+//! The ids equal those of the reference encoder, as `record_ids.py` recorded them.
 //!
-//! `OPENCHATML_IDS` names a file of other recorded ids, for a larger run.
+//! `OPENCHATML_IDS` names a file with more recorded ids, for a larger run.
 
 use openchatml_o200k::Encoder;
 use serde::Deserialize;
@@ -25,9 +25,10 @@ fn encode(encoder: &Encoder, text: &str) -> Vec<u32> {
     ids
 }
 
-/// With a cache that holds all, one that holds nearly nothing, and a second time from the cache.
+/// With a cache that holds everything, with one that holds almost nothing, and a second time from
+/// the cache.
 #[test]
-fn ids_are_those_of_the_reference() {
+fn ids_equal_those_of_the_reference() {
     let cases = cases();
     for encoder in [Encoder::default(), Encoder::default().another_with(256)] {
         for _ in 0..2 {
@@ -39,9 +40,9 @@ fn ids_are_those_of_the_reference() {
     }
 }
 
-/// Ids stand for the bytes that they were made of.
+/// Ids decode to the bytes that were encoded.
 #[test]
-fn ids_stand_for_their_text() {
+fn ids_decode_to_their_text() {
     let encoder = Encoder::default();
     for Case { text, ids } in cases() {
         let bytes: Vec<u8> =
@@ -50,10 +51,10 @@ fn ids_stand_for_their_text() {
     }
 }
 
-/// Many tokens give what each of them gives, and end before an id that is none: of the whole
-/// vocabulary, however it is cut.
+/// Decoding many ids gives the joined bytes of each, and ends before an invalid id: over the whole
+/// vocabulary, cut at any point.
 #[test]
-fn many_ids_stand_for_what_each_stands_for() {
+fn decoding_many_ids_equals_decoding_each() {
     let encoder = Encoder::default();
     let all: Vec<u32> = (0..).take_while(|id| encoder.token(*id).is_some()).collect();
     assert_eq!(all.len(), 199_998);
@@ -74,7 +75,7 @@ fn many_ids_stand_for_what_each_stands_for() {
     }
 }
 
-/// Texts that are hostile to other encoders: a megabyte of each is encoded, and decodes again.
+/// Texts that are slow in other encoders: a megabyte of each is encoded and decodes to itself.
 #[test]
 fn a_megabyte_of_anything_is_encoded() {
     let encoder = Encoder::default();

@@ -1,19 +1,19 @@
-//! What a template is told: messages, tools and variables, with content marked.
+//! The input of a template: messages, tools and variables, with marked content.
 
 use std::collections::HashSet;
 
 use minijinja::Value;
 use openchatml::{Conversation, Data, Limits as ReadLimits, Tool, Value as Plain};
 
-use crate::marks::{Marker, Marks, Place};
-use crate::messages::{Call, Folded, Said, fold};
+use crate::marks::{ContentPlace, Marker, Marks};
+use crate::messages::{Call, MessageText, TemplateMessage, fold};
 use crate::number::number;
 use crate::options::{Arguments, Options};
 
-/// What stands between two reasonings of one message.
+/// The separator between two reasoning texts of one message.
 const BETWEEN: &str = "\n";
 
-/// What a template is told.
+/// Creates the input of a template.
 pub(crate) fn context(
     conversation: &Conversation<'_>,
     options: &Options<'_>,
@@ -21,7 +21,7 @@ pub(crate) fn context(
 ) -> Value {
     let folded = fold(conversation);
     let messages: Vec<_> =
-        folded.iter().map(|message| told(message, options.arguments, marker)).collect();
+        folded.iter().map(|message| message_value(message, options.arguments, marker)).collect();
     let tools: Vec<_> = conversation
         .tools
         .iter()
@@ -39,17 +39,17 @@ pub(crate) fn context(
         all.push(("enable_thinking".to_owned(), thinking.into()));
     }
     for (name, value) in &options.variables {
-        let mut place = Place { message: None, field: name.to_string() };
+        let mut place = ContentPlace { message: None, field: name.to_string() };
         all.push((name.to_string(), data(value, &mut place, marker)));
     }
-    // The template's own: they are what they spell.
+    // Special tokens belong to the template, so they are not marked.
     for (name, text) in &options.special_tokens {
         all.push((name.to_string(), Value::from(text.as_ref())));
     }
     Value::from_pairs(all)
 }
 
-/// The characters of the input that could be marks.
+/// Collects the characters of the input that could be marks.
 pub(crate) fn note(
     conversation: &Conversation<'_>,
     options: &Options<'_>,
@@ -86,23 +86,29 @@ fn note_data(value: &Plain<'_>, used: &mut HashSet<char>) {
     }
 }
 
-/// A message as the template sees it.
-fn told(message: &Folded, arguments: Arguments, marker: &mut Marker<'_>) -> Value {
+/// Converts a message for the template.
+fn message_value(
+    message: &TemplateMessage,
+    arguments: Arguments,
+    marker: &mut Marker<'_>,
+) -> Value {
     let mut all = vec![("role", Value::from(message.role))];
-    let mut marked = |said: &Said, field: &str| {
-        let place = Place { message: Some(said.message), field: field.to_owned() };
-        marker.content(&said.text, &place).into_owned()
+    let mut marked = |message_text: &MessageText, field: &str| {
+        let place = ContentPlace { message: Some(message_text.message), field: field.to_owned() };
+        marker.content(&message_text.text, &place).into_owned()
     };
     if let Some(name) = &message.name {
         all.push(("name", marked(name, "name").into()));
     }
-    let content: Vec<_> = message.content.iter().map(|said| marked(said, "content")).collect();
+    let content: Vec<_> =
+        message.content.iter().map(|message_text| marked(message_text, "content")).collect();
     all.push(("content", content.join(BETWEEN).into()));
     if !message.reasoning.is_empty() {
-        let reasoning = message.reasoning.iter().map(|said| marked(said, "content"));
+        let reasoning =
+            message.reasoning.iter().map(|message_text| marked(message_text, "content"));
         let reasoning = Value::from(reasoning.collect::<Vec<_>>().join(BETWEEN));
         all.push(("reasoning_content", reasoning.clone()));
-        // By other names in some templates.
+        // Some templates use other names for reasoning.
         all.push(("thinking", reasoning.clone()));
         all.push(("thought", reasoning));
     }
@@ -117,7 +123,7 @@ fn told(message: &Folded, arguments: Arguments, marker: &mut Marker<'_>) -> Valu
 }
 
 fn call(call: &Call, arguments: Arguments, marker: &mut Marker<'_>) -> Value {
-    let mut place = Place { message: Some(call.message), field: String::new() };
+    let mut place = ContentPlace { message: Some(call.message), field: String::new() };
     let mut all = Vec::new();
     if let Some(id) = &call.id {
         "call_id".clone_into(&mut place.field);
@@ -127,21 +133,21 @@ fn call(call: &Call, arguments: Arguments, marker: &mut Marker<'_>) -> Value {
     let name = Value::from(marker.content(&call.name, &place).into_owned());
     "content".clone_into(&mut place.field);
     let parsed = || Plain::from_json(&call.arguments, &ReadLimits::default()).ok();
-    let said = match arguments {
+    let value = match arguments {
         Arguments::Parsed => parsed(),
         Arguments::Text => None,
     };
-    let said = match said {
+    let value = match value {
         Some(value) => data(&value, &mut place, marker),
         None => marker.content(&call.arguments, &place).into_owned().into(),
     };
-    let function = Value::from_pairs([("name", name), ("arguments", said)]);
+    let function = Value::from_pairs([("name", name), ("arguments", value)]);
     all.extend([("type", Value::from("function")), ("function", function)]);
     Value::from_pairs(all)
 }
 
 fn declared(tool: &Tool<'_>, at: usize, marker: &mut Marker<'_>) -> Value {
-    let mut place = Place { message: None, field: format!("tools[{at}]") };
+    let mut place = ContentPlace { message: None, field: format!("tools[{at}]") };
     let mut function =
         vec![("name".to_owned(), marker.content(&tool.name, &place).into_owned().into())];
     if let Some(description) = &tool.description {
@@ -159,8 +165,8 @@ fn declared(tool: &Tool<'_>, at: usize, marker: &mut Marker<'_>) -> Value {
     Value::from_pairs([("type", Value::from("function")), ("function", function)])
 }
 
-/// Data as the template sees it.
-fn data(value: &Plain<'_>, place: &mut Place, marker: &mut Marker<'_>) -> Value {
+/// Converts data for the template.
+fn data(value: &Plain<'_>, place: &mut ContentPlace, marker: &mut Marker<'_>) -> Value {
     match &value.data {
         Data::Null => Value::from(()),
         Data::Bool(value) => Value::from(*value),

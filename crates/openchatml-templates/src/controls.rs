@@ -1,10 +1,10 @@
-//! The spellings that are control tokens.
+//! The spellings of control tokens.
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
 use crate::source::Literals;
 
-/// No special of a template is longer, in bytes.
+/// The maximum length of a control token in a template, in bytes.
 const LONGEST: usize = 64;
 
 /// Control tokens, by their spellings.
@@ -15,7 +15,8 @@ pub(crate) struct Controls {
 }
 
 impl Controls {
-    /// These. What is empty or white space alone is left out: it is text.
+    /// Creates the set. Empty spellings and those of only white space are omitted, because they are
+    /// text.
     pub(crate) fn new(spellings: impl IntoIterator<Item = String>) -> Self {
         let mut spellings: Vec<_> =
             spellings.into_iter().filter(|it| !it.trim().is_empty()).collect();
@@ -23,7 +24,7 @@ impl Controls {
         spellings.dedup();
         let mut finder = AhoCorasick::builder();
         let finder = finder.match_kind(MatchKind::LeftmostLongest).build(&spellings);
-        // Too many states for its numbers: gigabytes of spellings.
+        // Only gigabytes of spellings would need too many states.
         let finder = finder.expect("there are fewer than 2^31 bytes of control tokens");
         Self { spellings, finder }
     }
@@ -32,7 +33,7 @@ impl Controls {
         &self.spellings
     }
 
-    /// Where control tokens stand in a text: from the left, the longest first.
+    /// Finds the control tokens in a text, from the left, the longest first.
     pub(crate) fn find<'t>(
         &'t self,
         text: &'t str,
@@ -42,7 +43,8 @@ impl Controls {
     }
 }
 
-/// What a template spells that looks like a control token: `<|…|>`, `<…>`, `[…]` in capitals.
+/// Returns the spellings in a template that look like control tokens: `<|…|>`, `<…>`, and `[…]` in
+/// capitals.
 pub(crate) fn spelled(literals: &Literals) -> Vec<String> {
     let mut all = Vec::new();
     for text in &literals.texts {
@@ -68,7 +70,7 @@ pub(crate) fn spelled(literals: &Literals) -> Vec<String> {
     all
 }
 
-/// Whether a character is none of a special between `<` and `>`.
+/// Whether a character cannot be part of a control token between `<` and `>`.
 fn is_no_part(c: char) -> bool {
     c.is_whitespace() || matches!(c, '<' | '"' | '\'' | '{' | '}' | '=' | '\\')
 }
@@ -78,7 +80,7 @@ mod tests {
     use super::{Literals, spelled};
 
     #[test]
-    fn what_looks_like_a_control_token_is_one() {
+    fn spellings_like_control_tokens_are_found() {
         let source = "<|im_start|>{{ '</think>' }}<｜User｜>[/INST] [x] <a b> < > <-> a<b [A] x>";
         let found = spelled(&Literals::of(source));
         assert_eq!(found, ["<|im_start|>", "</think>", "<｜User｜>", "[/INST]"]);

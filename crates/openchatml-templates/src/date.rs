@@ -31,28 +31,28 @@ pub struct Date(DateTime);
 /// assert_eq!(error.to_string(), "write the date as YYYY-MM-DD, optionally with a time: THH:MM:SS");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NoDate;
+pub struct InvalidDate;
 
-impl fmt::Display for NoDate {
+impl fmt::Display for InvalidDate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("write the date as YYYY-MM-DD, optionally with a time: THH:MM:SS")
     }
 }
 
-impl std::error::Error for NoDate {}
+impl std::error::Error for InvalidDate {}
 
 impl FromStr for Date {
-    type Err = NoDate;
+    type Err = InvalidDate;
 
-    fn from_str(text: &str) -> Result<Self, NoDate> {
-        let date: DateTime = text.parse().map_err(|_| NoDate)?;
+    fn from_str(text: &str) -> Result<Self, InvalidDate> {
+        let date: DateTime = text.parse().map_err(|_| InvalidDate)?;
         let (day, whole) = (date.date().to_string(), date.to_string());
-        if text == day || text == whole { Ok(Self(date)) } else { Err(NoDate) }
+        if text == day || text == whole { Ok(Self(date)) } else { Err(InvalidDate) }
     }
 }
 
 impl Date {
-    /// The date in a format of `strftime`.
+    /// Formats the date with `strftime`.
     pub(crate) fn format(self, format: &str) -> Result<String, String> {
         let time = BrokenDownTime::from(self.0);
         time.to_string(format).map_err(|error| format!("`strftime_now`: {error}"))

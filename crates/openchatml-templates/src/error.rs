@@ -7,17 +7,17 @@ use openchatml::{Code, Conversation, Diagnostic, Span};
 
 use crate::environment::{Exceeded, Raised};
 use crate::limits::Limits;
-use crate::marks::Place;
+use crate::marks::ContentPlace;
 use crate::source::Rewritten;
 
 /// The error of an invalid template, or of a conversation that cannot be written with a template.
 ///
 /// ```
 /// use openchatml::{Code, Span};
-/// use openchatml_templates::{At, Template};
+/// use openchatml_templates::{ErrorPlace, Template};
 ///
 /// let error = Template::new("Hi.\n{% fro x in y %}", &Default::default()).unwrap_err();
-/// assert_eq!((error.code, error.at), (Code::TemplateSyntax, At::Template(Span::new(7, 10))));
+/// assert_eq!((error.code, error.at), (Code::TemplateSyntax, ErrorPlace::Template(Span::new(7, 10))));
 /// assert_eq!(error.message, "unknown statement fro");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,14 +30,14 @@ pub struct TemplateError {
     /// may contain content.
     pub message: String,
     /// The place of the error.
-    pub at: At,
+    pub at: ErrorPlace,
 }
 
 /// The place of an error.
 ///
 /// ```
 /// use openchatml::{Conversation, Message, Role, Span};
-/// use openchatml_templates::{At, Template};
+/// use openchatml_templates::{ErrorPlace, Template};
 ///
 /// let source = "<|user|>{{ messages[0].content }}";
 /// let template = Template::new(source, &Default::default())?;
@@ -45,12 +45,12 @@ pub struct TemplateError {
 /// let conversation = Conversation::from_messages([message]);
 /// let error = template.render(&conversation, &Default::default()).unwrap_err();
 /// let field = "content".to_owned();
-/// assert_eq!(error.at, At::Content { message: Some(0), field, span: Span::new(4, 12) });
+/// assert_eq!(error.at, ErrorPlace::Content { message: Some(0), field, span: Span::new(4, 12) });
 /// assert_eq!(error.to_string(), "message 0, content at byte 4: the text contains the control token `<|user|>`");
 /// # Ok::<(), openchatml_templates::TemplateError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum At {
+pub enum ErrorPlace {
     /// In the template.
     Template(Span),
     /// In a message, a tool or a variable.
@@ -67,38 +67,38 @@ pub enum At {
 }
 
 impl TemplateError {
-    pub(crate) fn new(code: Code, message: impl Into<String>, at: At) -> Self {
+    pub(crate) fn new(code: Code, message: impl Into<String>, at: ErrorPlace) -> Self {
         Self { code, message: message.into(), at }
     }
 
-    pub(crate) fn limit(name: &str, value: impl fmt::Display, at: At) -> Self {
+    pub(crate) fn limit(name: &str, value: impl fmt::Display, at: ErrorPlace) -> Self {
         Self::new(Code::Limit, format!("the template exceeds the limit `{name}` of {value}"), at)
     }
 
-    /// Content that spells a control token.
-    pub(crate) fn control(token: &str, found: Option<(&Place, usize)>) -> Self {
+    /// Creates the error for content that contains the spelling of a control token.
+    pub(crate) fn control(token: &str, found: Option<(&ContentPlace, usize)>) -> Self {
         let message = format!("the text contains the control token `{}`", token.escape_debug());
         let at = match found {
-            Some((Place { message, field }, start)) => At::Content {
+            Some((ContentPlace { message, field }, start)) => ErrorPlace::Content {
                 message: *message,
                 field: field.clone(),
                 span: Span::new(start, start + token.len()),
             },
-            None => At::Nowhere,
+            None => ErrorPlace::Nowhere,
         };
         Self::new(Code::RenderControl, message, at)
     }
 
-    /// An error of the engine.
+    /// Converts an error of the engine.
     pub(crate) fn of_engine(error: &minijinja::Error, source: &Rewritten, limits: &Limits) -> Self {
         let at = match error.range() {
             Some(range) => {
                 let [start, end] = [range.start, range.end].map(|at| source.place(at));
-                At::Template(Span::new(start, end.max(start)))
+                ErrorPlace::Template(Span::new(start, end.max(start)))
             }
-            None => At::Nowhere,
+            None => ErrorPlace::Nowhere,
         };
-        // What it was raised for may be behind what it became on the way.
+        // The original cause may be behind several other errors.
         let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
         while let Some(one) = cause {
             if let Some(Raised(message)) = one.downcast_ref() {
@@ -155,11 +155,11 @@ impl TemplateError {
     /// ```
     pub fn to_diagnostic(&self, conversation: &Conversation<'_>) -> Diagnostic {
         let span = match &self.at {
-            At::Template(span) => *span,
-            At::Content { message: Some(message), .. } => {
+            ErrorPlace::Template(span) => *span,
+            ErrorPlace::Content { message: Some(message), .. } => {
                 conversation.messages.get(*message).map(|it| it.span).unwrap_or_default()
             }
-            At::Content { .. } | At::Nowhere => Span::default(),
+            ErrorPlace::Content { .. } | ErrorPlace::Nowhere => Span::default(),
         };
         let found = self.code.at(span, self.to_string());
         match self.code {
@@ -173,7 +173,7 @@ impl TemplateError {
 
 impl fmt::Display for TemplateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let At::Content { message, field, span } = &self.at {
+        if let ErrorPlace::Content { message, field, span } = &self.at {
             if let Some(message) = message {
                 write!(f, "message {message}, ")?;
             }

@@ -20,7 +20,7 @@ use crate::template::Template;
 /// assert_eq!(file.names().collect::<Vec<_>>(), ["default", "tool_use"]);
 /// let template = Template::new(file.choose(None, false)?, &Default::default())?;
 /// let mut options = Options::default();
-/// file.tell(&template, &mut options);
+/// file.add_to(&template, &mut options);
 /// assert_eq!(template.render(&Default::default(), &options)?.text, "<s>");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -28,14 +28,14 @@ use crate::template::Template;
 pub struct TemplateFile {
     templates: Vec<(String, String)>,
     special_tokens: Vec<(String, String)>,
-    /// Added tokens, and whether each is special.
+    /// The added tokens, and whether each is special.
     added: Vec<(String, bool)>,
 }
 
-/// The template that is used if the caller names none.
+/// The name of the default template.
 const DEFAULT: &str = "default";
 
-/// The template that is used if there are tools.
+/// The name of the template for conversations with tools.
 const TOOL_USE: &str = "tool_use";
 
 impl TemplateFile {
@@ -116,7 +116,7 @@ impl TemplateFile {
     /// Adds the special tokens of this file and the spellings of control tokens to the options.
     /// Control tokens are the special tokens and all spellings of control tokens in the template,
     /// including added tokens that are not special.
-    pub fn tell(&self, template: &Template, options: &mut Options<'_>) {
+    pub fn add_to(&self, template: &Template, options: &mut Options<'_>) {
         let special = self.special_tokens.iter();
         let special = special.map(|(name, text)| (name.clone().into(), text.clone().into()));
         options.special_tokens.extend(special);
@@ -128,7 +128,7 @@ impl TemplateFile {
     }
 }
 
-/// One template, or several with names.
+/// Reads one template, or several named templates.
 fn templates(value: &Value<'_>) -> Result<Vec<(String, String)>, Diagnostic> {
     let wrong = |span: Span| {
         let text =
@@ -149,13 +149,13 @@ fn templates(value: &Value<'_>) -> Result<Vec<(String, String)>, Diagnostic> {
     }
 }
 
-/// How a token is spelled.
+/// Returns the spelling of a token.
 fn spelling(token: &Value<'_>) -> Option<String> {
     let text = token.as_str().or_else(|| token.get("content")?.as_str())?;
     Some(text.to_owned())
 }
 
-/// An added token, and whether it is special.
+/// Returns the spelling of an added token, and whether it is special.
 fn added(token: &Value<'_>) -> Option<(String, bool)> {
     let is_special = token.get("special").and_then(Value::as_bool).unwrap_or(false);
     Some((spelling(token)?, is_special))

@@ -62,7 +62,8 @@ impl Rendered {
         self.encode(encoding, run, &mut all.ids, &mut starts);
         starts.push(self.text.len());
         for Range { start, end } in self.generation.iter().cloned() {
-            // The first id that ends behind the beginning, up to the last that begins before the end.
+            // From the first id that ends after the beginning to the last one that begins before
+            // the end.
             let first = starts.partition_point(|at| *at <= start).saturating_sub(1);
             let last = starts[..all.ids.len()].partition_point(|at| *at < end);
             if start < end {
@@ -72,7 +73,7 @@ impl Rendered {
         all
     }
 
-    /// Adds the ids of a run of text, and where each begins in the text.
+    /// Adds the ids of a run of text, with their positions in the text.
     fn encode(
         &self,
         encoding: &impl Encoding,
@@ -85,7 +86,7 @@ impl Rendered {
         let (mut bytes, mut places) = (Vec::new(), Vec::new());
         let known = encoding.decode(&ids[from..], &mut bytes, &mut places);
         places.resize(known, bytes.len());
-        // Where ids stand for another text than they were made of, places are not known beyond it.
+        // If the ids represent a different text, positions after the difference are unknown.
         places.resize(ids.len() - from, bytes.len());
         starts.extend(places.into_iter().map(|at| (run.start + at).min(run.end)));
     }

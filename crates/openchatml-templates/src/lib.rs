@@ -41,8 +41,8 @@ mod pieces;
 mod source;
 mod template;
 
-pub use self::date::{Date, NoDate};
-pub use self::error::{At, TemplateError};
+pub use self::date::{Date, InvalidDate};
+pub use self::error::{ErrorPlace, TemplateError};
 pub use self::file::TemplateFile;
 pub use self::ids::Ids;
 pub use self::limits::Limits;
@@ -51,14 +51,14 @@ pub use self::options::{Arguments, Options};
 pub use self::pieces::{Piece, Rendered};
 pub use self::template::Template;
 
-/// The examples of the guide, which `cargo test` runs.
+/// The examples of the guide, as doc tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide/chat-templates.md")]
 mod guide {}
 
-/// Errors can be boxed, and sent to other threads.
+/// All error types can be boxed and sent to other threads.
 const _: () = {
     const fn is_error<E: std::error::Error + Send + Sync + 'static>() {}
-    is_error::<NoDate>();
+    is_error::<InvalidDate>();
     is_error::<TemplateError>();
 };

@@ -1,16 +1,17 @@
-//! Marks that tell content from what a template writes.
+//! Marks that distinguish content from the text of a template.
 //!
-//! A mark is a character that neither the input nor the template has. What of content could be, or
-//! become, part of a control token is marked before the template sees it:
+//! A mark is a character that occurs neither in the input nor in the template. Content that could
+//! be or become part of a control token is marked before the template receives it:
 //!
-//! - What the template itself looks for in content (`content.split('</think>')`) stands between an
-//!   opening and a closing mark, so that it is still found.
-//! - Any other first character of a control token has a mark behind it, so that no control token
-//!   comes of it, whatever the template cuts away or puts before or behind it.
-//! - Content that could go on with what the template began (`'<' ~ name ~ '>'`) has a mark before it.
+//! - Text that the template itself searches for in content (`content.split('</think>')`) gets an
+//!   opening and a closing mark around it, so that it is still found.
+//! - Any other first character of a control token gets a mark after it, so that it cannot become a
+//!   control token, whatever the template removes or adds around it.
+//! - Content that could continue a token that the template began (`'<' ~ name ~ '>'`) gets a mark
+//!   before it.
 //!
-//! So a control token of the output is the template's, unless it stands between an opening and a
-//! closing mark.
+//! Therefore, a control token in the output belongs to the template, unless it is between an
+//! opening and a closing mark.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -21,24 +22,24 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use crate::controls::Controls;
 use crate::source::Literals;
 
-/// Content that is part of a control token, and shorter than this, is no part that counts, in bytes.
+/// Content that is part of a control token is not marked if it is shorter than this, in bytes.
 const SHORTEST: usize = 3;
 
-/// The characters that are marks.
+/// The mark characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Marks {
     all: [char; 5],
 }
 
-/// Characters that are for nobody's text: Unicode has them for uses like this one. After them,
-/// those for private use.
+/// Noncharacters, which Unicode reserves for internal use, followed by characters for private use.
 fn candidates() -> impl Iterator<Item = char> {
     let ranges = ['\u{fdd0}'..='\u{fdef}', '\u{f0000}'..='\u{ffffd}', '\u{100000}'..='\u{10fffd}'];
     ranges.into_iter().flatten()
 }
 
 impl Marks {
-    /// Marks that are not among these characters. `None` if there are too few others.
+    /// Chooses marks that are not among these characters. Returns `None` if there are too few
+    /// others.
     pub(crate) fn outside(used: &HashSet<char>) -> Option<Self> {
         let free: Vec<_> = candidates().filter(|c| !used.contains(c)).take(5).collect();
         Some(Self { all: free.try_into().ok()? })
@@ -52,17 +53,17 @@ impl Marks {
         }
     }
 
-    /// Behind the first character of what could become a control token.
+    /// The mark after the first character of a possible control token.
     fn apart(&self) -> char {
         self.all[0]
     }
 
-    /// Before and behind what the template looks for.
+    /// The marks around text that the template searches for.
     fn around(&self) -> [char; 2] {
         [self.all[1], self.all[2]]
     }
 
-    /// Before and behind what the model is to say.
+    /// The marks around the output of the model.
     pub(crate) fn generation(&self) -> [char; 2] {
         [self.all[3], self.all[4]]
     }
@@ -72,7 +73,7 @@ impl Marks {
         self.all.contains(c)
     }
 
-    /// A text without its marks.
+    /// Removes the marks from a text.
     pub(crate) fn without<'t>(&self, text: &'t str) -> Cow<'t, str> {
         match text.is_ascii() || !text.contains(self.all) {
             true => Cow::Borrowed(text),
@@ -80,13 +81,13 @@ impl Marks {
         }
     }
 
-    /// Whether what stands at `range` has an opening mark before it, and a closing one behind it.
+    /// Whether `range` has an opening mark before it and a closing one after it.
     pub(crate) fn stand_around(&self, text: &str, range: &Range<usize>) -> [bool; 2] {
         let [open, close] = self.around();
         [text[..range.start].ends_with(open), text[range.end..].starts_with(close)]
     }
 
-    /// Where `wanted` stands in a text, with the marks around it.
+    /// Finds `wanted` in a text, with the marks around it.
     pub(crate) fn find<'t>(
         &'t self,
         text: &'t str,
@@ -102,7 +103,8 @@ impl Marks {
         })
     }
 
-    /// A text without the characters at its ends for which `is_cut`; marks among them stay.
+    /// Removes the characters at the ends of a text for which `is_cut` is true. Marks among them
+    /// remain.
     pub(crate) fn trim<'t>(
         &self,
         text: &'t str,
@@ -114,11 +116,11 @@ impl Marks {
         let rest = if cuts_start { text.trim_start_matches(goes) } else { text };
         let inner = if cuts_end { rest.trim_end_matches(goes) } else { rest };
         let start = text.len() - rest.len();
-        let (before, behind) = (&text[..start], &text[start + inner.len()..]);
+        let (before, after) = (&text[..start], &text[start + inner.len()..]);
         let marks = |part: &str| part.chars().filter(|c| self.contains(c)).collect::<String>();
-        match (marks(before), marks(behind)) {
-            (before, behind) if before.is_empty() && behind.is_empty() => Cow::Borrowed(inner),
-            (before, behind) => Cow::Owned([&before, inner, &behind].concat()),
+        match (marks(before), marks(after)) {
+            (before, after) if before.is_empty() && after.is_empty() => Cow::Borrowed(inner),
+            (before, after) => Cow::Owned([&before, inner, &after].concat()),
         }
     }
 }
@@ -126,7 +128,7 @@ impl Marks {
 /// Marks content.
 pub(crate) struct Marker<'t> {
     pub(crate) marks: &'t Marks,
-    /// What the template looks for that begins like a control token.
+    /// The text that the template searches for and that starts like a control token.
     sought: AhoCorasick,
     /// The first characters of control tokens.
     initials: Vec<char>,
@@ -134,27 +136,27 @@ pub(crate) struct Marker<'t> {
     ends: HashSet<&'t str>,
     /// All control tokens without their first and last characters.
     inner: String,
-    /// The same without any signs at their ends.
+    /// The same without punctuation at their ends.
     words: HashSet<&'t str>,
     longest: usize,
     literals: &'t Literals,
-    /// What was marked.
+    /// The marked content.
     pub(crate) marked: Vec<Marked>,
 }
 
-/// Content that was marked, and where it stands.
+/// Marked content and its place.
 #[derive(Clone, Debug)]
 pub(crate) struct Marked {
-    pub(crate) place: Place,
+    pub(crate) place: ContentPlace,
     pub(crate) text: String,
 }
 
-/// Where content stands.
+/// The place of content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Place {
-    /// The message, from 0, if it is one.
+pub(crate) struct ContentPlace {
+    /// The index of the message, if it is in one.
     pub(crate) message: Option<usize>,
-    /// What of it.
+    /// The part of the message, or the name of the variable.
     pub(crate) field: String,
 }
 
@@ -191,20 +193,20 @@ impl<'t> Marker<'t> {
         }
     }
 
-    /// Content as the template gets it.
-    pub(crate) fn content<'c>(&mut self, text: &'c str, place: &Place) -> Cow<'c, str> {
+    /// Marks content.
+    pub(crate) fn content<'c>(&mut self, text: &'c str, place: &ContentPlace) -> Cow<'c, str> {
         let goes_on = self.goes_on(text) && !self.literals.sought.contains(text);
         self.mark(text, goes_on, place)
     }
 
-    /// A key as the template gets it. One that the template names stays as it is.
-    pub(crate) fn key<'c>(&mut self, key: &'c str, place: &Place) -> Cow<'c, str> {
+    /// Marks a key. A key that the template contains is not changed.
+    pub(crate) fn key<'c>(&mut self, key: &'c str, place: &ContentPlace) -> Cow<'c, str> {
         let is_known = self.literals.names.contains(key) || self.literals.sought.contains(key);
         let goes_on = !is_known && self.goes_on(key);
         self.mark(key, goes_on, place)
     }
 
-    fn mark<'c>(&mut self, text: &'c str, goes_on: bool, place: &Place) -> Cow<'c, str> {
+    fn mark<'c>(&mut self, text: &'c str, goes_on: bool, place: &ContentPlace) -> Cow<'c, str> {
         if !goes_on && !text.contains(self.initials.as_slice()) {
             return Cow::Borrowed(text);
         }
@@ -237,12 +239,12 @@ impl<'t> Marker<'t> {
         out.push_str(&text[at..]);
     }
 
-    /// Whether a text could go on with a control token that the template began.
+    /// Whether a text could continue a control token that the template began.
     fn goes_on(&self, text: &str) -> bool {
         let ends_one = (1..=text.len().min(self.longest))
             .filter_map(|len| text.get(..len))
             .any(|beginning| self.ends.contains(beginning));
-        // One or two letters are too common to be marked, and no template leaves it at them.
+        // One or two letters are too common to be marked, and no template lacks only so few.
         let is_part = (SHORTEST..self.longest).contains(&text.len()) && !text.contains('\n');
         ends_one || self.words.contains(text) || is_part && self.inner.contains(text)
     }
@@ -252,7 +254,7 @@ impl<'t> Marker<'t> {
 mod tests {
     use std::collections::HashSet;
 
-    use super::{Marker, Marks, Place};
+    use super::{ContentPlace, Marker, Marks};
     use crate::controls::Controls;
     use crate::source::Literals;
 
@@ -262,7 +264,7 @@ mod tests {
         let spellings = ["<|end|>", "<think>", "</think>", "<|user|>"].map(str::to_owned);
         let controls = Controls::new(spellings);
         let mut marker = Marker::new(&marks, &controls, &literals);
-        let marked = marker.content(text, &Place::default()).into_owned();
+        let marked = marker.content(text, &ContentPlace::default()).into_owned();
         assert_eq!(marks.without(&marked), text);
         ['\'', '(', ')']
             .into_iter()
@@ -271,13 +273,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sought_stays_whole_and_nothing_else_does() {
+    fn only_searched_text_remains_unsplit() {
         for (text, wanted) in [
             ("a </think> b", "a (</think>) b"),
             ("<|end|>", "<'|end|>"),
             ("a < b", "a <' b"),
             ("<<think>", "<'<'think>"),
-            // It could go on after what the template writes.
+            // It could continue text of the template.
             ("|end|> x", "'|end|> x"),
             ("think", "'think"),
             ("end|", "'end|"),
@@ -300,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_are_looked_through() {
+    fn marks_are_ignored_in_searches() {
         let marks = Marks::outside(&HashSet::new()).unwrap();
         let [open, close] = marks.around();
         let text = format!(" \n{open}</a>{close} ");

@@ -15,25 +15,25 @@
 use openchatml::convert::{self, Loss};
 use openchatml::{Channel, Conversation, Document, Format, Intent, Message, Role, function_name};
 
-/// A message as templates expect it.
+/// A message in the format that templates expect.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Folded {
+pub(crate) struct TemplateMessage {
     pub(crate) role: &'static str,
-    pub(crate) name: Option<Said>,
-    pub(crate) content: Vec<Said>,
-    pub(crate) reasoning: Vec<Said>,
+    pub(crate) name: Option<MessageText>,
+    pub(crate) content: Vec<MessageText>,
+    pub(crate) reasoning: Vec<MessageText>,
     pub(crate) calls: Vec<Call>,
-    pub(crate) tool_call_id: Option<Said>,
+    pub(crate) tool_call_id: Option<MessageText>,
 }
 
-/// A text, and the message of the conversation that it comes from.
+/// A text, and the index of its message in the conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Said {
+pub(crate) struct MessageText {
     pub(crate) text: String,
     pub(crate) message: usize,
 }
 
-/// A call of a tool.
+/// A tool call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Call {
     pub(crate) id: Option<String>,
@@ -63,10 +63,10 @@ pub fn losses(document: &Document<'_>) -> Vec<Loss> {
     convert::losses(document, &carries)
 }
 
-/// The messages of a conversation as templates expect them.
-pub(crate) fn fold(conversation: &Conversation<'_>) -> Vec<Folded> {
+/// Converts the messages of a conversation to the format that templates expect.
+pub(crate) fn fold(conversation: &Conversation<'_>) -> Vec<TemplateMessage> {
     let mut all = Vec::new();
-    let mut turn: Option<Folded> = None;
+    let mut turn: Option<TemplateMessage> = None;
     for (index, message) in conversation.messages.iter().enumerate() {
         if message.foreign {
             continue;
@@ -76,10 +76,10 @@ pub(crate) fn fold(conversation: &Conversation<'_>) -> Vec<Folded> {
             all.push(single(message, index));
             continue;
         }
-        let said = Said { text: message.body.text().into_owned(), message: index };
+        let message_text = MessageText { text: message.body.text().into_owned(), message: index };
         let is_hidden = is_reasoning(message);
         let name = message.name.as_deref();
-        let goes_on = |turn: &Folded| {
+        let goes_on = |turn: &TemplateMessage| {
             let is_before = turn.content.is_empty() && turn.calls.is_empty();
             (message.is_call() || is_before)
                 && turn.name.as_ref().map(|it| it.text.as_str()) == name
@@ -87,30 +87,30 @@ pub(crate) fn fold(conversation: &Conversation<'_>) -> Vec<Folded> {
         if !turn.as_ref().is_some_and(goes_on) {
             all.extend(turn.take());
         }
-        let new = || Folded {
+        let new = || TemplateMessage {
             role: Role::Assistant.as_str(),
-            name: name.map(|name| Said { text: name.to_owned(), message: index }),
-            ..Folded::default()
+            name: name.map(|name| MessageText { text: name.to_owned(), message: index }),
+            ..TemplateMessage::default()
         };
         let turn = turn.get_or_insert_with(new);
         if let Some(recipient) = &message.recipient {
             turn.calls.push(Call {
                 id: message.call_id.as_deref().map(str::to_owned),
                 name: bare(recipient).to_owned(),
-                arguments: said.text,
+                arguments: message_text.text,
                 message: index,
             });
         } else if is_hidden {
-            turn.reasoning.push(said);
+            turn.reasoning.push(message_text);
         } else {
-            turn.content.push(said);
+            turn.content.push(message_text);
         }
     }
     all.extend(turn);
     all
 }
 
-/// Whether the assistant says it to nobody.
+/// Whether the message is reasoning.
 fn is_reasoning(message: &Message<'_>) -> bool {
     match message.effective_channel() {
         Channel::Analysis => true,
@@ -119,21 +119,21 @@ fn is_reasoning(message: &Message<'_>) -> bool {
     }
 }
 
-/// A message that is one there, too.
-fn single(message: &Message<'_>, index: usize) -> Folded {
-    let said = |text: &str| Said { text: text.to_owned(), message: index };
+/// Converts a message that corresponds to one message.
+fn single(message: &Message<'_>, index: usize) -> TemplateMessage {
+    let message_text = |text: &str| MessageText { text: text.to_owned(), message: index };
     let is_tool = message.role == Role::Tool;
     let name = message.name.as_deref();
-    Folded {
+    TemplateMessage {
         role: message.role.as_str(),
-        name: name.map(|name| said(if is_tool { bare(name) } else { name })),
-        content: vec![said(&message.body.text())],
-        tool_call_id: message.call_id.as_deref().filter(|_| is_tool).map(said),
-        ..Folded::default()
+        name: name.map(|name| message_text(if is_tool { bare(name) } else { name })),
+        content: vec![message_text(&message.body.text())],
+        tool_call_id: message.call_id.as_deref().filter(|_| is_tool).map(message_text),
+        ..TemplateMessage::default()
     }
 }
 
-/// The name of a tool without its namespace.
+/// Returns the name of a tool without its namespace.
 fn bare(tool: &str) -> &str {
     function_name(tool).unwrap_or(tool)
 }

@@ -1,4 +1,4 @@
-//! Numbers as Python reads them.
+//! Numbers with the rules of Python.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use minijinja::Value;
 use minijinja::value::{Object, ObjectRepr};
 
-/// An integer that no integer of the engine can be. It can be written, and nothing else.
+/// An integer that is too large for the engine. It can only be written.
 #[derive(Debug)]
 pub(crate) struct BigInt(String);
 
@@ -20,8 +20,8 @@ impl Object for BigInt {
     }
 }
 
-/// The number that JSON spells like this, as Python takes it: with a point or an exponent it is a
-/// float, and otherwise an integer of any size.
+/// Parses a JSON number like Python: a number with a point or an exponent is a float, and any other
+/// is an integer of any size.
 pub(crate) fn number(spelling: &str) -> Value {
     if let Ok(number) = spelling.parse::<i64>() {
         return Value::from(number);

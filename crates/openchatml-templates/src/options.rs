@@ -1,4 +1,4 @@
-//! What a template is told beside the conversation.
+//! The input of a template besides the conversation.
 
 use std::borrow::Cow;
 
@@ -26,28 +26,28 @@ use crate::date::Date;
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Options<'a> {
-    /// `add_generation_prompt`: end where the assistant speaks next.
+    /// `add_generation_prompt`: the output ends where the assistant continues.
     pub generation_prompt: bool,
-    /// `enable_thinking`, if it is given.
+    /// `enable_thinking`. `None`: the template decides.
     pub thinking: Option<bool>,
-    /// What `strftime_now` gives.
+    /// The date that `strftime_now` returns.
     pub date: Option<Date>,
-    /// How the arguments of calls are given.
+    /// How arguments of calls are passed.
     pub arguments: Arguments,
     /// Special tokens by their names: `bos_token`, `eos_token`, … They are control tokens.
     pub special_tokens: Vec<(Cow<'a, str>, Cow<'a, str>)>,
-    /// Further variables. What they say is guarded like the content of messages.
+    /// Further variables. Their texts are protected like the content of messages.
     pub variables: Vec<(Cow<'a, str>, Value<'a>)>,
-    /// The spellings that are control tokens, beside the special tokens. If there is no list, they
-    /// are what the template spells that looks like one: `<|…|>`, `<…>` without a space, and
+    /// The spellings of control tokens besides the special tokens. Without a list, they are the
+    /// spellings in the template that look like control tokens: `<|…|>`, `<…>` without a space, and
     /// `[…]` in capitals.
     pub controls: Option<Vec<Cow<'a, str>>>,
 }
 
-/// How the arguments of a call are given to a template.
+/// How arguments of calls are passed to a template.
 ///
-/// Both are in use: a template that writes `arguments | tojson` wants data, one that writes
-/// `arguments` wants text.
+/// Both are in use: a template with `arguments | tojson` expects data, a template with `arguments`
+/// expects text.
 ///
 /// ```
 /// use openchatml::{Channel, Conversation, Message, Role};
@@ -66,9 +66,10 @@ pub struct Options<'a> {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Arguments {
-    /// As the data that their JSON is, as `transformers` says to; as text where they are no JSON.
+    /// As data, parsed from their JSON, as `transformers` recommends. Arguments that are not JSON
+    /// are passed as text.
     #[default]
     Parsed,
-    /// As text, as OpenAI's chat completions have them.
+    /// As text, as in OpenAI's chat completions.
     Text,
 }

@@ -1,4 +1,4 @@
-//! What a template wrote, as control tokens and text.
+//! The output of a template as control tokens and text.
 
 use std::ops::Range;
 
@@ -6,21 +6,20 @@ use crate::controls::Controls;
 use crate::error::TemplateError;
 use crate::marks::{Marked, Marks};
 
-/// A conversation as a template writes it.
+/// The output of a template.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rendered {
     /// The text.
     pub text: String,
-    /// The same as control tokens and text between them, without a gap. Neighbouring text is one
-    /// piece.
+    /// The text as control tokens and pieces of text, without gaps. Adjacent text is one piece.
     pub pieces: Vec<Piece>,
-    /// What stands in `{% generation %}` blocks, which is what the model says and is trained on:
-    /// places in the text, in order. Blocks within blocks are part of the outer one.
+    /// The ranges of `{% generation %}` blocks in the text, in order: the output of the model, on
+    /// which it is trained. Nested blocks are part of the outer one.
     pub generation: Vec<Range<usize>>,
 }
 
-/// A piece of what a template writes.
+/// A piece of the output of a template.
 ///
 /// ```
 /// use openchatml::{Conversation, Message, Role};
@@ -35,30 +34,30 @@ pub struct Rendered {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// Its place in the text.
+    /// The range in the text.
     pub span: Range<usize>,
-    /// Whether it is a control token; its text is how that is spelled.
+    /// Whether the piece is a control token. Its text is the spelling.
     pub is_control: bool,
 }
 
-/// The output of a template without its marks.
+/// Reads the output of a template, and removes the marks.
 ///
 /// # Errors
 ///
-/// The template cut a control token out of content, so that nobody knows whose it is.
+/// The template cut a control token out of content, so that its origin is unclear.
 pub(crate) fn read(
     output: &str,
     marks: &Marks,
     controls: &Controls,
     marked: &[Marked],
 ) -> Result<Rendered, TemplateError> {
-    let mut reading = Reading { marks, rendered: Rendered::default(), open: Vec::new() };
+    let mut reader = PieceReader { marks, rendered: Rendered::default(), open: Vec::new() };
     let mut at = 0;
     for (range, spelling) in controls.find(output) {
         match marks.stand_around(output, &range) {
             [false, false] => {
-                reading.text(&output[at..range.start]);
-                reading.push(spelling, true);
+                reader.text(&output[at..range.start]);
+                reader.push(spelling, true);
                 at = range.end;
             }
             [true, true] => {}
@@ -71,18 +70,18 @@ pub(crate) fn read(
             }
         }
     }
-    reading.text(&output[at..]);
-    Ok(reading.rendered)
+    reader.text(&output[at..]);
+    Ok(reader.rendered)
 }
 
-struct Reading<'m> {
+struct PieceReader<'m> {
     marks: &'m Marks,
     rendered: Rendered,
-    /// Where the generation blocks begin that are open.
+    /// The starts of the open generation blocks.
     open: Vec<usize>,
 }
 
-impl Reading<'_> {
+impl PieceReader<'_> {
     fn text(&mut self, mut text: &str) {
         let [open, close] = self.marks.generation();
         while let Some(at) = text.find([open, close]) {
@@ -113,11 +112,11 @@ impl Reading<'_> {
     }
 }
 
-/// Checks that the text alone says which control tokens there are.
+/// Checks that the text alone determines the control tokens.
 ///
 /// # Errors
 ///
-/// Content spells a control token.
+/// Content contains the spelling of a control token.
 pub(crate) fn check_text(
     rendered: &Rendered,
     controls: &Controls,
@@ -132,7 +131,7 @@ pub(crate) fn check_text(
     Ok(())
 }
 
-/// Content spells this control token, or completes it.
+/// Returns the error for content that contains or completes this control token.
 fn refused(spelling: &str, marked: &[Marked]) -> TemplateError {
     let whole = marked.iter().find_map(|it| Some((&it.place, it.text.find(spelling)?)));
     TemplateError::control(spelling, whole)

@@ -1,4 +1,4 @@
-//! A template, and what it writes.
+//! Runs a template.
 
 use std::collections::HashSet;
 use std::io;
@@ -9,18 +9,18 @@ use openchatml::{Code, Conversation};
 
 use crate::context;
 use crate::controls::{Controls, spelled};
-use crate::environment::{bare, furnish};
-use crate::error::{At, TemplateError};
+use crate::environment::{add_globals, bare};
+use crate::error::{ErrorPlace, TemplateError};
 use crate::limits::Limits;
 use crate::marks::{Marked, Marker, Marks};
 use crate::options::Options;
 use crate::pieces::{self, Rendered};
 use crate::source::{Literals, Rewritten, rewrite};
 
-/// What the engine calls the template.
+/// The name of the template in the engine.
 const NAME: &str = "chat_template";
 
-/// A chat template: a Jinja template as `transformers` runs it.
+/// A chat template: a Jinja template with the rules of `transformers`.
 ///
 /// ```
 /// use openchatml::{Conversation, Message, Role};
@@ -44,15 +44,19 @@ pub struct Template {
 }
 
 impl Template {
-    /// The template of this source.
+    /// Parses a template.
     ///
     /// # Errors
     ///
-    /// - [`Code::TemplateSyntax`]: it is no template.
-    /// - [`Code::Limit`]: it is longer than [`Limits::source_bytes`].
+    /// - [`Code::TemplateSyntax`]: the source is not a template.
+    /// - [`Code::Limit`]: the source is longer than [`Limits::source_bytes`].
     pub fn new(source: &str, limits: &Limits) -> Result<Self, TemplateError> {
         if source.len() > limits.source_bytes {
-            return Err(TemplateError::limit("source_bytes", limits.source_bytes, At::Nowhere));
+            return Err(TemplateError::limit(
+                "source_bytes",
+                limits.source_bytes,
+                ErrorPlace::Nowhere,
+            ));
         }
         let rewritten = rewrite(source);
         let mut environment = bare(limits);
@@ -67,12 +71,13 @@ impl Template {
         })
     }
 
-    /// The source.
+    /// Returns the source.
     pub fn source(&self) -> &str {
         &self.source
     }
 
-    /// The control tokens that the template spells: what counts as one if no list is given.
+    /// Returns the spellings in the template that look like control tokens. They are the default
+    /// for [`Options::controls`].
     ///
     /// ```
     /// let source = "<|im_start|>{{ messages[0].content.split('</think>')[-1] }}<|im_end|>";
@@ -84,7 +89,7 @@ impl Template {
         Controls::new(spelled(&self.literals)).spellings().to_vec()
     }
 
-    /// Whether the template spells this text, in its own text or in a string.
+    /// Whether the template contains this text, outside of tags or in a string.
     pub(crate) fn spells(&self, text: &str) -> bool {
         self.literals.texts.iter().any(|literal| literal.contains(text))
     }
@@ -93,10 +98,10 @@ impl Template {
     ///
     /// # Errors
     ///
-    /// - [`Code::TemplateRender`]: the template raises an error, or does what cannot be done.
-    /// - [`Code::RenderControl`]: content spells a control token, which the text could not tell
-    ///   from the template's own.
-    /// - [`Code::Limit`]: the template does too much.
+    /// - [`Code::TemplateRender`]: the template raises an error, or an operation is invalid.
+    /// - [`Code::RenderControl`]: content contains the spelling of a control token, which could not
+    ///   be distinguished from one of the template.
+    /// - [`Code::Limit`]: the template exceeds a limit.
     pub fn render(
         &self,
         conversation: &Conversation<'_>,
@@ -107,14 +112,14 @@ impl Template {
         Ok(rendered)
     }
 
-    /// Writes a conversation as control tokens and text. What content spells is text, whatever it
-    /// is: only [`Rendered::pieces`] tell which control tokens are the template's.
+    /// Writes a conversation as control tokens and text. Content is always text: only
+    /// [`Rendered::pieces`] distinguish the control tokens of the template.
     ///
     /// # Errors
     ///
-    /// As for [`render`](Self::render), but content may spell what it likes.
-    /// [`Code::RenderControl`] is for a template that cuts a control token out of content, at a
-    /// place that it counts instead of looking for it.
+    /// Like [`render`](Self::render), but content may contain any text. [`Code::RenderControl`]
+    /// means that the template cuts a control token out of content at a fixed position instead of
+    /// searching for it.
     ///
     /// ```
     /// use openchatml::{Conversation, Message, Role};
@@ -152,7 +157,7 @@ impl Template {
         let marked = marker.marked;
         let mut environment = self.environment.clone();
         let names = &self.rewritten.names;
-        furnish(&mut environment, names, &self.limits, Arc::clone(&marks), options.date);
+        add_globals(&mut environment, names, &self.limits, Arc::clone(&marks), options.date);
         let mut output =
             Output { bytes: Vec::new(), most: self.limits.output_bytes, is_full: false };
         let ran = environment.get_template(NAME);
@@ -172,7 +177,7 @@ impl Template {
         Ok((rendered, controls, marked))
     }
 
-    /// Marks that are nowhere in the input.
+    /// Chooses marks that do not occur in the input.
     fn marks(
         &self,
         conversation: &Conversation<'_>,
@@ -184,12 +189,12 @@ impl Template {
         context::note(conversation, options, &mut used);
         Marks::outside(&used).ok_or_else(|| {
             let message = "the conversation contains every unassigned character";
-            TemplateError::new(Code::RenderControl, message, At::Nowhere)
+            TemplateError::new(Code::RenderControl, message, ErrorPlace::Nowhere)
         })
     }
 }
 
-/// Output that grows no longer than it may.
+/// Output with a maximum length.
 struct Output {
     bytes: Vec<u8>,
     most: usize,

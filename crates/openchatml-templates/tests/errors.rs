@@ -1,11 +1,11 @@
-//! What is wrong with a template is told with its place in the template.
+//! Errors of a template are reported with their place in the template.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
 
 use openchatml::{Code, Conversation, Message, Role};
-use openchatml_templates::{At, Template};
+use openchatml_templates::{ErrorPlace, Template};
 
-/// The code, the text and what stands at the place.
+/// The code, the message and the text at the place of an error.
 fn error(source: &str) -> (Code, String, String) {
     let message = Message::new(Role::User, "Hi.");
     let conversation = Conversation::from_messages([message]);
@@ -13,14 +13,14 @@ fn error(source: &str) -> (Code, String, String) {
         .and_then(|template| template.render(&conversation, &Default::default()));
     let error = rendered.unwrap_err();
     let at = match &error.at {
-        At::Template(span) => source[span.range()].to_owned(),
+        ErrorPlace::Template(span) => source[span.range()].to_owned(),
         other => format!("{other:?}"),
     };
     (error.code, error.message, at)
 }
 
 #[test]
-fn errors_have_a_code_a_text_and_a_place() {
+fn errors_have_a_code_a_message_and_a_place() {
     use Code::{TemplateRender, TemplateSyntax};
     for (source, code, message, at) in [
         (

@@ -1,7 +1,7 @@
-//! Templates write what they write in `transformers`, as `goldens/record.py` recorded it.
+//! Templates have the output that they have in `transformers`, as `goldens/record.py` recorded it.
 //!
-//! `OPENCHATML_TEMPLATES` names a folder of other templates, with what `record.py FOLDER` recorded
-//! of them.
+//! `OPENCHATML_TEMPLATES` names a folder with more templates and their recorded output (`record.py
+//! FOLDER`).
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
 
@@ -26,7 +26,7 @@ fn conversation(json: &str) -> Conversation<'static> {
     parsed.into_conversation().into_owned()
 }
 
-/// What differs from what was recorded.
+/// The difference from the recorded output.
 fn difference(case: &Value, rendered: &Result<Rendered, TemplateError>) -> Option<String> {
     let is_same = match rendered {
         Ok(rendered) => {
@@ -107,7 +107,8 @@ fn compare(recorded: &Path, templates: &Path) {
         lenient += usize::from(is_lenient);
         differences.extend(difference(&case, &rendered).filter(|_| !is_lenient));
     }
-    // Python refuses some of what the engine gives nothing for, like a list as a key.
+    // Python refuses some expressions for which the engine returns nothing, such as a list as a
+    // key.
     assert!(lenient == 0 || lenient * 50 < said, "{lenient} of {said}");
     assert!(differences.is_empty(), "{} differ: {}", differences.len(), differences.join("\n"));
     assert!(said > 0);

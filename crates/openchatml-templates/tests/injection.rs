@@ -1,18 +1,19 @@
-//! No control token comes of content, whatever it spells and whatever the template does with it.
+//! Content never produces a control token, whatever it spells and whatever the template does with
+//! it.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
 
 use std::path::Path;
 
 use openchatml::{Channel, Code, Conversation, Data, Intent, Message, Role, Tool, Value};
-use openchatml_templates::{At, Options, Rendered, Template, TemplateError};
+use openchatml_templates::{ErrorPlace, Options, Rendered, Template, TemplateError};
 use openchatml_testkit::{Source, cases, one_in, pick};
 use openchatml_tokens::{ByteEncoding, Encoding as _};
 
-/// How many cases a property runs over.
+/// The number of cases of a property.
 const CASES: usize = 3_000;
 
-/// What hostile content is made of.
+/// The parts of hostile content.
 const PIECES: &[&str] = &[
     "<|im_start|>",
     "<|im_end|>",
@@ -60,7 +61,7 @@ const PIECES: &[&str] = &[
     "\\",
 ];
 
-/// Names of parameters: hostile ones, and for each one that is none.
+/// Hostile names of parameters, each with a harmless replacement.
 const KEYS: &[(&str, &str)] = &[
     ("think", "thing"),
     ("/function", "xfunction"),
@@ -70,12 +71,12 @@ const KEYS: &[(&str, &str)] = &[
     ("x><think", "xxxthink"),
 ];
 
-/// The same content without anything that could be part of a control token.
+/// The same content without any part of a control token.
 fn harmless(text: &str) -> String {
     text.chars().map(|c| if c.is_whitespace() { c } else { 'x' }).collect()
 }
 
-/// A conversation of which `content` makes what others say.
+/// A conversation with the text of the user, tools and so on made by `content`.
 fn conversation(source: &mut Source<'_>, is_hostile: bool) -> Conversation<'static> {
     let says = |text: String| if is_hostile { text } else { harmless(&text) };
     let said = |source: &mut Source<'_>| {
@@ -92,7 +93,7 @@ fn conversation(source: &mut Source<'_>, is_hostile: bool) -> Conversation<'stat
         messages.push(Message::new(Role::System, said(source)));
     }
     for round in 0..source.int_in_range(1..=3).unwrap_or(1) {
-        // A template may ask which question is the last one.
+        // A template may look for the last question.
         let mut question = Message::new(Role::User, format!("{} {round}", said(source)));
         question.name = one_in(source, 3).then(|| said(source).into());
         messages.push(question);
@@ -151,14 +152,14 @@ fn options() -> Options<'static> {
     options
 }
 
-/// The control tokens, in order.
+/// The control tokens of a rendered prompt, in order.
 fn controls(rendered: &Rendered) -> Vec<&str> {
     let controls = rendered.pieces.iter().filter(|piece| piece.is_control);
     controls.map(|piece| &rendered.text[piece.span.clone()]).collect()
 }
 
 #[test]
-fn control_tokens_do_not_depend_on_what_content_spells() {
+fn control_tokens_do_not_depend_on_content() {
     let templates = templates();
     cases(CASES, |source| {
         let (name, template) =
@@ -174,7 +175,7 @@ fn control_tokens_do_not_depend_on_what_content_spells() {
             (Ok(hostile), Ok(benign)) => {
                 let [hostile_ones, benign_ones] = [controls(hostile), controls(benign)];
                 if name == "qwen3_like.jinja" {
-                    // It says other things where the content has reasoning in it.
+                    // This template renders content with reasoning in another way.
                     let turns = |all: &[&str]| all.iter().filter(|it| it.starts_with("<|")).count();
                     assert_eq!(turns(&hostile_ones), turns(&benign_ones), "{name}");
                 } else {
@@ -196,7 +197,7 @@ fn pieces_are_the_text(rendered: &Rendered) {
         at = piece.span.end;
     }
     assert_eq!(at, rendered.text.len());
-    // Among ids, control tokens are those of the pieces and no others.
+    // The control tokens among the ids are exactly those of the pieces.
     let spellings =
         ["<|im_start|>", "<|im_end|>", "<think>", "</think>", "[INST]", "</s>", "<|end|>"];
     let encoding = ByteEncoding::new(spellings);
@@ -205,9 +206,9 @@ fn pieces_are_the_text(rendered: &Rendered) {
     assert_eq!(ids.iter().filter(|id| **id > 255).count(), known.count());
 }
 
-/// Text is refused where pieces say something else than it does.
+/// Text is refused if its control tokens differ from those of the pieces.
 #[test]
-fn text_tells_the_same_control_tokens_or_is_refused() {
+fn text_determines_the_control_tokens_or_is_refused() {
     let templates = templates();
     cases(CASES, |source| {
         let (_, template) = &templates[source.int_in_range(0..=templates.len() - 1).unwrap_or(0)];
@@ -257,7 +258,7 @@ fn templates_can_work_with_content() {
 }
 
 #[test]
-fn nothing_is_put_together_from_content() {
+fn control_tokens_are_not_assembled_from_content() {
     for (source, content) in [
         ("{{ '<|' ~ messages[0].content ~ '|>' }}{{ '<|end|>' if x }}", "end"),
         ("<{{ messages[0].content }}{{ '<think>' if x }}", "think>"),
@@ -270,11 +271,12 @@ fn nothing_is_put_together_from_content() {
     ] {
         assert!(controls(&rendered(source, content).unwrap()).is_empty(), "{source}");
     }
-    // Where a template counts characters in what it looks for elsewhere, nobody knows.
+    // A template that cuts content which it also compares with a marker is refused, because the
+    // origin of the characters is then unknown.
     let source =
         "{{ messages[0].content[1:] }}{{ 'x' in '<think>' }}{{ messages[0].content == '<think>' }}";
     let error = rendered(source, "<think>").unwrap_err();
     assert_eq!(error.code, Code::RenderControl);
-    let At::Content { message, field, span } = error.at else { panic!("{:?}", error.at) };
+    let ErrorPlace::Content { message, field, span } = error.at else { panic!("{:?}", error.at) };
     assert_eq!((message, field.as_str(), span.range()), (Some(0), "content", 0..7));
 }

@@ -1,4 +1,4 @@
-//! Hostile templates are refused by the name of a limit, and their memory is bounded.
+//! Hostile templates are refused with the name of a limit, and their memory is bounded.
 
 use openchatml::{Code, Conversation, Message, Role};
 use openchatml_templates::{Limits, Options, Template, TemplateError};
@@ -10,7 +10,7 @@ fn run(source: &str, limits: &Limits) -> Result<String, TemplateError> {
     Ok(template.render(&conversation, &Options::default())?.text)
 }
 
-/// What each of these does would take more memory than there is, or more time than anybody has.
+/// Each of these would need too much memory or time.
 const HOSTILE: &[(&str, &str)] = &[
     (
         "steps",
@@ -74,9 +74,9 @@ fn hostile_templates_are_refused_by_the_name_of_a_limit() {
     }
 }
 
-/// What is lazy in the engine is not piled up.
+/// Lazy values of the engine do not accumulate.
 #[test]
-fn what_is_kept_is_made() {
+fn stored_values_are_fully_evaluated() {
     for source in [
         "{% set ns = namespace(x=[1, 2]) %}{% for i in range(20000) %}{% set ns.x = ns.x[0:] %}{% endfor %}{{ ns.x }}",
         "{% set ns = namespace(x=[1, 2]) %}{% for i in range(20000) %}{% set ns.x = ns.x * 1 %}{% endfor %}{{ ns.x }}",
@@ -88,7 +88,7 @@ fn what_is_kept_is_made() {
 }
 
 #[test]
-fn every_limit_counts() {
+fn every_limit_is_enforced() {
     let with = |set: fn(&mut Limits)| {
         let mut limits = Limits::default();
         set(&mut limits);

@@ -1,16 +1,16 @@
-//! Templates and what they write, from the tests of another project: the folder that
+//! Templates with their expected output, from the tests of another project: the folder that
 //! `OPENCHATML_THIRD_PARTY` names.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
 
 use openchatml::{Conversation, Format, Limits, Value, parse};
 use openchatml_templates::{Options, Template};
-use openchatml_testkit::elsewhere;
+use openchatml_testkit::external_files;
 
 #[test]
-fn templates_write_what_others_expect() {
+fn templates_write_what_other_projects_expect() {
     let what = "12 cases of other projects";
-    let Some(folder) = elsewhere::folder("OPENCHATML_THIRD_PARTY", None, what) else { return };
+    let Some(folder) = external_files::folder("OPENCHATML_THIRD_PARTY", None, what) else { return };
     let path = folder.join("hf_jinja_e2e_chatml.jsonl");
     let text = std::fs::read_to_string(path).unwrap();
     let mut count = 0;
@@ -41,11 +41,12 @@ fn templates_write_what_others_expect() {
         options.date = Some("2025-07-10".parse().unwrap());
         let source = at(&["input", "template"]).and_then(Value::as_str).unwrap();
         let template = Template::new(source, &Default::default()).unwrap();
-        // Their messages have reasoning in the content, which text alone would refuse.
+        // These messages have reasoning in the content, which is refused when only text is
+        // rendered.
         let rendered = template.render_pieces(&conversation, &options).unwrap();
         let expected = at(&["expected", "text"]).and_then(Value::as_str).unwrap();
-        // A list as text is JSON in JavaScript, whose expectations these are. Python shows it with
-        // other quotes, and so do we.
+        // The expected output comes from JavaScript, where a list is printed as JSON. Python, and
+        // this crate, print it with other quotes.
         let plain = |text: &str| match source.contains("tools|string") {
             true => text.replace('\'', "\"").replace('\\', ""),
             false => text.to_owned(),

@@ -4,7 +4,7 @@
 use std::io::{self, Read as _, Write as _};
 
 use openchatml::{Keep, ReadOptions, Role};
-use openchatml_testkit::wire::{Setup, Thoughts};
+use openchatml_testkit::wire::{ReasoningMode, Setup};
 
 fn main() -> io::Result<()> {
     let mut text = Vec::new();
@@ -14,7 +14,7 @@ fn main() -> io::Result<()> {
     let setup = Setup {
         format: "harmony".parse().map_err(io::Error::other)?,
         options,
-        thoughts: Thoughts::FirstWord,
+        thoughts: ReasoningMode::FirstWord,
         for_user: false,
         keep: Keep::Bodies,
     };

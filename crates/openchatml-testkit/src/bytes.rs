@@ -1,20 +1,20 @@
-//! Conversations as ids of the smallest encoding that there is: an id for each byte, which is its
-//! value, and one for each of some control tokens, from 256 on.
+//! Conversations as ids of the smallest encoding: the ids of bytes are their values, and some
+//! control tokens have ids from 256 on.
 
 use openchatml::convert::{Weighed, prepare};
 use openchatml::{Conversation, Document, Format, Parsed, ReadOptions, RenderError, RenderOptions};
 use openchatml_tokens::{ByteEncoding, MaskPolicy, Tokenizer, Truncation};
 
-/// The tokenizer of a text format whose control tokens with an id of their own are these.
+/// Creates a tokenizer for a text format in which only these control tokens have ids.
 fn tokenizer(format: Format, controls: &[String]) -> Tokenizer<ByteEncoding> {
     Tokenizer::new(format.text().expect("a text form"), ByteEncoding::new(controls))
 }
 
-/// A document as ids.
+/// Writes a document as ids.
 ///
 /// # Errors
 ///
-/// What the format cannot say.
+/// The format cannot represent the document.
 pub fn ids(
     document: &Document<'_>,
     format: Format,
@@ -24,7 +24,7 @@ pub fn ids(
     Ok(rendered.ids)
 }
 
-/// What ids say.
+/// Reads ids.
 pub fn read(
     ids: &[u32],
     format: Format,
@@ -34,8 +34,8 @@ pub fn read(
     tokenizer(format, controls).parse(ids, options).into_parsed()
 }
 
-/// What is left of a conversation that has to fit into so many ids, with so many for a message at
-/// most. `None` if it cannot.
+/// Truncates a conversation to this number of ids, with a maximum for each message. `None` if this
+/// is impossible.
 pub fn truncated<'a>(
     conversation: &Conversation<'a>,
     format: Format,
@@ -49,14 +49,14 @@ pub fn truncated<'a>(
     Some(truncation.truncate(&tokenizer, conversation, &options).ok()?.conversation)
 }
 
-/// A run of ids that are trained: the text that they stand for, and how much each counts.
+/// A run of trained ids: their text, and their weight.
 pub type Run = (String, f64);
 
-/// The runs of a training sample in a text format, and what the sample has lost, by name.
+/// Returns the trained runs of a sample in a text format, and the names of its losses.
 ///
 /// # Errors
 ///
-/// What the format cannot say.
+/// The format cannot represent the document.
 pub fn sample(
     document: &Document<'_>,
     to: Format,

@@ -1,14 +1,14 @@
-//! What a model says, in any format.
+//! Completions in any format.
 
 use openchatml::convert::convert;
 use openchatml::{Channel, Conversation, End, Format, Message, RenderOptions, Role};
 
-/// What a model says so that `said` follows `before`: what a transcript of all of them has behind
-/// the prompt. Where the prompt says that there is no reasoning, it has none.
+/// Returns the completion after which `said` follows `before`: the rest of a transcript of all
+/// messages after the prompt. If the prompt disables reasoning, the completion has none.
 ///
 /// # Panics
 ///
-/// If the format cannot say it, or the transcript does not go on from the prompt.
+/// The format cannot represent the messages, or the transcript does not continue the prompt.
 ///
 /// ```
 /// use openchatml::{Message, Role};
@@ -21,7 +21,7 @@ use openchatml::{Channel, Conversation, End, Format, Message, RenderOptions, Rol
 /// ```
 pub fn completion(before: &[Message<'_>], said: &[Message<'_>], format: Format) -> String {
     let mut options = RenderOptions::default();
-    // A template may say the date where nobody else spoke first.
+    // A template may write the date if there is no system message.
     options.date = Some("2026-01-01".into());
     let write = |messages: Vec<Message<'_>>, options: &RenderOptions| {
         let conversation = Conversation::from_messages(messages);
@@ -40,14 +40,14 @@ pub fn completion(before: &[Message<'_>], said: &[Message<'_>], format: Format) 
     behind(said).or_else(|_| behind(&unreasoned)).unwrap_or_else(|text| panic!("{text}"))
 }
 
-/// The answer that ends a completion.
+/// Returns an answer that ends a completion.
 pub fn answer(text: &str) -> Message<'static> {
     let mut answer = Message::answer(text.to_owned());
     answer.end = End::Return;
     answer
 }
 
-/// The call of a function that ends a completion, with all that the format can say of it.
+/// Returns a call that ends a completion, with all fields that the format can represent.
 pub fn call(name: &str, id: &str, arguments: &str, format: Format) -> Message<'static> {
     let mut call = Message::new(Role::Assistant, arguments.to_owned());
     call.recipient = Some(format!("functions.{name}").into());

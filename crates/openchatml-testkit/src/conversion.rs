@@ -1,4 +1,4 @@
-//! What must hold of conversions.
+//! The properties of conversions.
 
 use openchatml::convert::Channels;
 use openchatml::{Document, End, Format, Message, ReadOptions, RenderOptions, parse};
@@ -6,13 +6,12 @@ use openchatml::{Document, End, Format, Message, ReadOptions, RenderOptions, par
 use crate::property::assert_structure;
 use crate::secrets;
 
-/// What is converted reads back without anything about its structure being wrong, shows a user
-/// nothing that was hidden, makes no call that was not made, and is converted again without any
-/// loss.
+/// A converted document is read without diagnostics about structure, shows a user nothing that was
+/// hidden, contains no new calls, and is converted again without loss.
 ///
 /// # Panics
 ///
-/// If it is not.
+/// The property does not hold.
 pub fn conversion(document: &Document<'_>, to: Format) {
     let options = RenderOptions::default();
     let Ok(converted) = openchatml::convert::convert(document, to, &options) else { return };
@@ -42,7 +41,7 @@ pub fn conversion(document: &Document<'_>, to: Format) {
     assert_eq!(again.output, converted.output, "{to}");
 }
 
-/// Whether a message is a call that is made for certain.
+/// Whether a message is a certain call.
 pub fn is_made(message: &Message<'_>) -> bool {
     message.is_call() && message.end == End::Call && !message.recovered && !message.foreign
 }

@@ -1,4 +1,4 @@
-//! Random documents that a format can carry, but for what their text may spell.
+//! Random documents whose fields a format can carry. Their text may still be impossible to write.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use openchatml::{
 
 use crate::{Source, one_in, pick, text};
 
-/// A document whose fields `format` can carry.
+/// Generates a document whose fields `format` can carry.
 pub fn document(source: &mut Source<'_>, format: Format) -> Document<'static> {
     let carries = format.carries();
     if carries.infill && one_in(source, 8) {
@@ -38,7 +38,7 @@ fn infill(source: &mut Source<'_>) -> Infill<'static> {
     infill
 }
 
-/// Two files or more: a sequence of one file is that file.
+/// Generates at least two files, because a sequence of one file is the file itself.
 fn files(source: &mut Source<'_>, format: Format) -> Document<'static> {
     let count = source.int_in_range(2..=4).unwrap_or(2);
     let part = |source: &mut Source<'_>| match source.int_in_range(0..=3).unwrap_or(0) {
@@ -58,7 +58,7 @@ fn files(source: &mut Source<'_>, format: Format) -> Document<'static> {
     Document::Files((0..count).map(|_| Part::from(part(source))).collect())
 }
 
-/// A conversation whose fields `format` can carry.
+/// Generates a conversation whose fields `format` can carry.
 pub fn conversation(source: &mut Source<'_>, format: Format) -> Conversation<'static> {
     let carries = format.carries();
     if carries.channels == Channels::Sections {
@@ -85,7 +85,7 @@ pub fn conversation(source: &mut Source<'_>, format: Format) -> Conversation<'st
     conversation
 }
 
-/// Makes some of the answers before calls preambles.
+/// Converts some answers before calls to preambles.
 fn lead_calls(source: &mut Source<'_>, messages: &mut [Message<'static>]) {
     for at in 1..messages.len() {
         let (before, after) = messages.split_at_mut(at);
@@ -112,7 +112,7 @@ fn header(source: &mut Source<'_>, version: &'static str) -> Header<'static> {
     header
 }
 
-/// A value that YAML and JSON can both carry.
+/// Generates a value that both YAML and JSON can carry.
 fn value(source: &mut Source<'_>, depth: usize) -> Value<'static> {
     const NUMBERS: &[&str] = &["0", "-1", "0.7", "1e400", "2.0", "12345678901234567890"];
     let kinds = if depth < 3 { 6 } else { 4 };
@@ -154,7 +154,7 @@ fn tool(source: &mut Source<'_>) -> Tool<'static> {
     tool
 }
 
-/// A message whose fields `format` can carry.
+/// Generates a message whose fields `format` can carry.
 pub fn message(source: &mut Source<'_>, format: Format) -> Message<'static> {
     let carries = format.carries();
     let mut message = Message::new(pick(source, carries.roles), "");
@@ -221,7 +221,7 @@ fn all_fields(source: &mut Source<'_>, format: Format, message: &mut Message<'st
     if carries.recovered && one_in(source, 8) {
         message.recovered = true;
     }
-    // The JSON of 2.2 says of a call that it ends as one, and of others that they do not.
+    // In the JSON of 2.2, the end of a message determines whether it is a call.
     if carries.makes_calls {
         message.end = if message.is_call() { End::Call } else { End::End };
     }
@@ -244,7 +244,7 @@ fn intent(source: &mut Source<'_>, format: Format, message: &mut Message<'static
     }
 }
 
-/// A call of a turn takes JSON, or it takes text that is no JSON.
+/// In a turn, the content type of a call follows from its text.
 fn call_type(source: &mut Source<'_>, format: Format, message: &mut Message<'static>) {
     if !message.is_call() {
         return;
@@ -260,7 +260,7 @@ fn call_type(source: &mut Source<'_>, format: Format, message: &mut Message<'sta
     }
 }
 
-/// The kinds of messages that a turn in JSON is made of.
+/// Adjusts a message to the kinds that a turn in JSON can contain.
 fn turn_fields(source: &mut Source<'_>, format: Format, message: &mut Message<'static>) {
     let carries = format.carries();
     match message.role {

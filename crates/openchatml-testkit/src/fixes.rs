@@ -1,4 +1,4 @@
-//! What fixes promise.
+//! The properties of fixes.
 
 use openchatml::{
     Applicability, Conversation, Diagnostic, Document, Fix, Format, Message, Parsed, ReadOptions,
@@ -9,12 +9,12 @@ use crate::conversion::is_made;
 use crate::inputs::is_text;
 use crate::property::{nothing_is_lost, seen};
 
-/// After all safe fixes the conversation is as before, so is what a user sees and what is
-/// uncertain; nothing is lost, no finding is new, and those with a fix are gone.
+/// After all safe fixes, the conversation, the user view and the uncertain messages are the same.
+/// Nothing is lost, there are no new diagnostics, and those with a fix are gone.
 ///
 /// # Panics
 ///
-/// If it is not.
+/// The property does not hold.
 pub fn keep_the_conversation(text: &str, format: Format, options: &ReadOptions) {
     let before = parse(text, format, options);
     let fixes = safe(&before);
@@ -42,12 +42,12 @@ pub fn keep_the_conversation(text: &str, format: Format, options: &ReadOptions) 
     }
 }
 
-/// What [`fix`](openchatml::fix()) does keeps the promise under any limits, and a second run has
-/// nothing to do. Suggestions lose nothing, either, and come to an end.
+/// [`fix`](openchatml::fix()) has these properties under any limits, and a second run changes
+/// nothing. Suggestions also lose nothing and end.
 ///
 /// # Panics
 ///
-/// If it does not, has, do, or do not.
+/// The property does not hold.
 pub fn are_checked(text: &str, format: Format, options: &ReadOptions) {
     let what = || format!("{format}: {text:?}, {options:?}");
     let fixed = fix(text, format, options, Applicability::Safe);
@@ -73,7 +73,7 @@ fn safe<'p>(parsed: &'p Parsed<'_>) -> Vec<&'p Fix> {
     fixes.filter(|fix| fix.applicability == Applicability::Safe).collect()
 }
 
-/// What was found, wherever it stands.
+/// Returns the diagnostics without their places.
 fn said(parsed: &Parsed<'_>) -> Vec<(openchatml::Code, openchatml::Severity, String)> {
     let said = |it: &Diagnostic| (it.code, it.severity, it.message.clone());
     parsed.diagnostics.iter().map(said).collect()

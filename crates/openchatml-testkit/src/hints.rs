@@ -1,13 +1,13 @@
-//! Messages that say, in a way that their format does not know, that they are not for the user.
+//! Messages that are marked as hidden in a way that their format does not define.
 
 use openchatml::{Carrier, Control, Document, Format, Policy, ReadOptions, Role, dialects, parse};
 
 use crate::{Source, one_in, pick};
 
-/// What nobody may see.
+/// The text that must not be visible.
 const SECRET: &str = "s1x";
 
-/// Keys of JSON that hide a message in one format or another, with values.
+/// JSON keys with values that hide a message in some format.
 const KEYS: &[&str] = &["channel", "Channel", "CHANNEL", "recipient", "to", "To", "phase"];
 const VALUES: &[&str] = &[
     r#""analysis""#,
@@ -28,14 +28,14 @@ const PARTS: &[&str] = &[
     r#"[{"type":"thinking","thinking":"$"}]"#,
 ];
 
-/// Segments of which one may be a marker, where there are markers.
+/// Segments that may be markers.
 const SEGMENTS: &[&str] = &[
     r#"[{"type":"text","text":"A."},{"type":"marker","marker":"Reason"},{"type":"text","text":"$"}]"#,
     r#"[{"type":"text","text":"A."},{"type":"marker","marker":"reason","text":"$"}]"#,
     r#"[{"type":"text","text":"A."},{"marker":5},{"type":"text","text":"$"}]"#,
 ];
 
-/// Words of a header that may be a channel or a recipient.
+/// Header words that may be a channel or a recipient.
 const WORDS: &[&str] = &[
     " channel=analysis",
     " Channel=commentary",
@@ -45,21 +45,21 @@ const WORDS: &[&str] = &[
     " recipient=functions.f",
 ];
 
-/// What nobody can be sure that a user may see is not shown.
+/// A message is not shown unless it is certain that a user may see it.
 ///
 /// # Panics
 ///
-/// If it is.
+/// The message is shown.
 pub fn hide(source: &mut Source<'_>) {
     let formats: Vec<_> = Format::all().collect();
     let format = pick(source, &formats);
     let text = match format.carrier() {
-        // A wire list is no list of messages.
+        // A wire list is not a list of messages.
         Carrier::Json if std::ptr::eq(format.dialect(), &dialects::CHATML_WIRE) => tokens(source),
         Carrier::Json => json(source, format.dialect().id),
         _ => match header(source, format) {
             Some(text) => text,
-            // It has no headers with words in them.
+            // The format has no headers with words.
             None => return,
         },
     };
@@ -73,7 +73,7 @@ pub fn hide(source: &mut Source<'_>) {
     assert!(shown.is_none(), "{format} shows it: {text:?}");
 }
 
-/// A message with a hint in its header, where a format has headers with channels.
+/// Generates a message with such a mark in its header, for formats with channels.
 fn header(source: &mut Source<'_>, format: Format) -> Option<String> {
     let spelled = |control| format.dialect().controls.spelling(control);
     let start = spelled(Control::Start)?;
@@ -87,7 +87,7 @@ fn header(source: &mut Source<'_>, format: Format) -> Option<String> {
     })
 }
 
-/// A wire list with a token that the format does not have.
+/// Generates a wire list with an unknown token.
 fn tokens(source: &mut Source<'_>) -> String {
     let token = pick(
         source,
@@ -104,8 +104,8 @@ fn tokens(source: &mut Source<'_>) -> String {
     )
 }
 
-/// A message of JSON with a hint beside its content, or in it. Each format of JSON has keys of its
-/// own: they are named here once more, and not asked of the library.
+/// Generates a JSON message with such a mark next to its content or inside it. The keys of each
+/// format are listed here independently of the library.
 fn json(source: &mut Source<'_>, dialect: &str) -> String {
     let (role, content, speaker, holder) = match dialect {
         "sharegpt" => ("from", "value", "gpt", "conversations"),
@@ -125,7 +125,7 @@ fn json(source: &mut Source<'_>, dialect: &str) -> String {
             (said, format!(",\"{key}\":{value}"))
         }
     };
-    // Harmony and canonical JSON know channels: on another one than final, all is hidden.
+    // Harmony and canonical JSON have channels: every channel except `final` is hidden.
     let message = format!("{{{kind}\"{role}\":\"{speaker}\",\"{content}\":{said}{hint}}}");
     match dialect {
         "openchatml-2.0" | "openchatml-2.2" => format!("[{message}]"),

@@ -8,27 +8,27 @@ use openchatml_tokens::{ByteEncoding, Encoding, Token, Tokenizer};
 
 use crate::{Source, conversion, document, one_in, pick, property, run, secrets};
 
-/// Two bytes an id where it can be, so that control tokens that are spelled, and characters, are
-/// spread over ids in all ways.
+/// An encoding with two bytes per id where possible, so that spelled control tokens and characters
+/// are split over ids in all ways.
 #[derive(Clone, Debug)]
 pub struct Pairs(ByteEncoding);
 
 const FIRST_PAIR: u32 = 1 << 16;
 
 impl Pairs {
-    /// Pairs, and ids for all control tokens of a format.
+    /// Creates the encoding with ids for all control tokens of a format.
     pub fn all(format: Format) -> Self {
         let spellings = format.dialect().controls.entries().iter().map(|entry| entry.1);
         Self(ByteEncoding::new(spellings))
     }
 
-    /// The ids of its two bytes that say the same as a pair.
+    /// Returns the single-byte ids of a pair.
     pub fn apart(id: u32) -> Option<[u32; 2]> {
         let pair = id.checked_sub(FIRST_PAIR)?;
         Some([pair / 256, pair % 256])
     }
 
-    /// Pairs, and ids for all, some or none of the control tokens of a format.
+    /// Creates the encoding with ids for all, some or none of the control tokens of a format.
     pub fn any(source: &mut Source<'_>, format: Format) -> Self {
         let spellings = format.dialect().controls.entries().iter().map(|entry| entry.1);
         let has = match source.int_in_range(0..=3).unwrap_or(0) {
@@ -69,11 +69,11 @@ impl Encoding for Pairs {
 static PAIRS: LazyLock<Vec<u8>> =
     LazyLock::new(|| (0..=u16::MAX).flat_map(|pair| pair.to_be_bytes()).collect());
 
-/// A tokenizer of any format, with an encoding that `encoding` chooses for it.
+/// Creates a tokenizer for a random format, with the encoding from `encoding`.
 ///
 /// # Panics
 ///
-/// Never: every format here has a text form.
+/// Never, because every format here has a text form.
 pub fn tokenizer<E: Encoding>(
     source: &mut Source<'_>,
     encoding: impl FnOnce(&mut Source<'_>, Format) -> E,
@@ -83,7 +83,7 @@ pub fn tokenizer<E: Encoding>(
     Tokenizer::new(format.text().expect("a text form"), encoding)
 }
 
-/// An encoding: pairs, or now and then `other`.
+/// Returns the pairs encoding, or sometimes `other`.
 pub fn pairs_or<'e, E: Encoding>(
     source: &mut Source<'_>,
     format: Format,
@@ -95,7 +95,7 @@ pub fn pairs_or<'e, E: Encoding>(
     }
 }
 
-/// Ids of a document, damaged, or of anything.
+/// Generates ids of a document, damaged ids, or random ids.
 pub fn any_ids<E: Encoding>(source: &mut Source<'_>, tokenizer: &Tokenizer<E>) -> Vec<u32> {
     let document = document::document(source, tokenizer.format().into());
     let rendered = tokenizer.render(&document, &RenderOptions::default());
@@ -127,11 +127,12 @@ pub fn any_ids<E: Encoding>(source: &mut Source<'_>, tokenizer: &Tokenizer<E>) -
     ids
 }
 
-/// A document read from ids says what was written, whatever its text spells.
+/// A document is read from its ids unchanged, even if its text contains spellings of control
+/// tokens.
 ///
 /// # Panics
 ///
-/// If it does not.
+/// The property does not hold.
 pub fn round_trips<E: Encoding>(source: &mut Source<'_>, tokenizer: &Tokenizer<E>) {
     let document = document::document(source, tokenizer.format().into());
     let options = RenderOptions::default();
@@ -147,11 +148,11 @@ pub fn round_trips<E: Encoding>(source: &mut Source<'_>, tokenizer: &Tokenizer<E
     assert_eq!(again, rendered, "{:?}", read.text());
 }
 
-/// Any ids at all are read, as a stream like as a whole, and every finding stands somewhere.
+/// Any ids can be read. A stream gives the same result, and all diagnostics have valid spans.
 ///
 /// # Panics
 ///
-/// If one is not.
+/// The property does not hold.
 pub fn streams<E: Encoding>(source: &mut Source<'_>, tokenizer: &Tokenizer<E>) {
     let options = run::options(source);
     let ids = any_ids(source, tokenizer);
@@ -170,12 +171,12 @@ pub fn streams<E: Encoding>(source: &mut Source<'_>, tokenizer: &Tokenizer<E>) {
     }
 }
 
-/// Ids of two conversations that differ only in hidden text look the same to a user, and show nothing
-/// that was hidden.
+/// The ids of two conversations that differ only in hidden text look the same to a user, and show
+/// nothing hidden.
 ///
 /// # Panics
 ///
-/// If they do not.
+/// The property does not hold.
 pub fn hides<E: Encoding>(source: &mut Source<'_>, tokenizer: &Tokenizer<E>) {
     let format = Format::from(tokenizer.format());
     let converts = one_in(source, 2);
@@ -191,7 +192,7 @@ pub fn hides<E: Encoding>(source: &mut Source<'_>, tokenizer: &Tokenizer<E>) {
         true => secrets::render_options(source),
         false => RenderOptions::default(),
     };
-    let door = |document: &Document<'_>| {
+    let route = |document: &Document<'_>| {
         let mut outcome = match converts {
             true => {
                 let prepared = prepare(document, format, &options)?;
@@ -203,11 +204,11 @@ pub fn hides<E: Encoding>(source: &mut Source<'_>, tokenizer: &Tokenizer<E>) {
         Ok(outcome)
     };
     let name = format!("ids of {format}, converted: {converts}, {options:?}");
-    secrets::leaks_nothing(&one, &door, &name);
-    secrets::ignores_secrets(&one, &two, &door, &name);
+    secrets::leaks_nothing(&one, &route, &name);
+    secrets::ignores_secrets(&one, &two, &route, &name);
 }
 
-/// What is written as ids, read again and streamed.
+/// Writes ids, reads them again, and streams them.
 fn outcome<E: Encoding>(tokenizer: &Tokenizer<E>, ids: &[u32]) -> secrets::Outcome {
     let mut options = ReadOptions::default();
     options.open_prompt = true;
@@ -224,12 +225,12 @@ fn outcome<E: Encoding>(tokenizer: &Tokenizer<E>, ids: &[u32]) -> secrets::Outco
     secrets::Outcome { document, events, joins, takes: false }
 }
 
-/// What follows the stop token of a completion is not seen and makes no call, and ids say the same
-/// as a stream of them.
+/// Text after the stop token of a completion is not visible and makes no call, and parsing ids
+/// gives the same result as streaming them.
 ///
 /// # Panics
 ///
-/// If it is, does, or do not.
+/// The property does not hold.
 pub fn completions_stop<E: Encoding>(source: &mut Source<'_>, tokenizer: &Tokenizer<E>) {
     let Some((text, more)) = run::stopped(source, tokenizer.format().into()) else { return };
     let (ids, more) = (of_text(tokenizer, &text), of_text(tokenizer, &more));
@@ -258,7 +259,7 @@ pub fn completions_stop<E: Encoding>(source: &mut Source<'_>, tokenizer: &Tokeni
     }
 }
 
-/// The ids of a text whose control tokens count.
+/// Returns the ids of a text with control tokens.
 fn of_text<E: Encoding>(tokenizer: &Tokenizer<E>, text: &str) -> Vec<u32> {
     let (mut ids, mut rest) = (Vec::new(), text);
     while let Some((at, control, len)) = tokenizer.format().dialect().controls.find(rest) {
@@ -277,8 +278,8 @@ fn told<'i, E: Encoding>(
     tokenizer: &Tokenizer<E>,
     chunks: impl IntoIterator<Item = &'i [u32]>,
     options: &ReadOptions,
-) -> property::Told {
-    let mut told = property::Told::default();
+) -> property::StreamOutput {
+    let mut told = property::StreamOutput::default();
     let mut stream = tokenizer.stream(options).keep(Keep::Bodies);
     for chunk in chunks {
         stream.feed_with(chunk, |event| told.event(event));
@@ -287,11 +288,11 @@ fn told<'i, E: Encoding>(
     told.finish()
 }
 
-/// The ids of a text stand for its bytes, and are as many as are counted.
+/// The ids of a text decode to its bytes, and their number equals the count.
 ///
 /// # Panics
 ///
-/// If they do not, or are not.
+/// The property does not hold.
 pub fn encodes<E: Encoding>(encoding: &E, text: &str) {
     let ids = of(encoding, text);
     let mut bytes: Vec<u8> = Vec::with_capacity(text.len());
@@ -306,7 +307,7 @@ pub fn encodes<E: Encoding>(encoding: &E, text: &str) {
     assert_eq!(encoding.count(text), ids.len(), "{text:?}");
 }
 
-/// The ids of a text.
+/// Returns the ids of a text.
 pub fn of<E: Encoding>(encoding: &E, text: &str) -> Vec<u32> {
     let mut ids = Vec::new();
     encoding.encode(text, &mut ids);

@@ -1,4 +1,4 @@
-//! Formats, options and texts, drawn from a source.
+//! Random formats, options and texts.
 
 use openchatml::{Carrier, Format, Mode, ReadOptions, Recover, RenderOptions, Role, render};
 
@@ -13,13 +13,13 @@ pub(crate) fn is_text(format: Format) -> bool {
     format.carrier() == Carrier::Text
 }
 
-/// Whether a format is one of services and data sets, which is JSON only.
+/// Whether a format belongs to a service or a data set. These formats are JSON.
 pub fn is_of_services(format: Format) -> bool {
     let is_json_only = format.dialect().carriers().eq([Carrier::Json]);
     is_json_only && format != Format::JSON
 }
 
-/// Options of all kinds.
+/// Generates options for reading.
 pub fn options(source: &mut Source<'_>) -> ReadOptions {
     let mut options = ReadOptions::default();
     options.mode = pick(source, &[Mode::Lenient, Mode::Strict]);
@@ -39,7 +39,7 @@ pub fn options(source: &mut Source<'_>) -> ReadOptions {
     options
 }
 
-/// A text in a format: well-formed, damaged, or nothing of the kind.
+/// Generates a text for a format: well-formed, damaged or unrelated.
 pub fn any_text(source: &mut Source<'_>, format: Format) -> String {
     if one_in(source, 4) {
         return text::hostile(source);

@@ -1,14 +1,13 @@
-//! Random hostile conversations, and the properties that must hold for them; documentation that
-//! tests keep true.
+//! Random hostile conversations, the properties that must hold for them, and tests that keep
+//! documentation current.
 //!
-//! Tests run the properties over seeds, fuzzers over bytes that they search for: both are a
-//! [`Source`].
+//! Tests run the properties with seeds, fuzzers with bytes. Both are a [`Source`].
 
 pub mod bytes;
 pub mod completion;
 pub mod conversion;
 pub mod document;
-pub mod elsewhere;
+pub mod external_files;
 pub mod fixes;
 pub mod grammar;
 pub mod hints;

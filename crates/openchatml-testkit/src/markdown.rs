@@ -1,31 +1,31 @@
-//! Markdown files of the repository that tests write, or compare with what they would write.
+//! Markdown files of the repository that tests check or update.
 
 use std::path::{Path, PathBuf};
 
 /// A line of Markdown.
 pub struct Line<'t> {
-    /// Without its line break.
+    /// The text without the line break.
     pub text: &'t str,
     /// The level of a heading; 0 for everything else.
     pub level: usize,
-    /// What it is.
+    /// The place of the line.
     pub place: Place,
 }
 
-/// Where a line stands.
+/// The place of a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// It is text, or a heading.
+    /// Text or a heading.
     Text,
-    /// It opens a code block.
+    /// The line that opens a code block.
     Opening,
-    /// It is in a code block.
+    /// Inside a code block.
     Code,
-    /// It closes a code block.
+    /// The line that closes a code block.
     Closing,
 }
 
-/// The lines of `text`. What looks like a heading inside of a code block is none.
+/// Returns the lines of `text`. Lines inside of code blocks are never headings.
 pub fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
     let mut is_open = false;
     text.lines().map(move |text| {
@@ -43,8 +43,8 @@ pub fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
     })
 }
 
-/// `text` with the code blocks that `write` gives: it is told the info string and the content of
-/// each, and gives what is to be there instead.
+/// Replaces the code blocks of `text`. `write` receives the info string and the content of each
+/// block, and returns the new content.
 pub fn with_blocks(text: &str, mut write: impl FnMut(&str, &str) -> Option<String>) -> String {
     let mut out = String::new();
     let (mut info, mut content) = ("", String::new());
@@ -72,11 +72,11 @@ pub fn push_line(out: &mut String, line: &str) {
     out.push('\n');
 }
 
-/// The guides in `docs/guide`.
+/// Returns the guides in `docs/guide`.
 ///
 /// # Panics
 ///
-/// If there are none.
+/// There are no guides.
 pub fn guides() -> Vec<PathBuf> {
     let entries = std::fs::read_dir(docs().join("guide")).expect("there is a folder of guides");
     let paths = entries.map(|entry| entry.expect("it can be listed").path());
@@ -87,7 +87,7 @@ pub fn guides() -> Vec<PathBuf> {
     paths
 }
 
-/// The guides and all other pages that people read.
+/// Returns the guides and all other pages.
 pub fn pages() -> Vec<PathBuf> {
     let root = docs().join("..");
     let mut pages = guides();
@@ -100,16 +100,16 @@ pub fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// The folder `docs`.
+/// Returns the folder `docs`.
 pub fn docs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")
 }
 
-/// The guides say what `guide` makes of them; `UPDATE_DOCS=1` writes it.
+/// Checks that the guides equal the output of `guide`. `UPDATE_DOCS=1` updates them.
 ///
 /// # Panics
 ///
-/// If one says something else.
+/// A guide differs.
 pub fn keep_guides(mut guide: impl FnMut(&str, &Path) -> String) {
     for path in guides() {
         let stored = std::fs::read_to_string(&path).expect("it can be read");
@@ -117,18 +117,18 @@ pub fn keep_guides(mut guide: impl FnMut(&str, &Path) -> String) {
     }
 }
 
-/// The file says `wanted`; `UPDATE_DOCS=1` writes it.
+/// Checks that the content of the file is `wanted`. `UPDATE_DOCS=1` updates it.
 ///
 /// # Panics
 ///
-/// If it says something else, or cannot be written.
+/// The file differs, or cannot be written.
 pub fn keep(path: &Path, wanted: &str) {
     let stored = std::fs::read_to_string(path).unwrap_or_default();
     if stored == wanted {
         return;
     }
     if std::env::var_os("UPDATE_DOCS").is_some_and(|value| value == "1") {
-        // At once: another test may be reading it.
+        // The file is replaced atomically, because another test may be reading it.
         let beside = path.with_extension("md.new");
         std::fs::write(&beside, wanted).expect("it can be written");
         return std::fs::rename(&beside, path).expect("it can be replaced");
@@ -139,7 +139,7 @@ pub fn keep(path: &Path, wanted: &str) {
     panic!("{}:{line} is stale, run with UPDATE_DOCS=1: {first:#?}", path.display());
 }
 
-/// The anchor that Markdown viewers make of a heading.
+/// Returns the anchor that Markdown viewers create for a heading.
 pub fn anchor(heading: &str) -> String {
     let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
     kept.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect()

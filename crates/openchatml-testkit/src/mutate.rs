@@ -1,8 +1,8 @@
-//! Damage, as it happens to text.
+//! Realistic damage to text.
 
 use crate::{Source, pick, text};
 
-/// `text` with something wrong in it.
+/// Damages `text`.
 pub fn mutate(source: &mut Source<'_>, text: &str) -> String {
     let mut out = text.to_owned();
     for _ in 0..source.int_in_range(1..=3).unwrap_or(1) {

@@ -1,4 +1,4 @@
-//! What must hold for every document and every text.
+//! Properties of every document and every text.
 
 use openchatml::convert::Channels;
 use openchatml::lex::Escape;
@@ -11,22 +11,22 @@ use openchatml::{
 
 use crate::secrets;
 
-/// Everything that a stream tells of a text, deltas joined, so that chunks do not show.
+/// The complete output of a stream. Deltas are joined, so that it does not depend on chunks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct StreamOutput {
     /// The events as JSON.
     pub events: Vec<String>,
-    /// The messages, whole.
+    /// The complete messages.
     pub messages: Vec<Message<'static>>,
-    /// What was found.
+    /// The diagnostics.
     pub diagnostics: Vec<Diagnostic>,
     last_delta: Option<(String, String)>,
-    /// The message that started and is not done.
+    /// The open message.
     open: Option<Message<'static>>,
 }
 
-impl Told {
-    /// Takes an event.
+impl StreamOutput {
+    /// Adds an event.
     pub fn event(&mut self, event: Event<'_>) {
         let delta = match &event {
             Event::Delta { text, .. }
@@ -61,7 +61,7 @@ impl Told {
         }
     }
 
-    /// All of it, once the last event was taken.
+    /// Returns the output after the last event.
     #[must_use]
     pub fn finish(mut self) -> Self {
         self.flush();
@@ -81,8 +81,8 @@ pub fn stream<'c>(
     format: Format,
     options: &ReadOptions,
     keep: Keep,
-) -> Told {
-    let mut told = Told::default();
+) -> StreamOutput {
+    let mut told = StreamOutput::default();
     let text_format = TextFormat::try_from(format).expect("a text format");
     let mut stream = Stream::new(text_format, options).keep(keep);
     for chunk in chunks {
@@ -93,12 +93,12 @@ pub fn stream<'c>(
     told.finish()
 }
 
-/// Rendering and reading gives the same document; rendering that gives the same bytes. What is
-/// refused is what the format cannot say.
+/// Rendering and parsing gives the same document, and rendering it again gives the same bytes. Only
+/// documents that the format cannot represent are refused.
 ///
 /// # Panics
 ///
-/// If it does not.
+/// The property does not hold.
 pub fn round_trip(document: &Document<'_>, format: Format) {
     let options = RenderOptions::default();
     let text = match render(document, format, &options) {
@@ -121,9 +121,10 @@ pub fn round_trip(document: &Document<'_>, format: Format) {
     assert_eq!(again, text, "{format}");
 }
 
-/// Nothing that is about structure was found: what was written is well-formed.
+/// Checks that there are no diagnostics about structure, because writers produce well-formed
+/// output.
 pub(crate) fn assert_structure(parsed: &Parsed<'_>, format: Format, text: &str) {
-    // Replies that are no JSON: the format says no more of them.
+    // Replies that are not JSON: the format cannot represent them exactly.
     let in_sections = format.carries().channels == Channels::Sections;
     let is_known = |found: &Diagnostic| in_sections && found.severity == Severity::Warning;
     let structural = |found: &&Diagnostic| {
@@ -145,8 +146,8 @@ pub(crate) fn assert_structure(parsed: &Parsed<'_>, format: Format, text: &str) 
     }
 }
 
-/// Whether a format may refuse a document for this reason: it has no escape, and something spells a
-/// control token at the very place that the refusal names.
+/// Whether a format may refuse a document for this reason: it has no escape, and the place that the
+/// error names contains the spelling of a control token.
 fn may_refuse(document: &Document<'_>, format: Format, error: &RenderError) -> bool {
     let controls = format.dialect().controls;
     let spelled = |text: &str| {
@@ -173,19 +174,19 @@ fn may_refuse(document: &Document<'_>, format: Format, error: &RenderError) -> b
     controls.escape() == Escape::None && is_spelled
 }
 
-/// The text of a document, without the escapes of JSON.
+/// Returns the text of a document without JSON escapes.
 fn canonical(document: &Document<'_>) -> String {
     let json = "json".parse().expect("a format");
     let text = render(document, json, &RenderOptions::default()).expect("canonical JSON says all");
     text.replace("\\\"", "\"")
 }
 
-/// Reading never panics, puts every finding inside the text, and a second reading of what was
-/// written from the first finds the same document.
+/// Reading never panics, all diagnostics are inside the text, and the written document is read as
+/// the same document.
 ///
 /// # Panics
 ///
-/// If it does not.
+/// The property does not hold.
 pub fn reads_anything<'t>(text: &'t str, format: Format, options: &ReadOptions) -> Parsed<'t> {
     let parsed = parse(text, format, options);
     for found in &parsed.diagnostics {
@@ -196,15 +197,15 @@ pub fn reads_anything<'t>(text: &'t str, format: Format, options: &ReadOptions) 
     parsed
 }
 
-/// A text in which nothing is found is written back byte for byte.
+/// A text without diagnostics is written back byte for byte.
 ///
 /// # Panics
 ///
-/// If it is not.
+/// The property does not hold.
 pub fn lossless(text: &str, format: Format, options: &ReadOptions) {
     let is_2 = format.dialect().id.starts_with("openchatml-2");
     if is_2 && (text.contains("<|im_start|>") || text.contains("<s>") || text.contains("</s>")) {
-        // Transcripts of 1.x in the framing of 0.1 are written as 2.x.
+        // Transcripts of 1.x with the framing of 0.1 are written as 2.x.
         return;
     }
     let parsed = parse(text, format, options);
@@ -218,12 +219,12 @@ pub fn lossless(text: &str, format: Format, options: &ReadOptions) {
     }
 }
 
-/// A text in which strict reading finds no error reads the same in the canonical layout, and the
-/// canonical layout of that is the same text.
+/// A text without errors in strict mode has the same meaning in the canonical layout, and
+/// formatting that again does not change it.
 ///
 /// # Panics
 ///
-/// If it does not.
+/// The property does not hold.
 pub fn canonical_layout(text: &str, format: Format) {
     let mut read = ReadOptions::default();
     read.mode = openchatml::Mode::Strict;
@@ -244,12 +245,12 @@ pub fn canonical_layout(text: &str, format: Format) {
     assert_eq!(write(&again.document), laid_out, "{format}: {text:?}");
 }
 
-/// A text in which nothing is found is written again so that it reads the same: JSON of services
-/// has many layouts, and says more than a document.
+/// A text without diagnostics is written so that it has the same meaning. JSON of services has many
+/// layouts and contains more than a document, so the bytes may differ.
 ///
 /// # Panics
 ///
-/// If it is not.
+/// The property does not hold.
 pub fn rewrites(text: &str, format: Format) {
     let mut options = ReadOptions::default();
     options.mode = openchatml::Mode::Strict;
@@ -265,7 +266,7 @@ pub fn rewrites(text: &str, format: Format) {
     assert_eq!(write(&reread.document).as_ref(), Ok(&again), "{format}: {text:?}");
 }
 
-/// What arrives if bytes are cut at these places. One that is before the last cuts nothing off.
+/// Splits bytes at these places. Places before the previous one are ignored.
 pub(crate) fn chunks<'b>(bytes: &'b [u8], cuts: &[usize]) -> Vec<&'b [u8]> {
     let mut chunks = Vec::with_capacity(cuts.len() + 1);
     let mut from = 0;
@@ -278,11 +279,11 @@ pub(crate) fn chunks<'b>(bytes: &'b [u8], cuts: &[usize]) -> Vec<&'b [u8]> {
     chunks
 }
 
-/// However a text is cut, the stream tells the same, and the same as reading it whole.
+/// A stream gives the same result for all chunks, and the same as parsing the whole text.
 ///
 /// # Panics
 ///
-/// If it does not.
+/// The property does not hold.
 pub fn chunk_invariant(text: &str, cuts: &[usize], format: Format, options: &ReadOptions) {
     let bytes = text.as_bytes();
     let whole = stream([bytes], format, options, Keep::Bodies);
@@ -297,16 +298,16 @@ pub fn chunk_invariant(text: &str, cuts: &[usize], format: Format, options: &Rea
     }
 }
 
-/// Every byte of a text is in a message, in the header, or in the span of a finding, but for the
+/// Every byte of a text is in a message, in the header, or in the span of a diagnostic, except the
 /// control tokens and white space of the framing.
 ///
 /// # Panics
 ///
-/// If one is not.
+/// The property does not hold.
 pub fn nothing_is_lost(text: &str, format: Format, options: &ReadOptions) {
     let parsed = parse(text, format, options);
     if parsed.diagnostics.len() > options.limits.diagnostics {
-        // What the findings beyond the limit would cover is not known.
+        // The spans of diagnostics beyond the limit are unknown.
         return;
     }
     let mut covered = vec![false; text.len()];
@@ -323,7 +324,7 @@ pub fn nothing_is_lost(text: &str, format: Format, options: &ReadOptions) {
         let first = conversation.messages.iter().map(|message| message.span.start).min();
         cover(0, first.unwrap_or(text.len()));
     }
-    // Transcripts of 1.x may stand in the framing of 0.1.
+    // Transcripts of 1.x may have the framing of 0.1.
     let dialects = [format.dialect(), &openchatml::dialects::OPENCHATML_0_1];
     for (_, spelling) in dialects.iter().flat_map(|dialect| dialect.controls.entries()) {
         for (start, _) in text.match_indices(spelling) {
@@ -331,7 +332,7 @@ pub fn nothing_is_lost(text: &str, format: Format, options: &ReadOptions) {
         }
     }
     for (at, c) in text.char_indices() {
-        // The `<` of an escape says only that what follows is text.
+        // The `<` of an escape has no content.
         let is_escape = text[at..].starts_with("<<|");
         let is_held = c.is_whitespace() || covered[at] || is_escape;
         let found = &parsed.diagnostics;
@@ -339,7 +340,7 @@ pub fn nothing_is_lost(text: &str, format: Format, options: &ReadOptions) {
     }
 }
 
-/// Where the messages, tasks and files of a document stand in the text that it was read from.
+/// Returns the spans of the messages, tasks and files of a document in its text.
 fn places(document: &Document<'_>, text: &str) -> Vec<(usize, usize)> {
     let messages = |conversation: &Conversation<'_>| -> Vec<_> {
         let spans = conversation.messages.iter().map(|message| message.span);
@@ -362,8 +363,8 @@ fn places(document: &Document<'_>, text: &str) -> Vec<(usize, usize)> {
     }
 }
 
-/// Where the characters of a file may stand in the text. It has no span, and control tokens out of
-/// their place may have stood between its characters.
+/// Finds the characters of a file in the text. A file has no span, and misplaced control tokens
+/// between its characters may have been dropped.
 fn pieces(file: &str, text: &str) -> Vec<(usize, usize)> {
     let controls = openchatml::dialects::OPENCHATML_0_1.controls.entries();
     let mut places = Vec::new();
@@ -390,25 +391,25 @@ fn pieces(file: &str, text: &str) -> Vec<(usize, usize)> {
     places
 }
 
-/// Two conversations that differ only in hidden text look the same to a user, in text and in JSON, as
-/// documents and as streams; or both are refused for the same reason.
+/// Two conversations that differ only in hidden text look the same to a user, in text and in JSON,
+/// as documents and as streams, or both are refused for the same reason.
 ///
 /// # Panics
 ///
-/// If they do not.
+/// The property does not hold.
 pub fn non_interference(one: &Document<'_>, two: &Document<'_>, format: Format) {
-    let door = |document: &Document<'_>| {
+    let route = |document: &Document<'_>| {
         let text = render(document, format, &RenderOptions::default())?;
         let mut outcome = secrets::outcome(&text, format);
         outcome.takes =
             outcome.joins && secrets::takes(document, format, &RenderOptions::default());
         Ok(outcome)
     };
-    secrets::leaks_nothing(one, &door, &format.to_string());
-    secrets::ignores_secrets(one, two, &door, &format.to_string());
+    secrets::leaks_nothing(one, &route, &format.to_string());
+    secrets::ignores_secrets(one, two, &route, &format.to_string());
 }
 
-/// What a user sees of a conversation: roles, whether it is a preamble, text.
+/// Returns what a user sees of a conversation: role, whether it is a preamble, and text.
 pub fn seen(conversation: &Conversation<'_>) -> Vec<(String, bool, String)> {
     let view = Policy::default().view(conversation);
     let messages = view.messages();
@@ -416,7 +417,7 @@ pub fn seen(conversation: &Conversation<'_>) -> Vec<(String, bool, String)> {
     seen.collect()
 }
 
-/// Events as JSON, whose neighbouring deltas of one text are joined.
+/// Converts events to JSON and joins adjacent deltas of one text.
 pub fn joined(events: impl IntoIterator<Item = String>) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for event in events {
@@ -432,7 +433,7 @@ pub fn joined(events: impl IntoIterator<Item = String>) -> Vec<String> {
     out
 }
 
-/// The event, if a user is told of it.
+/// Returns the event if a user may see it.
 pub fn for_user(event: Event<'_>) -> Option<String> {
     event.for_user(Policy::default()).map(|event| event.to_json())
 }

@@ -1,4 +1,4 @@
-//! The properties over sources: what tests run over seeds and fuzzers over what they search for.
+//! Runs the properties with a source: tests use seeds, fuzzers use their input.
 
 use openchatml::convert::Sidecar;
 use openchatml::declare::{Style, typescript};
@@ -14,7 +14,7 @@ use crate::{
     Source, conversion, document, fixes, one_in, pick, property, secrets, text, turns, wire,
 };
 
-/// Reads `text` in the format of this name in every way there is.
+/// Reads `text` in the named format in every possible way.
 pub fn reads(text: &str, format: &str) {
     let format: Format = format.parse().expect("a format");
     for mode in [Mode::Lenient, Mode::Strict] {
@@ -47,7 +47,7 @@ pub fn reads_header(text: &str) {
     reads(&text, "openchatml-2.2");
 }
 
-/// Streams a text cut at random, or at every byte.
+/// Streams a text that is split at random places or at every byte.
 pub fn streams(source: &mut Source<'_>) {
     let format = pick(source, &text_formats());
     let options = options(source);
@@ -65,12 +65,12 @@ pub fn streams(source: &mut Source<'_>) {
     property::chunk_invariant(&text, &cuts, format, &options);
 }
 
-/// Writes a stream as other protocols do, cut anywhere.
+/// Writes a stream in other protocols, with the input split anywhere.
 pub fn writes(source: &mut Source<'_>) {
     let setup = wire::Setup {
         format: pick(source, &text_formats()),
         options: options(source),
-        thoughts: pick(source, &wire::Thoughts::ALL),
+        thoughts: pick(source, &wire::ReasoningMode::ALL),
         for_user: one_in(source, 4),
         keep: pick(source, &[Keep::Bodies, Keep::Nothing]),
     };
@@ -83,11 +83,11 @@ pub fn writes(source: &mut Source<'_>) {
     wire::writes(&text, &cuts, &setup);
 }
 
-/// Compares what is written of two conversations that differ in hidden text alone, for clients that
-/// make calls and for users.
+/// Compares the output of two conversations that differ only in hidden text, for clients that run
+/// calls and for users.
 pub fn writes_nothing_hidden(source: &mut Source<'_>) {
     let format = pick(source, &text_formats());
-    let thoughts = pick(source, &[wire::Thoughts::Drop, wire::Thoughts::Constant]);
+    let thoughts = pick(source, &[wire::ReasoningMode::Drop, wire::ReasoningMode::Constant]);
     let [one, two] = differ_in_hidden(source, format);
     let setup = |for_user| wire::Setup {
         format,
@@ -97,7 +97,7 @@ pub fn writes_nothing_hidden(source: &mut Source<'_>) {
         keep: Keep::Bodies,
     };
     wire::hides(&one, &two, &setup(true));
-    // Who makes calls sees them: these are the same in both.
+    // Clients that run calls see them, so calls are the same in both.
     let mut two = two;
     if let (Document::Conversation(one), Document::Conversation(two)) = (&one, &mut two) {
         for (one, two) in one.messages.iter().zip(&mut two.messages) {
@@ -109,7 +109,8 @@ pub fn writes_nothing_hidden(source: &mut Source<'_>) {
     wire::hides(&one, &two, &setup(false));
 }
 
-/// Streams bytes that need not be text: whole and byte by byte they tell the same.
+/// Streams bytes that need not be UTF-8. The result is the same for the whole input and byte by
+/// byte.
 pub fn streams_bytes(bytes: &[u8]) {
     for format in text_formats() {
         let options = ReadOptions::default();
@@ -122,21 +123,21 @@ pub fn streams_bytes(bytes: &[u8]) {
     }
 }
 
-/// Writes a random document and reads it back.
+/// Writes a random document and reads it again.
 pub fn round_trips(source: &mut Source<'_>) {
     let formats: Vec<_> = Format::all().collect();
     let format = pick(source, &formats);
     property::round_trip(&document::document(source, format), format);
 }
 
-/// Converts a random document of one format to another, and reads that back.
+/// Converts a random document to another format and reads it again.
 pub fn conversions(source: &mut Source<'_>) {
     let formats: Vec<_> = Format::all().collect();
     let (from, to) = (pick(source, &formats), pick(source, &formats));
     conversion::conversion(&document::document(source, from), to);
 }
 
-/// Compares what a user sees of two conversations that differ in hidden text alone.
+/// Compares what a user sees of two conversations that differ only in hidden text.
 pub fn hides(source: &mut Source<'_>) {
     let formats: Vec<_> = Format::all().collect();
     let format = pick(source, &formats);
@@ -144,8 +145,8 @@ pub fn hides(source: &mut Source<'_>) {
     property::non_interference(&one, &two, format);
 }
 
-/// A completion that ends with a stop token of the assistant's own, and anything that may follow.
-/// `None` if what was drawn is no such completion.
+/// Generates a completion that ends with a stop token of the assistant, followed by anything.
+/// `None` if the generated text is not such a completion.
 pub fn stopped(source: &mut Source<'_>, format: Format) -> Option<(String, String)> {
     let text = match format.dialect().controls.spelling(Control::Channel) {
         Some(_) => stopped_in_channels(source, format)?,
@@ -156,7 +157,7 @@ pub fn stopped(source: &mut Source<'_>, format: Format) -> Option<(String, Strin
     is_stopped(own, format).then(|| (text, any_text(source, format)))
 }
 
-/// Whether the last message of a completion ends with a stop token, as far as that is certain.
+/// Whether the last message of a completion certainly ends with a stop token.
 pub fn is_stopped(own: &Message<'_>, format: Format) -> bool {
     let has_channels = format.dialect().controls.spelling(Control::Channel).is_some();
     match own.end {
@@ -166,7 +167,7 @@ pub fn is_stopped(own: &Message<'_>, format: Format) -> bool {
     }
 }
 
-/// A completion without channels, as far as the stop token.
+/// Generates a completion without channels, up to the stop token.
 fn stopped_in_body(source: &mut Source<'_>, format: Format) -> Option<String> {
     let spelled = |control| format.dialect().controls.spelling(control);
     let Some(stop) = spelled(Control::Close(Role::Assistant)) else {
@@ -192,7 +193,7 @@ fn stopped_in_body(source: &mut Source<'_>, format: Format) -> Option<String> {
     Some(text)
 }
 
-/// A completion in channels, as far as the stop token.
+/// Generates a completion with channels, up to the stop token.
 fn stopped_in_channels(source: &mut Source<'_>, format: Format) -> Option<String> {
     let spelled = |control| format.dialect().controls.spelling(control);
     let (start, channel, message) =
@@ -211,15 +212,15 @@ fn stopped_in_channels(source: &mut Source<'_>, format: Format) -> Option<String
     Some(text)
 }
 
-/// How a completion is read.
+/// Returns the options for reading a completion.
 pub fn continues() -> ReadOptions {
     let mut options = ReadOptions::default();
     options.continues = Some(Role::Assistant);
     options
 }
 
-/// Nothing that follows the stop token of a completion is shown, makes a call, or joins what is
-/// written for clients of other protocols.
+/// Text after the stop token of a completion is not shown, makes no call, and is not part of the
+/// output in other protocols.
 pub fn completions_stop(source: &mut Source<'_>) {
     let format = pick(source, &text_formats());
     let Some((text, more)) = stopped(source, format) else { return };
@@ -227,7 +228,7 @@ pub fn completions_stop(source: &mut Source<'_>) {
     let setup = |for_user| wire::Setup {
         format,
         options: continues(),
-        thoughts: wire::Thoughts::Raw,
+        thoughts: wire::ReasoningMode::Raw,
         for_user,
         keep: Keep::Bodies,
     };
@@ -251,7 +252,7 @@ pub fn completions_stop(source: &mut Source<'_>) {
         )
     };
     assert_eq!(seen(&longer), seen(&text), "{format}: {text:?}, and then {more:?}");
-    // What a format has behind the stop token.
+    // The tokens that a format has after the stop token.
     let behind = [Control::End, Control::Eos, Control::Close(Role::Assistant)];
     let spelled = |control: &Control| format.dialect().controls.spelling(*control);
     let is_framing = behind.iter().filter_map(spelled).any(|it| it == more.trim());
@@ -265,7 +266,7 @@ pub fn completions_stop(source: &mut Source<'_>) {
     }
 }
 
-/// Two documents that differ in hidden text only.
+/// Generates two documents that differ only in hidden text.
 pub fn differ_in_hidden(source: &mut Source<'_>, format: Format) -> [Document<'static>; 2] {
     let one = match one_in(source, 3) {
         true => secrets::from(source, format),
@@ -275,7 +276,7 @@ pub fn differ_in_hidden(source: &mut Source<'_>, format: Format) -> [Document<'s
     [one, two]
 }
 
-/// Fixes a text: what is fixed for certain says the same.
+/// Fixes a text: safe fixes keep the meaning.
 pub fn fixes(source: &mut Source<'_>) {
     let formats: Vec<_> = Format::all().collect();
     let format = pick(source, &formats);
@@ -286,8 +287,8 @@ pub fn fixes(source: &mut Source<'_>) {
     fixes::keep_the_conversation(&text, format, &options);
 }
 
-/// A text in a format, or in one that is like it, with what fixes are made for: slips, headers and
-/// ends that are missing, roles of another time.
+/// Generates a text in a format or a similar one, with problems that have fixes: slips, missing
+/// headers and ends, and old role names.
 fn any_fixable(source: &mut Source<'_>, format: Format) -> String {
     let mut text = match is_text(format) && one_in(source, 6) {
         true => turns::document(source),
@@ -303,12 +304,12 @@ fn any_fixable(source: &mut Source<'_>, format: Format) -> String {
     text
 }
 
-/// More attributes than a header may have, one of them given twice.
+/// More attributes than a header may have, with a duplicate.
 const MANY: &str = " name=x name=x name=x name=x name=x name=x name=x name=x name=x name=x name=x \
     name=x name=x name=x name=x name=x name=x name=x name=x name=x name=x name=x name=x name=x \
     name=x name=x name=x name=x name=x name=x name=x to=functions.f intent=status<|message|>";
 
-/// What stands in well-formed text, and what may stand there instead.
+/// Parts of well-formed text with typical slips.
 const SLIPS: &[(&str, &str)] = &[
     ("version: 2.2\n\n", ""),
     ("version: 2.2\n\n", " "),
@@ -345,7 +346,7 @@ const SLIPS: &[(&str, &str)] = &[
     ("<|channel|>", "<|channel|><|literal|>"),
 ];
 
-/// Reads anything as a sidecar, and puts it back beside conversations.
+/// Reads any text as a sidecar, and restores it in conversations.
 pub fn reads_sidecar(text: &str) {
     let Ok(sidecar) = Sidecar::from_json(text) else { return };
     let json = sidecar.to_json();
@@ -364,7 +365,7 @@ pub fn reads_sidecar(text: &str) {
     }
 }
 
-/// Reads anything as canonical JSON: the ids of its messages are kept where they are asked for.
+/// Reads any text as canonical JSON. Message ids are kept if they are requested.
 pub fn keeps_ids(text: &str) {
     let read = parse(text, Format::JSON, &ReadOptions::default()).document;
     let mut options = RenderOptions::default();
@@ -383,7 +384,7 @@ fn canonical(conversation: Conversation<'_>) -> String {
     render(&conversation.into(), Format::JSON, &RenderOptions::default()).expect("it says all")
 }
 
-/// The JSON of a text as the schema of a tool's arguments, if it is JSON.
+/// Returns the JSON of a text as the schema of a tool, if it is JSON.
 ///
 /// ```
 /// use openchatml_testkit::run::schema;
@@ -404,7 +405,7 @@ pub fn schema(text: &str) -> Option<Value<'static>> {
 pub fn declares(schema: &Value<'_>) {
     for style in [Style::Documented, Style::Reference] {
         let (text, _) = typescript(schema, style);
-        // A type is cut at a mebibyte; the one that crosses it is whole.
+        // Types are cut off after a mebibyte, but the last one is complete.
         assert!(text.len() <= 2 << 20, "{} bytes of {schema:?}", text.len());
     }
 }

@@ -1,9 +1,9 @@
-//! Documents with hidden text in every place that there is, and the ways on which it could become
-//! visible.
+//! Documents with hidden text in every possible place, and the output routes through which it could
+//! become visible.
 //!
-//! Two properties hold for every way out of a document ("door"): the user's view of what comes out
-//! shows nothing that the user's view of the document did not, and other hidden text gives the same
-//! view.
+//! Two properties hold for every output route of a document: the user view of the output shows
+//! nothing that the user view of the document did not show, and other hidden text gives the same
+//! user view.
 
 use openchatml::convert::{self, Channels, Loss, Lost};
 use openchatml::render::{LayoutChoice, Profile, Values};
@@ -16,30 +16,29 @@ use serde_json::{Map, Value, json};
 
 use crate::{Source, inputs, one_in, pick, text};
 
-/// What a user sees: role and text of each message that says anything.
+/// A user view: role and text of each message that is not empty.
 pub type Seen = Vec<(Role, String)>;
 
-/// What comes out of a door.
+/// The output of a route.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// It, read again.
+    /// The output, parsed again.
     pub document: Document<'static>,
-    /// The events that a user is told while it is streamed.
+    /// The user-visible events when the output is streamed.
     pub events: Vec<String>,
-    /// Whether messages that stand side by side may be one there.
+    /// Whether adjacent messages may be joined.
     pub joins: bool,
-    /// Whether something that the user was to see became part of a message that stands before it,
-    /// by name.
+    /// Whether visible text became part of an earlier message, which is reported as a loss.
     pub takes: bool,
 }
 
-/// A way out of a document.
-pub type Door<'d> = dyn Fn(&Document<'_>) -> Result<Outcome, RenderError> + 'd;
+/// An output route of a document.
+pub type Route<'d> = dyn Fn(&Document<'_>) -> Result<Outcome, RenderError> + 'd;
 
 // ------------------------------------------------------------------------------------ documents
 
-/// Any conversation at all: markers, recovered and foreign messages, channels, recipients and ends
-/// in any place.
+/// Generates any conversation: markers, recovered and foreign messages, channels, recipients and
+/// ends in any place.
 pub fn anything(source: &mut Source<'_>) -> Conversation<'static> {
     let mut conversation = Conversation::default();
     if one_in(source, 2) {
@@ -113,15 +112,15 @@ fn words(source: &mut Source<'_>, is_hostile: bool) -> String {
     }
 }
 
-/// Words that are not none: whether anything is said is no secret, since templates leave out what
-/// says nothing.
+/// Generates hidden text that is not empty. Whether a text is empty is not hidden, because
+/// templates omit empty texts.
 fn secret(source: &mut Source<'_>, is_hostile: bool) -> String {
     let words = words(source, is_hostile);
     if words.is_empty() { ".".to_owned() } else { words }
 }
 
-/// A document as it comes from `format`: read from a text, well-formed or not, or from JSON that
-/// says what no text can.
+/// Generates a document from `format`: parsed from a text, well-formed or not, or from JSON that
+/// contains more than text can represent.
 pub fn from(source: &mut Source<'_>, format: Format) -> Document<'static> {
     let read =
         |text: &str, options: &ReadOptions| parse(text, format, options).document.into_owned();
@@ -146,12 +145,12 @@ pub fn from(source: &mut Source<'_>, format: Format) -> Document<'static> {
     }
 }
 
-/// Whether the JSON of a format has segments, and so markers.
+/// Whether the JSON of a format has segments and markers.
 fn has_segments(format: Format) -> bool {
     matches!(format.to_string().as_str(), "json" | "openchatml-2.2:json")
 }
 
-/// The JSON of a conversation, whatever a writer thinks of it.
+/// Writes a conversation as JSON without the checks of a writer.
 pub fn segments_json(conversation: &Conversation<'_>, format: Format) -> String {
     let messages: Vec<Value> = conversation.messages.iter().map(message_json).collect();
     match format.to_string().as_str() {
@@ -191,15 +190,15 @@ fn message_json(message: &Message<'_>) -> Value {
     Value::Object(object)
 }
 
-/// The same document with other hidden text: each hidden message, and what follows the first marker
-/// of a visible one. What messages are made of stays: where there is a marker there is one.
+/// Replaces the hidden text of a document: each hidden message, and the text after the first marker
+/// of a visible one. Markers remain.
 pub fn with_other_secrets(source: &mut Source<'_>, document: &Document<'_>) -> Document<'static> {
     let mut other = document.clone().into_owned();
     let is_hostile = one_in(source, 3);
     for conversation in conversations(&mut other) {
         for message in &mut conversation.messages {
             let mut is_hidden = message.visibility() == Visibility::Hidden;
-            // A section that says how a model works is no text, though it is in a message.
+            // A section with settings of the model is not text, although it is part of a message.
             let is_section = message.body.text().starts_with("Deliberation: ");
             if is_section || !is_hidden && !message.body.has_markers() {
                 continue;
@@ -222,7 +221,7 @@ pub fn with_other_secrets(source: &mut Source<'_>, document: &Document<'_>) -> D
     other
 }
 
-/// The conversations of a document.
+/// Returns the conversations of a document.
 fn conversations<'d>(document: &'d mut Document<'static>) -> Vec<&'d mut Conversation<'static>> {
     match document {
         Document::Conversation(conversation) => vec![conversation],
@@ -239,7 +238,7 @@ fn conversations<'d>(document: &'d mut Document<'static>) -> Vec<&'d mut Convers
 
 // ---------------------------------------------------------------------------------------- views
 
-/// What a user sees of a document. Messages that say nothing show nothing.
+/// Returns the user view of a document. Empty messages are omitted.
 pub fn seen(document: &Document<'_>) -> Seen {
     let policy = Policy::default();
     let mut seen = Seen::new();
@@ -251,7 +250,7 @@ pub fn seen(document: &Document<'_>) -> Seen {
     seen
 }
 
-/// What is seen, texts of one speaker that stand side by side joined.
+/// Joins adjacent texts of one speaker.
 fn joined(seen: &Seen) -> Seen {
     let mut joined = Seen::new();
     for (role, text) in seen {
@@ -263,8 +262,8 @@ fn joined(seen: &Seen) -> Seen {
     joined
 }
 
-/// Whether `part` is some of `whole`, in its order. If `joins`, runs of one speaker may be one, and a
-/// tool's reply before it may have taken the beginning of a text.
+/// Whether `part` is a subsequence of `whole`. If `joins` is set, adjacent texts of one speaker may
+/// be joined, and a reply of a tool may have absorbed the beginning of a text.
 pub fn is_some_of(part: &Seen, whole: &Seen, joins: bool) -> bool {
     let mut left = whole.as_slice();
     part.iter().all(|(role, text)| {
@@ -282,7 +281,7 @@ pub fn is_some_of(part: &Seen, whole: &Seen, joins: bool) -> bool {
     })
 }
 
-/// A document in the words of canonical JSON, for people.
+/// Formats a document as canonical JSON.
 fn told(document: &Document<'_>) -> String {
     match document {
         Document::Conversation(conversation) => segments_json(conversation, Format::JSON),
@@ -292,13 +291,13 @@ fn told(document: &Document<'_>) -> String {
 
 // ---------------------------------------------------------------------------------- properties
 
-/// The user's view of what comes out of a door shows nothing that the view of the document did not.
+/// The user view of the output of a route shows nothing that the view of the document did not show.
 ///
 /// # Panics
 ///
-/// If it does.
-pub fn leaks_nothing(document: &Document<'_>, door: &Door<'_>, name: &str) {
-    let Ok(outcome) = door(document) else { return };
+/// The property does not hold.
+pub fn leaks_nothing(document: &Document<'_>, route: &Route<'_>, name: &str) {
+    let Ok(outcome) = route(document) else { return };
     let [before, after] = [seen(document), seen(&outcome.document)];
     assert!(
         is_some_of(&after, &before, outcome.joins),
@@ -308,21 +307,21 @@ pub fn leaks_nothing(document: &Document<'_>, door: &Door<'_>, name: &str) {
     );
 }
 
-/// Two documents that differ only in hidden text come out of a door as the same view and the same
-/// events for users, or are both refused for the same reason.
+/// Two documents that differ only in hidden text have the same view and the same user-visible
+/// events on a route, or are both refused for the same reason.
 ///
 /// # Panics
 ///
-/// If they do not.
-pub fn ignores_secrets(one: &Document<'_>, two: &Document<'_>, door: &Door<'_>, name: &str) {
-    let Some((documents, [one, two])) = both(one, two, door, name) else { return };
+/// The property does not hold.
+pub fn ignores_secrets(one: &Document<'_>, two: &Document<'_>, route: &Route<'_>, name: &str) {
+    let Some((documents, [one, two])) = both(one, two, route, name) else { return };
     let view = |outcome: &Outcome| match outcome.joins {
         true => joined(&seen(&outcome.document)),
         false => seen(&outcome.document),
     };
     let [from_one, from_two] = [&documents[0], &documents[1]].map(told);
-    // What a tool says has no end of its own in Apertus: where that takes something of the answer,
-    // it is hidden, and lost by name.
+    // Replies have no end token in Apertus: if a reply absorbs a part of the answer, that part is
+    // hidden, and its loss is reported.
     if !one.takes && !two.takes {
         assert_eq!(view(&one), view(&two), "{name}:\n{from_one}\n{from_two}");
     }
@@ -331,28 +330,28 @@ pub fn ignores_secrets(one: &Document<'_>, two: &Document<'_>, door: &Door<'_>, 
     }
 }
 
-/// What comes out of a door of two documents that differ only in hidden text, and the documents.
-/// `None` if both are refused for the same reason.
+/// Returns the outputs of a route for two documents that differ only in hidden text, and the
+/// documents. `None` if both are refused for the same reason.
 ///
-/// A refusal may be about hidden text itself, which the target cannot write: then it names the
-/// hidden message, and the same document with harmless text there is written like the other one.
+/// An error may be about hidden text that the target cannot write. It must name the hidden message,
+/// and with harmless text the document must be written like the other one.
 ///
 /// # Panics
 ///
-/// If one of them is refused for another reason.
+/// One of them is refused for another reason.
 pub fn both<T>(
     one: &Document<'_>,
     two: &Document<'_>,
-    door: &(impl Fn(&Document<'_>) -> Result<T, RenderError> + ?Sized),
+    route: &(impl Fn(&Document<'_>) -> Result<T, RenderError> + ?Sized),
     name: &str,
 ) -> Option<([Document<'static>; 2], [T; 2])> {
     let mut documents = [one.clone().into_owned(), two.clone().into_owned()];
     loop {
-        let refused = match [door(&documents[0]), door(&documents[1])] {
+        let refused = match [route(&documents[0]), route(&documents[1])] {
             [Ok(one), Ok(two)] => return Some((documents, [one, two])),
             outcomes => outcomes.map(Result::err),
         };
-        // A hidden message that one of them cannot write, and that differs.
+        // The hidden message that differs and that the target cannot write.
         let places = refused.iter().flatten().filter_map(|error| error.message);
         let Some(at) = places.into_iter().find_map(|at| differing_secret(&documents, at)) else {
             let [one, two] = refused.map(|error| error.map(|error| error.to_string()));
@@ -365,7 +364,7 @@ pub fn both<T>(
                 Document::Conversation(conversation) => {
                     make_harmless(&mut conversation.messages[at]);
                 }
-                // A refusal does not say in which file the message is.
+                // The error does not name the file of the message.
                 other => {
                     let all = conversations(other).into_iter().flat_map(|it| &mut it.messages);
                     all.for_each(make_harmless);
@@ -375,8 +374,8 @@ pub fn both<T>(
     }
 }
 
-/// The message at this place if it differs in hidden text, or another reply of the same list: where
-/// one reply ends may depend on the others.
+/// Returns the message at this index if it differs in hidden text, or another reply of the same
+/// list: the end of a reply may depend on the others.
 fn differing_secret(documents: &[Document<'_>; 2], at: usize) -> Option<usize> {
     let [one, two] = documents;
     let (Document::Conversation(one), Document::Conversation(two)) = (one, two) else {
@@ -415,7 +414,7 @@ fn make_harmless(message: &mut Message<'static>) {
 
 // --------------------------------------------------------------------------------------- doors
 
-/// How a document is written.
+/// Generates options for writing.
 pub fn render_options(source: &mut Source<'_>) -> RenderOptions {
     let mut options = RenderOptions::default();
     if one_in(source, 2) {
@@ -448,7 +447,7 @@ pub fn render_options(source: &mut Source<'_>) -> RenderOptions {
     options
 }
 
-/// Whether a visible message is lost on the way to `target` by being merged with the one before.
+/// Whether a conversion to `target` merges a visible message with the one before it.
 pub fn takes(document: &Document<'_>, target: Format, options: &RenderOptions) -> bool {
     let Some(conversation) = document.as_conversation() else { return false };
     let Ok(prepared) = convert::prepare(document, target, options) else { return false };
@@ -457,7 +456,7 @@ pub fn takes(document: &Document<'_>, target: Format, options: &RenderOptions) -
     prepared.losses.iter().any(is_taken)
 }
 
-/// What is written of a document, read again and streamed.
+/// Returns the output of a document, parsed again and streamed.
 pub fn outcome(text: &str, format: Format) -> Outcome {
     let mut options = ReadOptions::default();
     options.open_prompt = true;
@@ -473,8 +472,8 @@ pub fn outcome(text: &str, format: Format) -> Outcome {
     Outcome { document, events, joins, takes: false }
 }
 
-/// Numbers the messages that a user is told of: templates leave out hidden messages that are empty,
-/// and how many messages there are is no secret.
+/// Renumbers the user-visible messages: templates omit empty hidden messages, and the number of
+/// messages is not hidden.
 pub(crate) fn renumber(events: &mut [String]) {
     let mut ids: Vec<String> = Vec::new();
     for event in events {
@@ -488,7 +487,7 @@ pub(crate) fn renumber(events: &mut [String]) {
     }
 }
 
-/// What of a history is written.
+/// The part of a history to write.
 #[derive(Clone, Copy, Debug)]
 enum Part {
     All,
@@ -512,9 +511,9 @@ impl Part {
     }
 }
 
-/// Takes a random document of a random format through a random door, and then the same document
+/// Writes a random document of a random format through a random route, and then the same document
 /// with other hidden text.
-pub fn doors(source: &mut Source<'_>) {
+pub fn routes(source: &mut Source<'_>) {
     let formats: Vec<_> = Format::all().collect();
     let (origin, target) = (pick(source, &formats), pick(source, &formats));
     let one = from(source, origin);
@@ -535,7 +534,7 @@ pub fn doors(source: &mut Source<'_>) {
         options.thinking,
         options.ids,
     );
-    let door = |document: &Document<'_>| -> Result<Outcome, RenderError> {
+    let route = |document: &Document<'_>| -> Result<Outcome, RenderError> {
         let document = part.of(document);
         let text = match kind {
             0 => render(&document, target, &options)?,
@@ -555,9 +554,9 @@ pub fn doors(source: &mut Source<'_>) {
         outcome.takes = outcome.joins && takes(&document, target, &options);
         Ok(outcome)
     };
-    leaks_nothing(&one, &door, &name);
+    leaks_nothing(&one, &route, &name);
     if matches!(part, Part::All) {
         let two = with_other_secrets(source, &one);
-        ignores_secrets(&one, &two, &door, &name);
+        ignores_secrets(&one, &two, &route, &name);
     }
 }

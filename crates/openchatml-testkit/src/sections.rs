@@ -1,21 +1,21 @@
-//! Random conversations whose assistant speaks in sections.
+//! Random conversations for formats with sections.
 
 use openchatml::convert::Carries;
 use openchatml::{Channel, Control, Conversation, End, Format, Message, Role};
 
 use crate::{Source, one_in, pick, text};
 
-/// What a turn holds, as far as the next message depends on it.
+/// The state of a turn that affects its next message.
 #[derive(Default)]
 struct Turn {
     inner: bool,
-    /// Whether the last message is a text, so that another would be part of it.
+    /// Whether the last message is a text. Another text would be joined with it.
     in_text: bool,
-    /// Whether brackets in a text would be taken for those of a list.
+    /// Whether brackets in a text would be read as those of a list.
     in_list: bool,
 }
 
-/// A conversation that the format can carry.
+/// Generates a conversation that the format can carry.
 pub(crate) fn conversation(source: &mut Source<'_>, format: Format) -> Conversation<'static> {
     let is_text = !format.to_string().contains("json");
     let mut said = text::hostile(source);
@@ -25,7 +25,7 @@ pub(crate) fn conversation(source: &mut Source<'_>, format: Format) -> Conversat
     if !opens.iter().any(|it| controls.spelling(*it).is_some())
         && (shown.is_empty() || shown.starts_with('<'))
     {
-        // No token opens a system message.
+        // System messages have no opening token.
         said.insert(0, '.');
     }
     let mut messages = vec![Message::new(Role::System, said)];
@@ -73,7 +73,7 @@ fn end(source: &mut Source<'_>, carries: &Carries, messages: &mut Vec<Message<'s
 }
 
 impl Turn {
-    /// Where text `trims`, white space between calls and replies is layout.
+    /// If text `trims`, white space between calls and replies is layout.
     fn text_form(
         &mut self,
         source: &mut Source<'_>,
@@ -116,7 +116,7 @@ impl Turn {
     }
 }
 
-/// Calls in a row. Gives the tools that are called.
+/// Generates adjacent calls. Returns the called tools.
 fn calls(source: &mut Source<'_>, messages: &mut Vec<Message<'static>>) -> Vec<String> {
     let count = source.int_in_range(1..=3).unwrap_or(1);
     let mut tools = Vec::new();

@@ -1,10 +1,10 @@
 //! Servers of the Model Context Protocol as scripts for `sh`.
 
-/// A server that answers requests over its input and output, a line each.
+/// Returns a server that answers requests over its input and output, one per line.
 ///
-/// `capabilities` are those that it names, such as `"tools":{}`. `cases` are branches of a `case` over the
-/// request, such as `*'"tools/list"'*) result='{"tools":[]}' ;;`: each sets `result`, or goes on with the next
-/// line by `continue`. `$id` is the id of the request.
+/// `capabilities` are the declared capabilities, such as `"tools":{}`. `cases` are branches of a
+/// `case` over the request, such as `*'"tools/list"'*) result='{"tools":[]}' ;;`. Each branch sets
+/// `result`, or skips the response with `continue`. `$id` is the id of the request.
 pub fn mcp_server(capabilities: &str, cases: &str) -> String {
     format!(
         r#"

@@ -1,24 +1,24 @@
-//! Where what is random comes from: seeds of tests, or the bytes of a fuzzer.
+//! The sources of randomness: seeds of tests, or the bytes of a fuzzer.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 pub use arbitrary::Unstructured as Source;
 
-/// So many seeds, or as many as `OPENCHATML_CASES` says, from `OPENCHATML_SEED` on.
+/// Returns `count` seeds, or as many as `OPENCHATML_CASES` says, starting at `OPENCHATML_SEED`.
 pub fn seeds(count: u64) -> std::ops::Range<u64> {
     let variable = |name| std::env::var(name).ok().and_then(|n| n.parse().ok());
     let first = variable("OPENCHATML_SEED").unwrap_or(0);
     first..first + variable("OPENCHATML_CASES").unwrap_or(count)
 }
 
-/// Runs `property` over so many random sources, or as many as `OPENCHATML_CASES` says.
+/// Runs `property` with `count` random sources, or as many as `OPENCHATML_CASES` says.
 ///
-/// A failure is tried again with less and less of its source, and the seed of the smallest that
-/// still fails is told.
+/// After a failure, the source is shortened while the property still fails, and the smallest seed
+/// is reported.
 ///
 /// # Panics
 ///
-/// If the property does.
+/// The property panics.
 pub fn cases(count: usize, property: impl Fn(&mut Source<'_>)) {
     for seed in seeds(count as u64) {
         let bytes = random_bytes(seed);
@@ -48,7 +48,7 @@ fn eprint_seed(seed: u64, len: usize) {
     eprintln!("failed with OPENCHATML_SEED={seed}, the first {len} bytes of it");
 }
 
-/// The bytes of a seed (splitmix64): some seeds give little, some much.
+/// Returns the bytes of a seed (splitmix64). Their number depends on the seed.
 pub(crate) fn random_bytes(seed: u64) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(0x1234_5678_9ABC_DEF1);
     let mut next = move || {
@@ -66,13 +66,13 @@ pub(crate) fn random_bytes(seed: u64) -> Vec<u8> {
     bytes
 }
 
-/// One of `items`.
+/// Returns one of `items`.
 pub fn pick<T: Copy>(source: &mut Source<'_>, items: &[T]) -> T {
     let last = items.len() - 1;
     items[source.int_in_range(0..=last).unwrap_or(0)]
 }
 
-/// Whether something that happens once in `n` times happens now.
+/// Returns `true` once in `n` times.
 pub fn one_in(source: &mut Source<'_>, n: u8) -> bool {
     source.int_in_range(1..=n).unwrap_or(n) == 1
 }

@@ -1,10 +1,10 @@
-//! Text made of what breaks parsers.
+//! Hostile and ordinary text.
 
 use openchatml::dialects;
 
 use crate::{Source, one_in, pick};
 
-/// What hostile text is made of, beside control tokens.
+/// The pieces of hostile text besides control tokens.
 const PIECES: &[&str] = &[
     "<",
     "<<",
@@ -72,7 +72,7 @@ const PIECES: &[&str] = &[
     "\u{1b}[31m",
 ];
 
-/// Text that spells control tokens of every dialect, whole and in part, between other things.
+/// Generates text with complete and partial control tokens of every dialect.
 pub fn hostile(source: &mut Source<'_>) -> String {
     let mut text = String::new();
     let pieces = match source.int_in_range(0..=7).unwrap_or(0) {
@@ -100,7 +100,7 @@ pub fn hostile(source: &mut Source<'_>) -> String {
     text
 }
 
-/// Text as people and models write it.
+/// Generates ordinary text.
 pub fn benign(source: &mut Source<'_>) -> String {
     const WORDS: &[&str] = &[
         "the",
@@ -129,7 +129,7 @@ pub fn benign(source: &mut Source<'_>) -> String {
     (0..count).map(|_| format!("{} ", pick(source, WORDS))).collect()
 }
 
-/// A value that can stand in a header.
+/// Generates a value for a header.
 pub fn value(source: &mut Source<'_>) -> String {
     const VALUES: &[&str] = &[
         "x",
@@ -166,7 +166,7 @@ pub fn value(source: &mut Source<'_>) -> String {
     value
 }
 
-/// One JSON value, sometimes with what breaks parsers inside its strings.
+/// Generates a JSON value, sometimes with hostile strings.
 pub fn json(source: &mut Source<'_>) -> String {
     const VALUES: &[&str] = &[
         "{}",

@@ -1,5 +1,5 @@
-//! Documents of turns, built from the grammar of OpenChatML 0.1 and not by our writers: with line
-//! breaks of every kind, mixed.
+//! Documents of turns from the grammar of OpenChatML 0.1, without the writers of the library: with
+//! line breaks of every kind, mixed.
 
 use crate::{Source, one_in, pick};
 
@@ -8,7 +8,7 @@ const SPACES: &[&str] = &["", "\n", "\r\n", "\r", " ", "\n\n", "\r\n\n", "\n\r",
 const CONTENTS: &[&str] =
     &["", "a", "a\n", "a\r", "a\r\n", "\n", "\r", "\r\n", "a\n\r", "a\nb", "\r\na", "a\r\r"];
 
-/// A document: a conversation, a fill-in-the-middle task, or several files.
+/// Generates a conversation, a fill-in-the-middle task, or several files.
 pub fn document(source: &mut Source<'_>) -> String {
     let mut text = part(source);
     let more = if one_in(source, 3) { source.int_in_range(0..=2).unwrap_or(0) } else { 0 };
@@ -31,7 +31,7 @@ fn part(source: &mut Source<'_>) -> String {
     }
 }
 
-/// `<s>`, turns and `</s>`, now and then without one of them.
+/// Generates `<s>`, turns and `</s>`, sometimes without one of them.
 pub fn conversation(source: &mut Source<'_>) -> String {
     let mut text = String::new();
     for (token, is_end) in [("<s>", false), ("</s>", true)] {

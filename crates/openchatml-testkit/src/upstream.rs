@@ -1,4 +1,4 @@
-//! A server of raw completions that says what a script says.
+//! A scripted server of raw completions.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -8,101 +8,101 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
-/// What the server does in the course of one answer.
-pub enum Act {
-    /// Sends these bytes, in a chunk of their own.
+/// An action of the server during a response.
+pub enum ServerAction {
+    /// Sends these bytes in a separate chunk.
     Send(Vec<u8>),
-    /// Waits until somebody sends a word, or nobody can any more.
+    /// Waits until the channel receives a value or is closed.
     Wait(Receiver<()>),
     /// Breaks the connection.
     Break,
 }
 
-/// An answer.
+/// A response.
 pub struct Answer {
     /// The HTTP status.
     pub status: u16,
-    /// What is sent, as this.
+    /// The content type.
     pub content_type: &'static str,
-    /// What is done.
-    pub acts: Vec<Act>,
+    /// The actions.
+    pub actions: Vec<ServerAction>,
 }
 
 impl Answer {
-    /// A completion that says this, a few characters at a time, and ends by itself.
+    /// Returns a completion with this text in chunks of a few characters, which ends by itself.
     pub fn saying(text: &str) -> Self {
-        let mut acts = said(text);
-        acts.extend([chunk(json!({"text": "", "finish_reason": "stop"})), done()]);
-        Self::stream(acts)
+        let mut actions = said(text);
+        actions.extend([chunk(json!({"text": "", "finish_reason": "stop"})), done()]);
+        Self::stream(actions)
     }
 
-    /// A stream of server-sent events.
-    pub fn stream(acts: Vec<Act>) -> Self {
-        Self { status: 200, content_type: "text/event-stream; charset=utf-8", acts }
+    /// Returns a stream of server-sent events.
+    pub fn stream(actions: Vec<ServerAction>) -> Self {
+        Self { status: 200, content_type: "text/event-stream; charset=utf-8", actions }
     }
 
-    /// An error.
+    /// Returns an error.
     pub fn error(status: u16, body: &str) -> Self {
-        let acts = vec![Act::Send(body.as_bytes().to_vec())];
-        Self { status, content_type: "application/json", acts }
+        let actions = vec![ServerAction::Send(body.as_bytes().to_vec())];
+        Self { status, content_type: "application/json", actions }
     }
 }
 
-/// Events that say this, a few characters at a time.
-pub fn said(text: &str) -> Vec<Act> {
+/// Returns events with this text in chunks of a few characters.
+pub fn said(text: &str) -> Vec<ServerAction> {
     let chars: Vec<char> = text.chars().collect();
     let texts = chars.chunks(5).map(|some| some.iter().collect::<String>());
     texts.map(|text| chunk(json!({"text": text, "finish_reason": null}))).collect()
 }
 
-/// An event with one choice.
-pub fn chunk(choice: Value) -> Act {
+/// Returns an event with one choice.
+pub fn chunk(choice: Value) -> ServerAction {
     let event = json!({"object": "text_completion", "choices": [choice]});
-    Act::Send(format!("data: {event}\n\n").into_bytes())
+    ServerAction::Send(format!("data: {event}\n\n").into_bytes())
 }
 
-/// The last event.
-pub fn done() -> Act {
-    Act::Send(b"data: [DONE]\n\n".to_vec())
+/// Returns the last event.
+pub fn done() -> ServerAction {
+    ServerAction::Send(b"data: [DONE]\n\n".to_vec())
 }
 
-/// What a server says of itself: the answer to `GET /v1/models`.
+/// Returns a response to `GET /v1/models`.
 pub fn models(owner: &str) -> Value {
     json!({"object": "list", "data": [{"id": "m", "object": "model", "owned_by": owner}]})
 }
 
-/// A server on a port of this machine, until this is dropped.
-pub struct Scripted {
+/// A server on a local port, which stops when it is dropped.
+pub struct ScriptedServer {
     url: String,
     address: SocketAddr,
     asked: Arc<Mutex<Vec<Value>>>,
     is_over: Arc<AtomicBool>,
 }
 
-impl Drop for Scripted {
+impl Drop for ScriptedServer {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::SeqCst);
-        // It waits for whoever comes next.
+        // The server waits for a connection; this one ends it.
         drop(TcpStream::connect(self.address));
     }
 }
 
-impl Scripted {
-    /// A server that answers each request as `answer` says, given the body and the number of the
-    /// request, from 0.
+impl ScriptedServer {
+    /// Starts a server that answers requests with `answer`, which receives the body and the number
+    /// of the request, from 0.
     ///
     /// # Panics
     ///
-    /// If there is no port.
+    /// No port is available.
     pub fn start(answer: impl Fn(&Value, usize) -> Answer + Send + Sync + 'static) -> Self {
         Self::with_models(None, answer)
     }
 
-    /// The same, and its list of models is this.
+    /// Starts such a server with this list of models.
     ///
     /// # Panics
     ///
-    /// If there is no port.
+    /// No port is available.
     pub fn with_models(
         models: Option<Value>,
         answer: impl Fn(&Value, usize) -> Answer + Send + Sync + 'static,
@@ -120,19 +120,19 @@ impl Scripted {
                     return;
                 }
                 let (answer, all, models) = (answer.clone(), all.clone(), models.clone());
-                // A client that goes away is no concern of the server.
+                // The server ignores clients that disconnect.
                 std::thread::spawn(move || drop(serve(stream, models.as_deref(), &*answer, &all)));
             }
         });
         Self { url: format!("http://{address}"), address, asked, is_over }
     }
 
-    /// Its address.
+    /// Returns the URL.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// The bodies of the requests so far.
+    /// Returns the bodies of the requests so far.
     pub fn asked(&self) -> Vec<Value> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -178,22 +178,22 @@ fn serve(
 }
 
 fn send(mut out: TcpStream, answer: Answer) -> io::Result<()> {
-    let Answer { status, content_type, acts } = answer;
+    let Answer { status, content_type, actions } = answer;
     write!(
         out,
         "HTTP/1.1 {status} Said\r\ncontent-type: {content_type}\r\n\
             transfer-encoding: chunked\r\nconnection: close\r\n\r\n"
     )?;
-    for act in acts {
+    for act in actions {
         match act {
-            Act::Send(bytes) => {
+            ServerAction::Send(bytes) => {
                 write!(out, "{:x}\r\n", bytes.len())?;
                 out.write_all(&bytes)?;
                 out.write_all(b"\r\n")?;
                 out.flush()?;
             }
-            Act::Wait(word) => drop(word.recv()),
-            Act::Break => return out.shutdown(Shutdown::Both),
+            ServerAction::Wait(word) => drop(word.recv()),
+            ServerAction::Break => return out.shutdown(Shutdown::Both),
         }
     }
     out.write_all(b"0\r\n\r\n")

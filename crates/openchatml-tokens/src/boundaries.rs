@@ -1,22 +1,22 @@
-//! A text that several parts share, such as the list of an assistant's calls in Apertus.
+//! Text that contains several parts, such as the list of an assistant's calls in Apertus.
 //!
-//! It is encoded as one text, so that its ids are those of who encodes the whole text of a prompt.
-//! A token can then stand on both sides of a seam: it belongs to the part in which it begins. A
-//! model can have sampled it only after all that stands before its first byte.
+//! It is encoded as one text, so that the ids are the same as when the whole prompt is encoded. A
+//! token can then cross the boundary between two parts. It belongs to the part in which it begins.
+//! A model can have sampled it only after everything before its first byte.
 
 use openchatml::render::Part;
 use openchatml::{Message, Span};
 
 use crate::encoding::Encoding;
-use crate::sampled::Sampled;
+use crate::sampled_ids::SampledIds;
 
-/// Where in a text the next parts begin.
+/// The positions in a text at which parts begin.
 #[derive(Debug, Default)]
 pub(crate) struct Boundaries {
     marks: Vec<(usize, Part)>,
 }
 
-/// The ids of a text, and where in it each of them begins.
+/// The ids of a text, with the position of each id.
 #[derive(Debug, Default)]
 pub(crate) struct TextIds {
     pub(crate) ids: Vec<u32>,
@@ -24,7 +24,7 @@ pub(crate) struct TextIds {
 }
 
 impl Boundaries {
-    /// A part begins at this byte.
+    /// Records that a part begins at this byte.
     pub(crate) fn push(&mut self, at: usize, part: Part) {
         self.marks.push((at, part));
     }
@@ -33,13 +33,13 @@ impl Boundaries {
         self.marks.is_empty()
     }
 
-    /// What is marked, in order.
+    /// Removes and returns the boundaries, in order.
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = (usize, Part)> {
         self.marks.drain(..)
     }
 
-    /// What each message says of a text of so many bytes, the first of which belong to the message
-    /// `from`.
+    /// Splits a text of `bytes` bytes into the spans of its messages. The first span belongs to the
+    /// message `from`.
     fn spans(&self, bytes: usize) -> impl Iterator<Item = (Option<usize>, Span)> {
         let opens = |(at, part): &(usize, Part)| match part {
             Part::Opening(message) => Some((Some(*message), *at)),
@@ -50,27 +50,28 @@ impl Boundaries {
         begins.zip(ends).map(|((message, start), end)| (message, Span::new(start, end)))
     }
 
-    /// Encodes a text. What messages are known to have as ids is used where it says what the text
-    /// says; the rest is encoded by `encode`.
-    pub(crate) fn sew<'m, E: Encoding>(
+    /// Encodes a text. Sampled ids of messages are used where they match the text, and `encode`
+    /// encodes the rest.
+    pub(crate) fn encode_shared<'m, E: Encoding>(
         &self,
         encoding: &E,
         text: &str,
-        sampled: &mut Sampled<'m>,
+        sampled: &mut SampledIds<'m>,
         messages: &'m [Message<'m>],
         mut encode: impl FnMut(&str, &mut Vec<u32>),
     ) -> TextIds {
         let mut ids = Vec::new();
-        // What has no ids yet.
+        // The start of the text without ids.
         let mut from = 0;
         for (message, span) in self.spans(text.len()) {
             if let Some(message) = message {
-                *sampled = Sampled::of(messages.get(message).and_then(Message::ids));
+                *sampled = SampledIds::of(messages.get(message).and_then(Message::ids));
                 sampled.after_opening();
             }
             let mut at = span.start;
             if from > at {
-                // The last token stands in this message as well, and both know it.
+                // The last token continues into this message, and the sampled ids of both messages
+                // contain it.
                 at = from;
                 ids.last().into_iter().for_each(|id| sampled.control(*id));
             }
@@ -92,7 +93,7 @@ impl Boundaries {
         self.place(encoding, text, ids, encode)
     }
 
-    /// Finds where the ids begin in the text.
+    /// Determines the position of each id in the text.
     fn place(
         &self,
         encoding: &impl Encoding,
@@ -105,7 +106,8 @@ impl Boundaries {
         if encoding.decode(&ids, &mut bytes, &mut starts) == ids.len() && bytes == text.as_bytes() {
             return TextIds { ids, starts };
         }
-        // The encoding changes text: only what is encoded apart can be told apart.
+        // The encoding changes the text, so positions are known only for texts that are encoded
+        // separately.
         let mut text_ids = TextIds::default();
         let ends = self.marks.iter().map(|it| it.0).chain([text.len()]);
         let mut from = 0;
@@ -119,7 +121,7 @@ impl Boundaries {
 }
 
 impl TextIds {
-    /// How many ids begin before this byte.
+    /// Returns the number of ids that begin before this byte.
     pub(crate) fn before(&self, at: usize) -> usize {
         self.starts.partition_point(|start| *start < at)
     }

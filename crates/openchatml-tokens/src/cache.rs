@@ -6,7 +6,7 @@ use quick_cache::Weighter;
 use quick_cache::unsync::Cache;
 
 use crate::encoding::Encoding;
-use crate::sink::{Rendered, Target, Written};
+use crate::sink::{Rendered, Target, WrittenIds};
 use crate::tokenizer::Tokenizer;
 
 /// A tokenizer that caches the ids of the texts that it encoded. For the next turn of a
@@ -75,7 +75,7 @@ impl<E: Encoding> PromptCache<E> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn new(tokenizer: Tokenizer<E>, bytes: usize) -> Self {
-        // A guess at the length of messages: it decides how much is allocated at first.
+        // An estimate of the message length. It determines the initial allocation.
         let cache = Cache::with_weighter((bytes / 4096).max(16), bytes as u64, Weight);
         Self { tokenizer, texts: Texts { cache, hits: 0, misses: 0 } }
     }
@@ -95,8 +95,9 @@ impl<E: Encoding> PromptCache<E> {
         document: &Document<'_>,
         options: &RenderOptions,
     ) -> Result<Rendered, RenderError> {
-        let target = Remembering { ids: Vec::new(), texts: &mut self.texts };
-        let Written { target, spans, spelled } = self.tokenizer.write(document, options, target)?;
+        let target = CachingTarget { ids: Vec::new(), texts: &mut self.texts };
+        let WrittenIds { target, spans, spelled } =
+            self.tokenizer.write(document, options, target)?;
         Ok(Rendered { ids: target.ids, spans, spelled })
     }
 
@@ -111,8 +112,8 @@ impl<E: Encoding> PromptCache<E> {
         prepared: &Prepared<'_>,
         options: &RenderOptions,
     ) -> Result<Rendered, RenderError> {
-        let target = Remembering { ids: Vec::new(), texts: &mut self.texts };
-        let Written { target, spans, spelled } =
+        let target = CachingTarget { ids: Vec::new(), texts: &mut self.texts };
+        let WrittenIds { target, spans, spelled } =
             self.tokenizer.write_prepared(prepared, options, target)?;
         Ok(Rendered { ids: target.ids, spans, spelled })
     }
@@ -124,7 +125,7 @@ impl<E: Encoding> PromptCache<E> {
     }
 }
 
-/// Shorter texts are encoded as fast as they are found.
+/// Shorter texts are not cached, because encoding them is as fast as a lookup.
 const SHORT: usize = 32;
 
 /// The ids of texts.
@@ -157,19 +158,19 @@ struct Weight;
 
 impl Weighter<Box<str>, Box<[u32]>> for Weight {
     fn weight(&self, text: &Box<str>, ids: &Box<[u32]>) -> u64 {
-        // What an entry takes besides.
+        // The approximate overhead of an entry, in bytes.
         const ENTRY: usize = 64;
         (text.len() + size_of_val::<[u32]>(ids) + ENTRY) as u64
     }
 }
 
-/// A list of ids, with a memory.
-struct Remembering<'c> {
+/// A list of ids that caches the ids of texts.
+struct CachingTarget<'c> {
     ids: Vec<u32>,
     texts: &'c mut Texts,
 }
 
-impl Target for Remembering<'_> {
+impl Target for CachingTarget<'_> {
     fn text<E: Encoding>(&mut self, encoding: &E, text: &str) {
         self.texts.encode(encoding, text, &mut self.ids);
     }

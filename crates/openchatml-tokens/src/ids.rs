@@ -19,7 +19,7 @@ pub(crate) enum Lexeme<'e> {
     Bytes(&'e [u8]),
     /// A control token that the dialect does not define.
     Foreign(&'e str),
-    /// Nothing.
+    /// Not in the vocabulary.
     Unknown,
 }
 
@@ -41,14 +41,14 @@ impl Ids {
         let ids: Vec<_> = entries.clone().filter_map(id).collect();
         let mut spelled = Vec::new();
         for (control, _) in entries {
-            // One that has several spellings needs an id for one of them.
+            // A token with several spellings needs an id for only one of them.
             if !ids.iter().any(|it| it.1 == *control) && !spelled.contains(control) {
                 spelled.push(*control);
             }
         }
         let blocks = [Control::Literal, Control::EndLiteral];
         if !spelled.is_empty() && table.escape() != Escape::None {
-            // What is spelled is kept apart from text by what is spelled.
+            // A literal block protects spelled tokens only if its own tokens are spelled as well.
             spelled.extend(blocks.iter().filter(|block| ids.iter().any(|it| it.1 == **block)));
         }
         let of = |(id, _): &(u32, Control)| *id;

@@ -26,11 +26,11 @@
 mod boundaries;
 mod cache;
 mod encoding;
+mod first_difference;
 mod ids;
 mod mask;
-mod parting;
 mod read;
-mod sampled;
+mod sampled_ids;
 mod sink;
 mod stream;
 mod tokenizer;
@@ -46,20 +46,20 @@ pub use self::encoding::O200kHarmony;
 #[cfg(feature = "tiktoken")]
 pub use self::encoding::Tiktoken;
 pub use self::encoding::{ByteEncoding, Encoding, Token};
-pub use self::mask::{Headers, MaskPolicy, Speech, Turns};
-pub use self::parting::{Difference, Parting};
-pub use self::read::Read;
+pub use self::first_difference::{Difference, FirstDifference};
+pub use self::mask::{MaskPolicy, TrainedHeaders, TrainedMessages, TrainedTurns};
+pub use self::read::ParsedIds;
 pub use self::sink::{Counted, MessageSpan, Rendered};
 pub use self::stream::TokenStream;
 pub use self::tokenizer::Tokenizer;
 pub use self::truncate::{Cut, OldestFirst, Scheme, TruncateError, Truncated, Truncation, Unit};
 
-/// The examples of the guide, which `cargo test` runs.
+/// The examples of the guide, as doc tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide/tokens.md")]
 mod guide {}
 
-/// Errors can be boxed, and sent to other threads.
+/// All error types can be boxed and sent to other threads.
 const _: () = {
     const fn is_error<E: std::error::Error + Send + Sync + 'static>() {}
     #[cfg(any(feature = "huggingface", feature = "tiktoken"))]

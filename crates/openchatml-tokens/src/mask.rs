@@ -27,11 +27,11 @@ use crate::sink::{MessageSpan, Rendered};
 #[non_exhaustive]
 pub struct MaskPolicy {
     /// The messages of the assistant that are trained.
-    pub speech: Speech,
+    pub messages: TrainedMessages,
     /// The turns that are trained.
-    pub turns: Turns,
+    pub turns: TrainedTurns,
     /// The part of the header that is trained.
-    pub headers: Headers,
+    pub headers: TrainedHeaders,
     /// The decisions for single messages, by index. They take precedence over all other rules.
     pub overrides: Vec<(usize, bool)>,
 }
@@ -39,12 +39,12 @@ pub struct MaskPolicy {
 /// The messages of the assistant that are trained.
 ///
 /// ```
-/// use openchatml_tokens::Speech;
+/// use openchatml_tokens::TrainedMessages;
 ///
-/// assert_eq!(Speech::default(), Speech::All);
+/// assert_eq!(TrainedMessages::default(), TrainedMessages::All);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Speech {
+pub enum TrainedMessages {
     /// Reasoning, commentary, calls and answers.
     #[default]
     All,
@@ -57,12 +57,12 @@ pub enum Speech {
 /// The turns that are trained. A turn begins with a message of the user.
 ///
 /// ```
-/// use openchatml_tokens::Turns;
+/// use openchatml_tokens::TrainedTurns;
 ///
-/// assert_eq!(Turns::default(), Turns::All);
+/// assert_eq!(TrainedTurns::default(), TrainedTurns::All);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Turns {
+pub enum TrainedTurns {
     /// All turns.
     #[default]
     All,
@@ -73,12 +73,12 @@ pub enum Turns {
 /// The part of the header of a trained message that is trained.
 ///
 /// ```
-/// use openchatml_tokens::Headers;
+/// use openchatml_tokens::TrainedHeaders;
 ///
-/// assert_eq!(Headers::default(), Headers::Sampled);
+/// assert_eq!(TrainedHeaders::default(), TrainedHeaders::Sampled);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Headers {
+pub enum TrainedHeaders {
     /// The part that the model samples: everything after the role. The role is included if the
     /// previous message is also of the assistant and ends with neither `<|call|>` nor `<|return|>`.
     #[default]
@@ -113,8 +113,10 @@ impl MaskPolicy {
     pub fn mask(&self, conversation: &Conversation<'_>, rendered: &Rendered) -> Vec<bool> {
         let messages = &conversation.messages;
         let first = match self.turns {
-            Turns::All => 0,
-            Turns::Last => messages.iter().rposition(|it| it.role == Role::User).unwrap_or(0),
+            TrainedTurns::All => 0,
+            TrainedTurns::Last => {
+                messages.iter().rposition(|it| it.role == Role::User).unwrap_or(0)
+            }
         };
         let mut mask = vec![false; rendered.ids.len()];
         for span in &rendered.spans {
@@ -166,16 +168,16 @@ impl MaskPolicy {
         if message.weight == Some(Weight::ZERO) {
             return false;
         }
-        // A recovered message is a guess of the reader: nobody wrote it.
+        // A recovered message contains a guess of the reader.
         if message.role != Role::Assistant || message.foreign || message.recovered {
             return false;
         }
-        match self.speech {
-            Speech::All => true,
-            Speech::NoReasoning => {
+        match self.messages {
+            TrainedMessages::All => true,
+            TrainedMessages::NoReasoning => {
                 message.is_call() || message.effective_channel() != Channel::Analysis
             }
-            Speech::Answers => message.is_answer(),
+            TrainedMessages::Answers => message.is_answer(),
         }
     }
 
@@ -190,9 +192,11 @@ impl MaskPolicy {
             before.role == Role::Assistant && before.end == openchatml::End::End
         });
         let start = match self.headers {
-            Headers::Sampled if goes_on && message.role == Role::Assistant => span.opening.start,
-            Headers::Sampled | Headers::AfterRole => span.header.start,
-            Headers::Nothing => span.body.start,
+            TrainedHeaders::Sampled if goes_on && message.role == Role::Assistant => {
+                span.opening.start
+            }
+            TrainedHeaders::Sampled | TrainedHeaders::AfterRole => span.header.start,
+            TrainedHeaders::Nothing => span.body.start,
         };
         mask[start..span.end.end].fill(true);
     }

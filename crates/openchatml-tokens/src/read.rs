@@ -9,7 +9,7 @@ use crate::encoding::{Encoding, Token};
 use crate::ids::{Lexeme, REPLACEMENT, foreign, not_text, unknown};
 use crate::tokenizer::Tokenizer;
 
-/// A document that was read from ids, and its diagnostics.
+/// A document that was parsed from ids, and its diagnostics.
 ///
 /// Spans refer to the text of the ids, in which control tokens are spelled out.
 ///
@@ -28,15 +28,15 @@ use crate::tokenizer::Tokenizer;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Read {
+pub struct ParsedIds {
     text: String,
-    /// The byte in the text at which each id begins, and the end of the last id.
+    /// The position in the text at which each id begins, and the end of the last id.
     starts: Vec<usize>,
     document: Document<'static>,
     diagnostics: Vec<Diagnostic>,
 }
 
-impl Read {
+impl ParsedIds {
     /// Returns the text of the ids.
     pub fn text(&self) -> &str {
         &self.text
@@ -124,7 +124,7 @@ impl<E: Encoding> Tokenizer<E> {
     /// assert_eq!(read.into_conversation().messages[0].body.text(), "Hi\u{FFFD}");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn parse(&self, ids: &[u32], options: &ReadOptions) -> Read {
+    pub fn parse(&self, ids: &[u32], options: &ReadOptions) -> ParsedIds {
         read(self, ids, options)
     }
 
@@ -169,8 +169,8 @@ impl<E: Encoding> Tokenizer<E> {
 /// The attribute that a completion can begin with.
 const RECIPIENT: &[u8] = b"to=";
 
-/// Reads ids by a tokenizer.
-fn read<E: Encoding>(tokenizer: &Tokenizer<E>, ids: &[u32], options: &ReadOptions) -> Read {
+/// Parses ids with a tokenizer.
+fn read<E: Encoding>(tokenizer: &Tokenizer<E>, ids: &[u32], options: &ReadOptions) -> ParsedIds {
     let mut builder = Builder {
         tape: Tape::new(tokenizer.format().controls()).spelled(tokenizer.spelled()),
         bytes: Vec::new(),
@@ -199,22 +199,23 @@ fn read<E: Encoding>(tokenizer: &Tokenizer<E>, ids: &[u32], options: &ReadOption
         diagnostics.append(&mut found);
         diagnostics.sort_by_key(|found| found.span.start);
     }
-    Read { text: tape.into_string(), starts, document, diagnostics }
+    ParsedIds { text: tape.into_string(), starts, document, diagnostics }
 }
 
-/// Turns ids into a tape.
+/// Converts ids to a tape.
 struct Builder {
     tape: Tape,
-    /// Bytes of text that are not in the tape yet: whether they are text shows at the end.
+    /// Bytes that are not in the tape yet. Whether they are valid UTF-8 is known at the end of the
+    /// run.
     bytes: Vec<u8>,
-    /// The first of the starts that belong to these bytes: they are relative so far.
+    /// The index of the first start that belongs to these bytes. These starts are still relative.
     first: usize,
     starts: Vec<usize>,
     found: Vec<Diagnostic>,
 }
 
 impl Builder {
-    /// Adds ids that are no control tokens of the dialect.
+    /// Adds ids that are not control tokens of the dialect.
     fn push_run<E: Encoding>(&mut self, tokenizer: &Tokenizer<E>, ids: &[u32]) {
         let mut rest = ids;
         while !rest.is_empty() {
@@ -245,7 +246,7 @@ impl Builder {
         }
     }
 
-    /// Adds text that stands for an id of no use.
+    /// Adds replacement text for an unusable id.
     #[cold]
     fn replace(&mut self, text: &str, found: impl FnOnce(Span) -> Diagnostic) {
         self.flush();
@@ -256,7 +257,7 @@ impl Builder {
         self.first = self.starts.len();
     }
 
-    /// The bytes so far are a run of text.
+    /// Ends the current run of text.
     fn flush(&mut self) {
         let base = self.tape.as_str().len();
         if let Ok(text) = std::str::from_utf8(&self.bytes) {

@@ -8,7 +8,7 @@ use openchatml::{Control, Message, Span};
 use crate::boundaries::Boundaries;
 use crate::encoding::Encoding;
 use crate::ids::Ids;
-use crate::sampled::Sampled;
+use crate::sampled_ids::SampledIds;
 
 /// A conversation as token ids, with the spans of its messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,8 +44,9 @@ pub struct MessageSpan {
 
 impl Rendered {
     /// Whether `other` begins with all of these ids. If it does, a model that has read these ids
-    /// does not need to read them again. If not, [`Tokenizer::parting`](crate::Tokenizer::parting)
-    /// returns the reason.
+    /// does not need to read them again. If not, [`first_difference`] returns the reason.
+    ///
+    /// [`first_difference`]: crate::Tokenizer::first_difference
     ///
     /// ```
     /// use openchatml_tokens::Rendered;
@@ -75,26 +76,26 @@ pub struct Counted {
     pub spelled: Vec<Control>,
 }
 
-/// What a sink was given: the ids, and what is known of them.
-pub(crate) struct Written<T> {
+/// The output of a sink: the ids with the positions of the messages.
+pub(crate) struct WrittenIds<T> {
     pub(crate) target: T,
     pub(crate) spans: Vec<MessageSpan>,
     pub(crate) spelled: Vec<Control>,
 }
 
 impl MessageSpan {
-    /// All of it.
+    /// Returns the range of the whole message.
     pub fn ids(&self) -> Range<usize> {
         self.opening.start..self.gap.end
     }
 }
 
-/// Where ids go: into a list, or nowhere, if they are only counted.
+/// The target of ids: a list, or a counter.
 pub(crate) trait Target {
     /// Adds the ids of text.
     fn text<E: Encoding>(&mut self, encoding: &E, text: &str);
 
-    /// Gives the ids of text, which are not added.
+    /// Encodes text without adding its ids.
     fn encode<E: Encoding>(&mut self, encoding: &E, text: &str, ids: &mut Vec<u32>) {
         encoding.encode(text, ids);
     }
@@ -102,7 +103,7 @@ pub(crate) trait Target {
     /// Adds ids.
     fn ids(&mut self, ids: &[u32]);
 
-    /// How many ids there are so far.
+    /// Returns the number of ids so far.
     fn len(&self) -> usize;
 }
 
@@ -120,7 +121,7 @@ impl Target for Vec<u32> {
     }
 }
 
-/// Counts.
+/// A counter of ids.
 impl Target for usize {
     fn text<E: Encoding>(&mut self, encoding: &E, text: &str) {
         *self += encoding.count(text);
@@ -140,17 +141,17 @@ pub(crate) struct TokenSink<'t, E, T> {
     encoding: &'t E,
     controls: &'t Ids,
     escaper: Escaper,
-    /// The messages that are written: some of them know their ids.
+    /// The messages to write. Some of them store their sampled ids.
     messages: &'t [Message<'t>],
-    /// The ids that the message which is being written is known to have, as far as that is true.
-    sampled: Sampled<'t>,
-    /// Text that is encoded once a control token or another part follows.
+    /// The remaining sampled ids of the current message.
+    sampled: SampledIds<'t>,
+    /// Text that is encoded when a control token or another part follows.
     run: String,
-    /// The parts that begin in the middle of it.
+    /// The parts that begin inside the text.
     boundaries: Boundaries,
     target: T,
     spans: Vec<MessageSpan>,
-    /// Where the parts of the last message begin so far.
+    /// The start of each part of the current message that has begun.
     starts: Vec<usize>,
     /// Whether the next control token ends the message.
     ends: bool,
@@ -158,7 +159,7 @@ pub(crate) struct TokenSink<'t, E, T> {
     spelled: Vec<Control>,
 }
 
-/// How many parts a message has.
+/// The number of parts of a message.
 const PARTS: usize = 5;
 
 impl<'t, E: Encoding, T: Target> TokenSink<'t, E, T> {
@@ -173,7 +174,7 @@ impl<'t, E: Encoding, T: Target> TokenSink<'t, E, T> {
             controls,
             escaper: Escaper::only(controls.table(), controls.spelled()),
             messages,
-            sampled: Sampled::default(),
+            sampled: SampledIds::default(),
             run: String::new(),
             boundaries: Boundaries::default(),
             target,
@@ -184,7 +185,7 @@ impl<'t, E: Encoding, T: Target> TokenSink<'t, E, T> {
         }
     }
 
-    pub(crate) fn finish(mut self) -> Result<Written<T>, SinkError> {
+    pub(crate) fn finish(mut self) -> Result<WrittenIds<T>, SinkError> {
         self.escaper.finish(&mut self.run)?;
         self.flush();
         self.close(self.target.len());
@@ -193,7 +194,7 @@ impl<'t, E: Encoding, T: Target> TokenSink<'t, E, T> {
             self.spell(Control::EndLiteral);
         }
         self.spelled.sort_unstable();
-        Ok(Written { target: self.target, spans: self.spans, spelled: self.spelled })
+        Ok(WrittenIds { target: self.target, spans: self.spans, spelled: self.spelled })
     }
 
     /// Notes that a control token was written as ordinary text.
@@ -209,7 +210,7 @@ impl<'t, E: Encoding, T: Target> TokenSink<'t, E, T> {
             return;
         }
         if !self.boundaries.is_empty() {
-            return self.flush_seams();
+            return self.flush_shared();
         }
         match self.sampled.text(self.encoding, &self.run) {
             Some(ids) => self.target.ids(ids),
@@ -218,12 +219,17 @@ impl<'t, E: Encoding, T: Target> TokenSink<'t, E, T> {
         self.run.clear();
     }
 
-    /// Encodes the text so far, in which parts begin.
-    fn flush_seams(&mut self) {
+    /// Encodes the text so far if parts begin inside it.
+    fn flush_shared(&mut self) {
         let (encoding, target) = (self.encoding, &mut self.target);
         let encode = |text: &str, ids: &mut Vec<u32>| target.encode(encoding, text, ids);
-        let text_ids =
-            self.boundaries.sew(encoding, &self.run, &mut self.sampled, self.messages, encode);
+        let text_ids = self.boundaries.encode_shared(
+            encoding,
+            &self.run,
+            &mut self.sampled,
+            self.messages,
+            encode,
+        );
         let first = self.target.len();
         let mut boundaries = std::mem::take(&mut self.boundaries);
         for (at, part) in boundaries.drain() {
@@ -234,11 +240,11 @@ impl<'t, E: Encoding, T: Target> TokenSink<'t, E, T> {
         self.run.clear();
     }
 
-    /// A part begins between two texts.
+    /// Starts a part between two texts.
     fn enter(&mut self, part: Part) {
         match part {
             Part::Opening(message) => {
-                self.sampled = Sampled::of(self.messages.get(message).and_then(Message::ids));
+                self.sampled = SampledIds::of(self.messages.get(message).and_then(Message::ids));
             }
             Part::Header => self.sampled.after_opening(),
             _ => {}
@@ -246,7 +252,7 @@ impl<'t, E: Encoding, T: Target> TokenSink<'t, E, T> {
         self.place(part, self.target.len());
     }
 
-    /// A part begins at this id.
+    /// Starts a part at this id.
     fn place(&mut self, part: Part, at: usize) {
         match part {
             Part::Opening(message) => {
@@ -261,14 +267,14 @@ impl<'t, E: Encoding, T: Target> TokenSink<'t, E, T> {
         }
     }
 
-    /// The parts up to this one begin at this id, if they did not begin before.
+    /// Starts all parts up to this one at this id, unless they have already begun.
     fn begin(&mut self, part: usize, at: usize) {
         if !self.starts.is_empty() {
             self.starts.resize(part + 1, at);
         }
     }
 
-    /// The message that is being written is complete before this id.
+    /// Ends the current message before this id.
     fn close(&mut self, stop: usize) {
         self.begin(PARTS, stop);
         let at = |part: usize| self.starts.get(part).copied().unwrap_or(stop);
@@ -290,7 +296,7 @@ impl<E: Encoding, T: Target> Sink for TokenSink<'_, E, T> {
             self.spell(control);
         }
         if is_spelled && self.ends {
-            // The body is encoded by itself.
+            // The body is encoded separately.
             let spelling = self.controls.table().spelling(control).unwrap_or_default();
             let end = self.run.split_off(self.run.len() - spelling.len());
             self.flush();
@@ -323,13 +329,13 @@ impl<E: Encoding, T: Target> Sink for TokenSink<'_, E, T> {
 
     fn part(&mut self, part: Part) {
         if part == Part::End {
-            // What is held back of the body is decided by the token that ends it.
+            // The end token determines how the pending text of the body is encoded.
             self.ends = true;
             return;
         }
         self.flush();
         if std::mem::take(&mut self.ends) {
-            // No token ends it: the text that does goes with the body.
+            // Text ends the message, and is encoded together with the body.
             self.begin(3, self.target.len());
         }
         self.enter(part);

@@ -7,7 +7,7 @@ use crate::encoding::Encoding;
 use crate::ids::{Lexeme, REPLACEMENT, foreign, not_text, unknown};
 use crate::tokenizer::Tokenizer;
 
-/// How many ids ahead memory is asked for.
+/// The number of ids to prefetch.
 const AHEAD: usize = 12;
 
 /// An incremental parser of token ids.
@@ -39,7 +39,7 @@ pub struct TokenStream<E> {
     text: Text,
 }
 
-/// The text that ids stand for, on its way to the stream.
+/// The text of ids that was not passed to the stream yet.
 struct Text {
     stream: Stream,
     utf8: Utf8Decoder,
@@ -225,7 +225,7 @@ fn replace(stream: &mut Stream, emit: &mut impl FnMut(Event<'_>)) {
     stream.feed_text_with(REPLACEMENT, emit);
 }
 
-/// The place of a text that comes next.
+/// Returns the span of the text that comes next.
 fn span_of(stream: &Stream, text: &str) -> Span {
     let at = stream.offset();
     Span::new(at, at + text.len())

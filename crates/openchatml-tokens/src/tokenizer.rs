@@ -8,7 +8,7 @@ use openchatml::{Control, Document, RenderError, RenderOptions, TextFormat};
 
 use crate::encoding::{Encoding, Token};
 use crate::ids::{Ids, Lexeme};
-use crate::sink::{Counted, Rendered, Target, TokenSink, Written};
+use crate::sink::{Counted, Rendered, Target, TokenSink, WrittenIds};
 
 /// Writes and reads conversations of a format as token ids of an encoding.
 ///
@@ -100,7 +100,7 @@ impl<E: Encoding> Tokenizer<E> {
         document: &Document<'_>,
         options: &RenderOptions,
     ) -> Result<Rendered, RenderError> {
-        let Written { target, spans, spelled } = self.write(document, options, Vec::new())?;
+        let WrittenIds { target, spans, spelled } = self.write(document, options, Vec::new())?;
         Ok(Rendered { ids: target, spans, spelled })
     }
 
@@ -129,7 +129,7 @@ impl<E: Encoding> Tokenizer<E> {
         prepared: &Prepared<'_>,
         options: &RenderOptions,
     ) -> Result<Rendered, RenderError> {
-        let Written { target, spans, spelled } =
+        let WrittenIds { target, spans, spelled } =
             self.write_prepared(prepared, options, Vec::new())?;
         Ok(Rendered { ids: target, spans, spelled })
     }
@@ -144,7 +144,7 @@ impl<E: Encoding> Tokenizer<E> {
         prepared: &Prepared<'_>,
         options: &RenderOptions,
     ) -> Result<Counted, RenderError> {
-        let Written { target, spans, spelled } = self.write_prepared(prepared, options, 0)?;
+        let WrittenIds { target, spans, spelled } = self.write_prepared(prepared, options, 0)?;
         Ok(Counted { ids: target, spans, spelled })
     }
 
@@ -170,7 +170,7 @@ impl<E: Encoding> Tokenizer<E> {
         document: &Document<'_>,
         options: &RenderOptions,
     ) -> Result<Counted, RenderError> {
-        let Written { target, spans, spelled } = self.write(document, options, 0)?;
+        let WrittenIds { target, spans, spelled } = self.write(document, options, 0)?;
         Ok(Counted { ids: target, spans, spelled })
     }
 
@@ -179,7 +179,7 @@ impl<E: Encoding> Tokenizer<E> {
         document: &Document<'_>,
         options: &RenderOptions,
         target: T,
-    ) -> Result<Written<T>, RenderError> {
+    ) -> Result<WrittenIds<T>, RenderError> {
         let messages = document.as_conversation().map_or(&[][..], |it| &it.messages);
         let mut sink = TokenSink::new(&self.shared.encoding, &self.shared.ids, messages, target);
         render_to(document, self.format, options, &mut sink)?;
@@ -191,20 +191,20 @@ impl<E: Encoding> Tokenizer<E> {
         prepared: &Prepared<'_>,
         options: &RenderOptions,
         target: T,
-    ) -> Result<Written<T>, RenderError> {
+    ) -> Result<WrittenIds<T>, RenderError> {
         let messages = prepared.document.as_conversation().map_or(&[][..], |it| &it.messages);
         let mut sink = TokenSink::new(&self.shared.encoding, &self.shared.ids, messages, target);
         render_prepared(prepared, self.format, options, &mut sink)?;
         sink.finish().map_err(|error| prepared.origins.place(error.into()))
     }
 
-    /// The ids before the first control token of the dialect.
+    /// Returns the ids before the first control token of the dialect.
     pub(crate) fn run<'i>(&self, ids: &'i [u32]) -> &'i [u32] {
         let end = ids.iter().position(|id| self.shared.ids.control(*id).is_some());
         &ids[..end.unwrap_or(ids.len())]
     }
 
-    /// What an id stands for here.
+    /// Returns the meaning of an id in the dialect.
     #[inline]
     pub(crate) fn lexeme(&self, id: u32) -> Lexeme<'_> {
         if let Some(control) = self.shared.ids.control(id) {

@@ -148,26 +148,26 @@ impl From<RenderError> for TruncateError {
     }
 }
 
-/// How many ids a conversation has.
+/// The sizes of a conversation in ids.
 struct Sizes {
     ids: usize,
-    /// For each message, how many it has.
+    /// The number of ids of each message.
     messages: Vec<usize>,
-    /// And how many of these are its body.
+    /// The number of ids of each body.
     bodies: Vec<usize>,
-    /// The control tokens that are ordinary text.
+    /// The control tokens that are written as ordinary text.
     spelled: Vec<Control>,
 }
 
 impl Sizes {
-    /// Those of the conversation as the format carries it.
+    /// Measures the conversation in its adapted form.
     fn of<E: Encoding>(
         tokenizer: &Tokenizer<E>,
         conversation: &mut Conversation<'_>,
         options: &RenderOptions,
     ) -> Result<Self, RenderError> {
         let count = conversation.messages.len();
-        // It is lent, and comes back whatever happens.
+        // The conversation is moved into a document and moved back in any case.
         let document = Document::from(std::mem::take(conversation));
         let sizes = Self::of_document(tokenizer, &document, count, options);
         *conversation = document.into_conversation();
@@ -268,12 +268,13 @@ impl<S: Scheme> Truncation<S> {
         }
         let units = units::units(&conversation.messages, &sizes.messages);
         let of_messages: usize = units.iter().map(|unit| unit.ids).sum();
-        // A header, a generation prompt.
+        // The ids outside of messages: a document header and a generation prompt.
         let besides = sizes.ids.saturating_sub(of_messages);
         let mut budget = self.budget.saturating_sub(besides);
         let mut keeps = self.scheme.keeps(&units, budget);
-        // What is dropped may change how the rest is written, and a scheme may keep too much: then
-        // it is asked for less, and then all goes that may.
+        // Dropping messages can change how the rest is written, and a scheme may keep too much. In
+        // that case the scheme gets a smaller budget, and finally everything that may be dropped is
+        // dropped.
         let mut least = sizes.ids;
         for attempt in 0..3 {
             let dropped = dropped(&units, &keeps);
@@ -290,7 +291,7 @@ impl<S: Scheme> Truncation<S> {
     }
 }
 
-/// The messages of the units that may go and are not kept.
+/// Returns the messages of the units that may be dropped and are not kept.
 fn dropped(units: &[Unit], keeps: &[bool]) -> Vec<usize> {
     let keeps = keeps.iter().copied().chain(std::iter::repeat(false));
     let gone = units.iter().zip(keeps).filter(|(unit, keep)| !keep && !unit.must_stay);
@@ -300,7 +301,7 @@ fn dropped(units: &[Unit], keeps: &[bool]) -> Vec<usize> {
     dropped
 }
 
-/// The conversation without the messages at these places, which are in order.
+/// Returns the conversation without the messages at these sorted indexes.
 fn without<'a>(conversation: &Conversation<'a>, dropped: &[usize]) -> Conversation<'a> {
     let mut left = conversation.clone();
     let mut at = 0;

@@ -1,5 +1,5 @@
-//! The ids of Apertus are those of the library that its models are served with, which encodes the
-//! text of a whole prompt: over random hostile conversations.
+//! The ids of Apertus equal those of the library that serves its models, which encodes the text of
+//! a whole prompt: over random hostile conversations.
 
 #![cfg(feature = "huggingface")]
 
@@ -8,7 +8,7 @@ use openchatml_testkit::{cases, document};
 use openchatml_tokens::{HuggingFace, Tokenizer};
 use serde_json::{Value, json};
 
-/// How many cases the property runs over.
+/// The number of cases of the property.
 const CASES: usize = 20_000;
 
 /// A vocabulary with an id for each control token of a format.
@@ -27,7 +27,7 @@ fn vocabulary(format: Format) -> Vec<u8> {
 }
 
 #[test]
-fn the_ids_of_a_conversation_are_those_of_its_text() {
+fn ids_of_a_conversation_equal_ids_of_its_text() {
     let format: Format = "apertus".parse().expect("a format");
     let file = vocabulary(format);
     let library = tokenizers::Tokenizer::from_bytes(&file).expect("a file for it");

@@ -1,5 +1,5 @@
-//! Files that are no encodings, or bad ones, are refused with what is wrong and where, and cost no
-//! more than they are long.
+//! Invalid files of encodings are refused with the error and its place, in time and memory
+//! proportional to their length.
 
 #![cfg(all(feature = "huggingface", feature = "tiktoken"))]
 
@@ -11,7 +11,7 @@ const UNIGRAM: &str = include_str!("encodings/unigram.json");
 const RANKS: &[u8] = include_bytes!("encodings/ranks.tiktoken");
 const PATTERN: &str = r"\w+|\s+|[^\w\s]+";
 
-/// What is said of a file that is changed like this.
+/// The error of a file with this change.
 fn refused(file: &str, change: impl Fn(&mut Value)) -> String {
     let mut file: Value = serde_json::from_str(file).expect("a file of ours");
     change(&mut file);
@@ -22,7 +22,7 @@ fn refused(file: &str, change: impl Fn(&mut Value)) -> String {
 }
 
 #[test]
-fn what_is_no_tokenizer_json_is_refused() {
+fn invalid_tokenizer_json_is_refused() {
     let cases: &[(&[u8], &str)] = &[
         (b"", "1:0: EOF while parsing a value"),
         (b"\xFF\xFE", "1:1: expected value"),
@@ -46,7 +46,7 @@ fn what_is_no_tokenizer_json_is_refused() {
         let error = HuggingFace::from_json(file).unwrap_err().to_string();
         assert_eq!(error, *expected, "{:?}", String::from_utf8_lossy(file));
     }
-    // Cut anywhere, it is refused.
+    // A file that is cut off at any point is refused.
     for at in (0..BYTE_LEVEL.len() - 2).step_by(97) {
         let error = HuggingFace::from_json(&BYTE_LEVEL.as_bytes()[..at]).unwrap_err();
         assert!(matches!(error, EncodingError::Json { .. }), "{error}");
@@ -56,7 +56,7 @@ fn what_is_no_tokenizer_json_is_refused() {
 }
 
 #[test]
-fn a_vocabulary_that_contradicts_itself_is_refused() {
+fn an_inconsistent_vocabulary_is_refused() {
     let model = |change: fn(&mut Value)| refused(BYTE_LEVEL, |file| change(&mut file["model"]));
     assert_eq!(model(|it| it["vocab"]["the"] = 0.into()), "id 0 is both `!` and `the`");
     assert_eq!(model(|it| it["vocab"][""] = 77777.into()), "/model/vocab: a token is empty");
@@ -119,7 +119,7 @@ fn added_tokens_that_collide_are_refused() {
 }
 
 #[test]
-fn steps_that_leave_text_out_or_are_not_known_are_refused() {
+fn steps_that_drop_text_or_are_unknown_are_refused() {
     let step = |key: &str, step: Value| refused(BYTE_LEVEL, |file| file[key] = step.clone());
     let out = "drops characters, so ids would not represent the whole text";
     let pre = |value| step("pre_tokenizer", value);
@@ -148,7 +148,7 @@ fn steps_that_leave_text_out_or_are_not_known_are_refused() {
 }
 
 #[test]
-fn what_is_no_rank_file_is_refused() {
+fn invalid_rank_files_are_refused() {
     let refused = |file: &[u8]| {
         Tiktoken::from_ranks(file, PATTERN, [("<|end|>", 1000)]).unwrap_err().to_string()
     };
@@ -174,7 +174,7 @@ fn what_is_no_rank_file_is_refused() {
         "no token encodes the byte 0x00 (143 such bytes), so some text has no ids"
     );
     for at in (0..RANKS.len()).step_by(13) {
-        // Not all of what is cut off is missed.
+        // A shorter list of ranks may still be valid.
         let _ = Tiktoken::from_ranks(&RANKS[..at], PATTERN, [("<|end|>", 1000)]);
     }
     let nested = ["(".repeat(100_000), ")".repeat(100_000)].concat();
@@ -187,9 +187,9 @@ fn what_is_no_rank_file_is_refused() {
     assert!(matches!(Tiktoken::from_known(b"?").unwrap_err(), EncodingError::Line { line: 1, .. }));
 }
 
-/// Ids are names: the largest one costs no more than the smallest.
+/// The largest id takes no more memory than the smallest one.
 #[test]
-fn gaps_and_large_ids_cost_nothing() {
+fn gaps_and_large_ids_take_no_memory() {
     let mut file: Value = serde_json::from_str(BYTE_LEVEL).unwrap();
     let added = json!({"id": u32::MAX, "content": "<|far|>", "special": true});
     file["added_tokens"].as_array_mut().unwrap().push(added);

@@ -1,7 +1,7 @@
-//! Encodings from files give the ids that the libraries give whose files they are, as
-//! `encodings/record.py` recorded them, and nothing that text spells becomes a control token.
+//! Encodings from files give the ids of the libraries that use these files, as
+//! `encodings/record.py` recorded them, and text never becomes a control token.
 //!
-//! `OPENCHATML_ENCODINGS` names a file of other recorded ids, for a larger run.
+//! `OPENCHATML_ENCODINGS` names a file with more recorded ids, for a larger run.
 
 #![cfg(all(feature = "huggingface", feature = "tiktoken"))]
 
@@ -14,7 +14,7 @@ const BYTE_LEVEL: &str = include_str!("encodings/byte_level.json");
 const SENTENCEPIECE: &str = include_str!("encodings/sentencepiece.json");
 const UNIGRAM: &str = include_str!("encodings/unigram.json");
 const RANKS: &[u8] = include_bytes!("encodings/ranks.tiktoken");
-/// The pattern that the ids of the rank file are recorded with.
+/// The pattern with which the ids of the rank file were recorded.
 const PATTERN: &str = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
 
 fn ranks() -> Tiktoken {
@@ -27,7 +27,7 @@ fn patched(json: &str, patch: &Value) -> Result<HuggingFace, EncodingError> {
     HuggingFace::from_json(file.to_string().as_bytes())
 }
 
-/// Puts a patch into a value (RFC 7386).
+/// Applies a patch to a value (RFC 7386).
 fn merge(value: &mut Value, patch: &Value) {
     let Value::Object(patch) = patch else {
         *value = patch.clone();
@@ -69,7 +69,7 @@ fn decode(encoding: &impl Encoding, ids: &[u32]) -> Vec<u8> {
 }
 
 #[test]
-fn ids_are_those_of_the_libraries() {
+fn ids_equal_those_of_the_libraries() {
     let text = match std::env::var_os("OPENCHATML_ENCODINGS") {
         Some(file) => std::fs::read_to_string(file).expect("a file of recorded ids"),
         None => include_str!("encodings/ids.jsonl").to_owned(),
@@ -92,12 +92,13 @@ fn ids_are_those_of_the_libraries() {
     }
 }
 
-/// Added tokens, tokens of bytes and control tokens are what they are, and nothing that text spells.
+/// Added tokens, byte tokens and control tokens have their own ids, and spelled control tokens stay
+/// text.
 #[test]
-fn what_text_spells_is_text() {
+fn spelled_control_tokens_in_text_are_text() {
     let both = json!({"model": {"ignore_merges": true}, "pre_tokenizer": {
         "type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false}});
-    // A model that knows what its control tokens look like.
+    // A model whose vocabulary also contains the spelling of its control tokens.
     let mut knows: Value = serde_json::from_str(BYTE_LEVEL).unwrap();
     for added in knows["added_tokens"].as_array().unwrap().clone() {
         knows["model"]["vocab"][added["content"].as_str().unwrap()] = added["id"].clone();
@@ -146,10 +147,10 @@ fn control_tokens_have_their_ids() {
     let encoding = patched(BYTE_LEVEL, &json!({})).unwrap();
     let end = encoding.control("<|im_end|>").expect("an added token");
     assert_eq!(encoding.token(end), Some(Token::Control("<|im_end|>")));
-    // One that is not special is text to a format that does not know it.
+    // A token that is not special is text in a format that does not have it.
     let call = encoding.control("<tool_call>").expect("an added token");
     assert_eq!(encoding.token(call), Some(Token::Bytes(b"<tool_call>")));
-    // White space is text.
+    // White space is encoded as text.
     assert_eq!(encoding.control("    "), None);
     let spaces = encode(&encoding, "    ");
     assert_eq!((spaces.len(), encoding.token(spaces[0])), (1, Some(Token::Bytes(b"    "))));
@@ -161,7 +162,7 @@ fn control_tokens_have_their_ids() {
 }
 
 #[test]
-fn what_changes_text_is_said() {
+fn steps_that_change_text_are_listed() {
     let changes = |patch: Value| patched(BYTE_LEVEL, &patch).expect("it can be").changes().to_vec();
     assert!(changes(json!({})).is_empty());
     assert_eq!(changes(json!({"normalizer": {"type": "NFC"}})), ["NFC"]);
@@ -171,8 +172,8 @@ fn what_changes_text_is_said() {
     assert_eq!(changes(both), ["Lowercase", "Strip"]);
 }
 
-/// Texts that take other encoders long, and give this one thousands of tokens at once: they are
-/// encoded whole, and stand for themselves again.
+/// Long texts of one kind, which are slow in other encoders and form thousands of tokens at once,
+/// are encoded and decode to themselves.
 #[test]
 fn long_texts_of_one_kind_are_encoded() {
     let parts =

@@ -1,12 +1,13 @@
-//! Completions of which the parsers of inference servers make errors, empty messages or calls that
-//! nobody made, and what is read of the same ids: `engines/cases.jsonl`, and `docs/engines.md`.
+//! Completions that the parsers of inference servers turn into errors, empty messages or calls that
+//! the model did not make, and how the same ids are read here: `engines/cases.jsonl` and
+//! `docs/engines.md`.
 //!
-//! The servers and a model that speaks such completions were run, and their answers recorded.
+//! The answers were recorded from the real servers with a model that produces these completions.
 
 use openchatml::{Document, Format, Policy, ReadOptions, RenderOptions, Role, TextFormat, render};
 use openchatml_testkit::conversion::is_made;
 use openchatml_testkit::markdown;
-use openchatml_tokens::{O200kHarmony, Read, Tokenizer};
+use openchatml_tokens::{O200kHarmony, ParsedIds, Tokenizer};
 use serde_json::Value;
 
 fn cases() -> Vec<Value> {
@@ -14,7 +15,7 @@ fn cases() -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("a case")).collect()
 }
 
-fn read(case: &Value) -> Read {
+fn read(case: &Value) -> ParsedIds {
     let tokenizer = Tokenizer::new(TextFormat::HARMONY, O200kHarmony::default());
     let ids: Vec<u32> = serde_json::from_value(case["ids"].clone()).expect("ids");
     let mut options = ReadOptions::default();
@@ -31,7 +32,7 @@ fn messages(document: &Document<'_>) -> Value {
 }
 
 #[test]
-fn nothing_of_a_completion_is_lost_and_no_call_is_invented() {
+fn completions_lose_nothing_and_gain_no_call() {
     for case in cases() {
         let what = case["what"].as_str().expect("words");
         let read = read(&case);
@@ -45,7 +46,7 @@ fn nothing_of_a_completion_is_lost_and_no_call_is_invented() {
 }
 
 #[test]
-fn the_page_says_what_servers_make_of_them() {
+fn the_page_shows_the_results_of_servers() {
     let path = markdown::docs().join("engines.md");
     let stored = std::fs::read_to_string(&path).unwrap_or_default();
     let (before, _) = stored.split_once(BEGIN).expect("the page has a place for them");
@@ -56,7 +57,7 @@ fn the_page_says_what_servers_make_of_them() {
     markdown::keep(&path, &page);
 }
 
-/// What follows is written by the test.
+/// The text after this line is written by the test.
 const BEGIN: &str = "<!-- What follows is made of the cases: UPDATE_DOCS=1 writes it. -->\n";
 
 fn section(number: usize, case: &Value) -> String {

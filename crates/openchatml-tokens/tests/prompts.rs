@@ -1,5 +1,4 @@
-//! What must hold between a conversation and the prompts that are made of it, over random hostile
-//! conversations.
+//! Properties of the prompts of a conversation, over random hostile conversations.
 
 use openchatml::convert::prepare;
 use openchatml::{
@@ -11,7 +10,7 @@ use openchatml_tokens::{
     ByteEncoding, OldestFirst, PromptCache, Scheme, Tokenizer, TruncateError, Truncation, Unit,
 };
 
-/// How many cases a property runs over.
+/// The number of cases of a property.
 const CASES: usize = 10_000;
 
 fn tokenizer(source: &mut Source<'_>) -> Tokenizer<Pairs> {
@@ -22,7 +21,7 @@ fn options() -> RenderOptions {
     RenderOptions::default()
 }
 
-/// A conversation that this tokenizer can write.
+/// A random conversation that this tokenizer can write.
 fn conversation(
     source: &mut Source<'_>,
     tokenizer: &Tokenizer<Pairs>,
@@ -32,7 +31,7 @@ fn conversation(
     document.as_conversation().cloned()
 }
 
-/// Some of the pairs taken apart: the same text, as a model might have sampled it.
+/// Splits some of the pairs: the same text in other ids, as a model might have sampled it.
 fn resampled(source: &mut Source<'_>, ids: &[u32]) -> Vec<u32> {
     let mut sampled = Vec::new();
     for id in ids {
@@ -45,7 +44,7 @@ fn resampled(source: &mut Source<'_>, ids: &[u32]) -> Vec<u32> {
 }
 
 #[test]
-fn counting_is_writing_without_ids() {
+fn counting_equals_writing() {
     cases(CASES, |source| {
         let tokenizer = tokenizer(source);
         let document = document::document(source, tokenizer.format().into());
@@ -59,10 +58,10 @@ fn counting_is_writing_without_ids() {
     });
 }
 
-/// Messages that know their ids are written as exactly these, and a history is then what its
-/// continuation begins with.
+/// Messages with sampled ids are written as exactly these ids, and the prompt of the history is a
+/// prefix of the prompt of its continuation.
 #[test]
-fn ids_that_are_known_are_written_again() {
+fn sampled_ids_are_written_again() {
     cases(CASES, |source| {
         let tokenizer = tokenizer(source);
         let Some(conversation) = conversation(source, &tokenizer) else { return };
@@ -72,13 +71,13 @@ fn ids_that_are_known_are_written_again() {
         read.open_prompt = true;
         let read = tokenizer.parse(&sampled, &read).with_ids(&sampled);
         let again = tokenizer.render(read.document(), &options()).expect("it could");
-        // Before the first message stands a header, and between messages layout, which nobody
-        // samples.
+        // The header before the first message and the layout between messages are not sampled.
         let Document::Conversation(conversation) = read.document() else { return };
         for (span, message) in again.spans.iter().zip(&conversation.messages) {
             let known = message.ids().expect("they were kept");
             let written = &again.ids[span.opening.start..span.end.end];
-            // A token that began in the message before is known to both, and written there.
+            // A token that began in the message before belongs to both messages and is written
+            // there.
             let before = again.ids[..span.opening.start].last();
             let shared = known.first().filter(|first| Some(*first) == before);
             let known = &known[usize::from(shared.is_some() && !known.starts_with(written))..];
@@ -88,9 +87,9 @@ fn ids_that_are_known_are_written_again() {
     });
 }
 
-/// Ids that are not those of the message do no harm.
+/// Ids of another text are ignored.
 #[test]
-fn ids_of_something_else_are_not_used() {
+fn ids_of_other_text_are_not_used() {
     cases(CASES, |source| {
         let tokenizer = tokenizer(source);
         let Some(mut conversation) = conversation(source, &tokenizer) else { return };
@@ -110,9 +109,9 @@ fn ids_of_something_else_are_not_used() {
     });
 }
 
-/// With a cache of any size, the ids are the same.
+/// The ids do not depend on the size of the cache.
 #[test]
-fn a_cache_changes_nothing() {
+fn a_cache_does_not_change_ids() {
     cases(CASES, |source| {
         let tokenizer = tokenizer(source);
         let size = pick(source, &[0, 100, 1000, 1 << 20]);
@@ -133,31 +132,32 @@ fn a_cache_changes_nothing() {
     });
 }
 
-/// Nothing parts from itself; and where two renderings part is where their ids first differ.
+/// A rendering has no difference from itself, and the first difference of two renderings is at
+/// their first different id.
 #[test]
-fn renderings_part_where_they_first_differ() {
+fn the_first_difference_is_found() {
     cases(CASES, |source| {
         let tokenizer = tokenizer(source);
         let Some(conversation) = conversation(source, &tokenizer) else { return };
         let before = tokenizer.render(&conversation.clone().into(), &options()).expect("it could");
-        assert_eq!(tokenizer.parting(&before, &before), None);
+        assert_eq!(tokenizer.first_difference(&before, &before), None);
         let next = history::next_prompt(&conversation);
         let Ok(after) = tokenizer.render(&next.into(), &options()) else { return };
-        match tokenizer.parting(&before, &after) {
+        match tokenizer.first_difference(&before, &after) {
             None => assert!(after.ids.starts_with(&before.ids)),
-            Some(parting) => {
-                assert_eq!(before.ids[..parting.at], after.ids[..parting.at]);
-                assert_ne!(before.ids.get(parting.at), after.ids.get(parting.at));
-                assert!(parting.message < conversation.messages.len().max(1));
+            Some(first_difference) => {
+                assert_eq!(before.ids[..first_difference.at], after.ids[..first_difference.at]);
+                assert_ne!(before.ids.get(first_difference.at), after.ids.get(first_difference.at));
+                assert!(first_difference.message < conversation.messages.len().max(1));
             }
         }
     });
 }
 
-/// What is truncated fits; what must stay stays; calls and replies never part; what is said to be
-/// dropped is what is missing.
+/// A truncated conversation fits the limit; the required messages are kept; calls and replies are
+/// kept or dropped together; the reported messages are the dropped ones.
 #[test]
-fn what_is_truncated_fits_and_is_told() {
+fn truncated_conversations_fit_and_report_their_changes() {
     cases(CASES, |source| {
         let tokenizer = tokenizer(source);
         let Some(conversation) = conversation(source, &tokenizer) else { return };
@@ -166,7 +166,7 @@ fn what_is_truncated_fits_and_is_told() {
         let truncated = match truncation.truncate(&tokenizer, &conversation, &options()) {
             Ok(truncated) => truncated,
             Err(TruncateError::TooLong { least, budget }) => return assert!(least > budget),
-            // A call that lost its place in the order may need another `call_id`.
+            // A call without its place in the order may need another `call_id`.
             Err(_) => return,
         };
         let left = &truncated.conversation.messages;
@@ -197,9 +197,9 @@ fn what_is_truncated_fits_and_is_told() {
     });
 }
 
-/// A scheme of somebody else's, which wants to drop even what must stay.
+/// A custom scheme that tries to drop even the required messages.
 #[test]
-fn other_schemes_plug_in() {
+fn other_schemes_can_be_used() {
     struct Nothing;
     impl Scheme for Nothing {
         fn keeps(&self, _: &[Unit], _: usize) -> Vec<bool> {
@@ -218,9 +218,9 @@ fn other_schemes_plug_in() {
     assert_eq!(truncated.expect("it fits").dropped, [1, 2]);
 }
 
-/// Exchanges go as a whole, the oldest first; of the last one, the oldest units.
+/// Whole exchanges are dropped, the oldest first; in the last one, the oldest units.
 #[test]
-fn the_oldest_exchanges_go_first() {
+fn the_oldest_exchanges_are_dropped_first() {
     let unit = |exchange, ids, must_stay| Unit { messages: vec![0], ids, exchange, must_stay };
     let units = [
         unit(0, 5, true),

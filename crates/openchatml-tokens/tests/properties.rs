@@ -1,4 +1,4 @@
-//! What must hold between text and ids, over random hostile documents.
+//! Properties of text and ids, over random hostile documents.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use openchatml_testkit::ids::{self, Pairs};
 use openchatml_testkit::{Source, cases, document};
 use openchatml_tokens::{ByteEncoding, Encoding, MaskPolicy, Tokenizer};
 
-/// How many cases a property runs over.
+/// The number of cases of a property.
 const CASES: usize = 100_000;
 
 /// An encoding that has ids for all, some or none of the control tokens.
@@ -50,14 +50,14 @@ fn open() -> ReadOptions {
 }
 
 #[test]
-fn what_is_written_as_ids_reads_back_the_same() {
+fn documents_survive_a_round_trip_through_ids() {
     cases(CASES, |source| {
         let tokenizer = tokenizer(source);
         ids::round_trips(source, &tokenizer);
     });
 }
 
-/// Where text can say the same, it reads the same.
+/// Text that can represent the same as the ids is read in the same way.
 #[test]
 fn text_and_ids_agree() {
     cases(CASES, |source| {
@@ -80,7 +80,7 @@ fn text_and_ids_agree() {
     });
 }
 
-/// Whether nothing in a document is written in text by other means than itself.
+/// Whether every part of a document is written in text as it is, without escapes.
 fn document_is_plain(document: &Document<'_>) -> bool {
     let json: Format = "json".parse().expect("a format");
     let text = render(document, json, &RenderOptions::default()).expect("it says all");
@@ -88,7 +88,7 @@ fn document_is_plain(document: &Document<'_>) -> bool {
 }
 
 #[test]
-fn any_ids_are_read_and_streams_tell_the_same() {
+fn any_ids_can_be_read_and_streamed() {
     cases(CASES, |source| {
         let tokenizer = tokenizer(source);
         ids::streams(source, &tokenizer);
@@ -96,7 +96,7 @@ fn any_ids_are_read_and_streams_tell_the_same() {
 }
 
 #[test]
-fn hidden_text_does_not_show_in_what_a_user_sees_of_ids() {
+fn hidden_text_in_ids_is_not_visible_to_users() {
     cases(CASES, |source| {
         let tokenizer = tokenizer(source);
         ids::hides(source, &tokenizer);
@@ -104,18 +104,18 @@ fn hidden_text_does_not_show_in_what_a_user_sees_of_ids() {
 }
 
 #[test]
-fn what_follows_the_stop_token_of_a_completion_is_not_seen_in_ids() {
+fn ids_after_the_stop_token_of_a_completion_are_ignored() {
     cases(CASES, |source| {
         let tokenizer = tokenizer(source);
         ids::completions_stop(source, &tokenizer);
     });
 }
 
-/// Apertus is encoded as `transformers` does: the whole text is split at its control tokens, and
-/// what stands between two of them is one text, whoever says it. Tokens belong to the part in which
-/// they begin.
+/// Apertus is encoded as in `transformers`: the whole text is split at its control tokens, and the
+/// text between two of them is encoded as one, whoever its author is. A token belongs to the part
+/// in which it begins.
 #[test]
-fn what_stands_between_control_tokens_is_one_text() {
+fn text_between_control_tokens_is_encoded_as_one() {
     let format: Format = "apertus".parse().expect("a format");
     let pairs = Tokenizer::new(format.text().expect("a text format"), Pairs::all(format));
     let spellings = format.dialect().controls.entries().iter().map(|entry| entry.1);
@@ -127,7 +127,7 @@ fn what_stands_between_control_tokens_is_one_text() {
         let Ok(single) = bytes.render(&document, &options) else { return };
         let rendered = pairs.render(&document, &options).expect("it could");
         let mut expected = Vec::new();
-        // Where each byte or control token is among the ids.
+        // The position of each byte and control token among the ids.
         let mut places = Vec::new();
         for run in single.ids.chunk_by(|one, two| byte(*one).is_some() && byte(*two).is_some()) {
             let first = expected.len();
@@ -161,10 +161,10 @@ fn what_stands_between_control_tokens_is_one_text() {
     });
 }
 
-/// The parts of the messages cover what was written, in order, and the trained part of a
-/// conversation is made of whole parts.
+/// The parts of the messages cover the output in order, and the trained part of a conversation
+/// consists of whole parts.
 #[test]
-fn spans_follow_each_other_and_masks_are_made_of_them() {
+fn spans_are_adjacent_and_masks_use_them() {
     cases(CASES, |source| {
         let tokenizer = tokenizer(source);
         let document = document::document(source, tokenizer.format().into());

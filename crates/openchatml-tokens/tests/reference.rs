@@ -1,7 +1,7 @@
-//! Conversations are written as the ids that the reference renderer of Harmony and its fork give, as
+//! Conversations are written as the ids of the reference renderer of Harmony and of its fork, as
 //! `reference/record.py` recorded them.
 //!
-//! `OPENCHATML_REFERENCE` and `OPENCHATML_OSS_HARMONY` name files of other recorded conversations,
+//! `OPENCHATML_REFERENCE` and `OPENCHATML_OSS_HARMONY` name files with more recorded conversations,
 //! for a larger run.
 
 use openchatml::render::Profile;
@@ -21,13 +21,13 @@ fn cases(variable: &str, recorded: &str) -> Vec<Value> {
 }
 
 #[test]
-fn ids_are_those_of_the_reference_renderer() {
+fn ids_equal_those_of_the_reference_renderer() {
     let recorded = include_str!("reference/conversations.jsonl");
     same_ids(&cases("OPENCHATML_REFERENCE", recorded), Profile::Reference);
 }
 
 #[test]
-fn ids_are_those_of_its_fork() {
+fn ids_equal_those_of_its_fork() {
     let recorded = include_str!("reference/oss_harmony.jsonl");
     same_ids(&cases("OPENCHATML_OSS_HARMONY", recorded), Profile::OssHarmony);
 }
@@ -56,7 +56,8 @@ fn same_ids(cases: &[Value], profile: Profile) {
             }
             _ => {}
         }
-        // The reference leaves `to=all` out. What is hidden by that alone would be shown: it is refused.
+        // The reference leaves out `to=all`. A message that only this would hide would become
+        // visible, so it is refused.
         let is_for_all = |it: &Message<'_>| {
             it.recipient.as_deref() == Some("all") && it.visibility() == Visibility::Hidden
         };

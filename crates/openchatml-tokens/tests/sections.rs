@@ -1,10 +1,10 @@
-//! Which text a model is trained on where its turn has sections: all that it says, and nothing of what
-//! the prompt says.
+//! The trained text of turns with sections: everything that the model writes, and nothing that the
+//! prompt contains.
 
 use openchatml::{Format, ReadOptions, RenderOptions, TextFormat, parse};
 use openchatml_tokens::{ByteEncoding, MaskPolicy, Token, Tokenizer};
 
-/// The text of the ids that are trained.
+/// The text of the trained ids.
 fn trained(text: &str, format: TextFormat) -> String {
     let spellings = format.controls().entries().iter().map(|(_, spelling)| *spelling);
     let tokenizer = Tokenizer::new(format, ByteEncoding::new(spellings));
@@ -26,7 +26,7 @@ fn trained(text: &str, format: TextFormat) -> String {
 }
 
 #[test]
-fn qwen3_is_trained_on_what_follows_the_line_that_names_the_assistant() {
+fn qwen3_trains_the_text_after_the_assistant_line() {
     let said = "<think>\nEasy.\n</think>\n\nI look.\n<tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n\
         </tool_call><|im_end|>";
     let text = format!(
@@ -37,7 +37,7 @@ fn qwen3_is_trained_on_what_follows_the_line_that_names_the_assistant() {
 }
 
 #[test]
-fn deepseek_v3_1_is_trained_on_what_follows_the_token_of_the_assistant() {
+fn deepseek_v3_1_trains_the_text_after_the_assistant_token() {
     let said = "<think>Easy.</think>I look.<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f<｜tool▁sep｜>{}\
         <｜tool▁call▁end｜><｜tool▁calls▁end｜><｜end▁of▁sentence｜>";
     let text = format!(

@@ -1,16 +1,17 @@
-//! Ids that other projects expect in their own tests: the folder that `OPENCHATML_THIRD_PARTY` names.
+//! Ids that other projects expect in their own tests, from the folder that `OPENCHATML_THIRD_PARTY`
+//! names.
 
 use openchatml::{Event, ReadOptions, Role, Stream, TextFormat};
-use openchatml_testkit::elsewhere;
-use openchatml_testkit::property::Told;
+use openchatml_testkit::external_files;
+use openchatml_testkit::property::StreamOutput;
 use openchatml_tokens::{O200kHarmony, Tokenizer};
 use serde_json::Value;
 
-/// The cases of a file. None without the folder: the test says that it is skipped, and of how many
-/// texts that is.
+/// The cases of a file. Without the folder there are none, and the test reports that it is skipped
+/// and how many texts it would have used.
 fn cases(file: &str, least: usize) -> Vec<Value> {
     let what = format!("at least {least} texts of other projects, as ids");
-    let Some(folder) = elsewhere::folder("OPENCHATML_THIRD_PARTY", None, &what) else {
+    let Some(folder) = external_files::folder("OPENCHATML_THIRD_PARTY", None, &what) else {
         return Vec::new();
     };
     let path = folder.join(file);
@@ -26,7 +27,7 @@ fn tokenizer() -> Tokenizer<O200kHarmony> {
     Tokenizer::new(TextFormat::HARMONY, O200kHarmony::default())
 }
 
-/// The inputs of a case that are given as text and as ids.
+/// The inputs of a case that have both a text and ids.
 fn pairs(case: &Value) -> Vec<(String, Vec<u32>)> {
     let input = &case["input"];
     let deltas = input["deltas"].as_array().into_iter().flatten();
@@ -41,9 +42,9 @@ fn pairs(case: &Value) -> Vec<(String, Vec<u32>)> {
         .collect()
 }
 
-/// Ids stand for the text that they are given with, and read like it.
+/// Ids decode to the text that is given with them, and are parsed like it.
 #[test]
-fn ids_read_like_their_text() {
+fn parsing_ids_equals_parsing_their_text() {
     let tokenizer = tokenizer();
     let mut options = ReadOptions::default();
     options.open_prompt = true;
@@ -80,10 +81,10 @@ fn ids_read_like_their_text() {
     assert!(is_skipped() || count >= 60, "{count}");
 }
 
-/// Ids that arrive piece by piece tell at each step what their text tells, and are part of the same
-/// message.
+/// A stream of ids gives at each step what a stream of their text gives, and the message is the
+/// same.
 #[test]
-fn ids_tell_what_their_text_tells() {
+fn streaming_ids_equals_streaming_their_text() {
     let tokenizer = tokenizer();
     let mut options = ReadOptions::default();
     options.open_prompt = true;
@@ -97,12 +98,12 @@ fn ids_tell_what_their_text_tells() {
         let mut of_text = Stream::new(tokenizer.format(), &options);
         let mut of_ids = tokenizer.stream(&options);
         for (text, ids) in pairs(&case) {
-            let mut told = [Told::default(), Told::default()];
+            let mut told = [StreamOutput::default(), StreamOutput::default()];
             of_text.feed_with(text.as_bytes(), |event| told[0].event(event));
             for id in ids {
                 of_ids.feed_with(&[id], |event| told[1].event(event));
             }
-            let [one, two] = told.map(Told::finish);
+            let [one, two] = told.map(StreamOutput::finish);
             assert_eq!(one, two, "{}", case["id"]);
             assert_eq!(of_text.open_message(), of_ids.open_message(), "{}", case["id"]);
             count += 1;
@@ -111,9 +112,9 @@ fn ids_tell_what_their_text_tells() {
     assert!(is_skipped() || count >= 28, "{count}");
 }
 
-/// What is well-formed is written as the ids that it is given with.
+/// Well-formed texts are written as the given ids.
 #[test]
-fn texts_are_written_as_the_ids_that_they_are_given_with() {
+fn texts_have_the_given_ids() {
     let tokenizer = tokenizer();
     let mut options = ReadOptions::default();
     options.open_prompt = true;

@@ -1,4 +1,5 @@
-//! What the router takes for itself: calls of a tool that does nothing, with a schema, one thread.
+//! Measures the overhead of the router: calls of a tool that does nothing, with a schema, on one
+//! thread.
 //!
 //! `cargo run --release -p openchatml-tools --example overhead`
 
@@ -7,7 +8,7 @@
 use std::time::Instant;
 
 use openchatml::{Channel, End, Limits, Message, Role, Value};
-use openchatml_tools::{Entry, Happening, Output, Router, RouterOptions, Toolbox, function};
+use openchatml_tools::{Entry, Output, Router, RouterOptions, Toolbox, TurnEvent, function};
 
 fn router() -> Router {
     let schema = r#"{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}"#;
@@ -30,8 +31,7 @@ fn calls(count: usize) -> Vec<Message<'static>> {
     (0..count).map(call).collect()
 }
 
-/// Dispatches all calls, fetching what happened whenever there are as many as fit, and counts the
-/// replies.
+/// Dispatches all calls, takes events whenever the router is full, and counts the replies.
 async fn run(router: &Router, calls: &[Message<'static>]) -> usize {
     let mut turn = router.turn([]);
     let mut replies = 0;
@@ -39,8 +39,8 @@ async fn run(router: &Router, calls: &[Message<'static>]) -> usize {
         for call in calls {
             assert!(turn.dispatch(call).await);
         }
-        while let Some(happening) = turn.next().await {
-            replies += usize::from(matches!(happening, Happening::Done { code: None, .. }));
+        while let Some(event) = turn.next().await {
+            replies += usize::from(matches!(event, TurnEvent::Done { code: None, .. }));
         }
     }
     replies

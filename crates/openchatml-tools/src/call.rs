@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use openchatml::Value;
 use tokio::time::Instant;
 
-/// Hears how far a call has come.
+/// Receives the progress of a call.
 type Listener = Arc<dyn Fn(Progress) + Send + Sync>;
 
 /// A call, as its tool receives it: only its own arguments.
@@ -25,8 +25,8 @@ pub struct Call {
     arguments: String,
     deadline: Option<Instant>,
     listener: Option<Listener>,
-    /// Whether it is known that nothing was done for it yet.
-    is_unmade: Arc<AtomicBool>,
+    /// Whether the tool reported that it has not started to work on the call.
+    is_unstarted: Arc<AtomicBool>,
 }
 
 /// The progress of a call.
@@ -56,7 +56,14 @@ impl Call {
         arguments: impl Into<String>,
     ) -> Self {
         let (name, call_id, arguments) = (name.into(), call_id.into(), arguments.into());
-        Self { name, call_id, arguments, deadline: None, listener: None, is_unmade: Arc::default() }
+        Self {
+            name,
+            call_id,
+            arguments,
+            deadline: None,
+            listener: None,
+            is_unstarted: Arc::default(),
+        }
     }
 
     /// Sets a deadline.
@@ -87,7 +94,7 @@ impl Call {
         &self.arguments
     }
 
-    /// The arguments as a JSON value.
+    /// Parses the arguments as a JSON value.
     ///
     /// # Errors
     ///
@@ -102,15 +109,15 @@ impl Call {
         self.deadline
     }
 
-    /// Whether nothing was done for the call yet, as far as its tool says.
-    pub(crate) fn is_unmade(&self) -> bool {
-        self.is_unmade.load(Ordering::SeqCst)
+    /// Whether the tool reported that it has not started to work on the call.
+    pub(crate) fn is_unstarted(&self) -> bool {
+        self.is_unstarted.load(Ordering::SeqCst)
     }
 
-    /// Says whether nothing was done for the call yet.
+    /// Sets whether the tool has not started to work on the call.
     #[cfg(feature = "mcp")]
-    pub(crate) fn set_unmade(&self, is_unmade: bool) {
-        self.is_unmade.store(is_unmade, Ordering::SeqCst);
+    pub(crate) fn set_unstarted(&self, is_unstarted: bool) {
+        self.is_unstarted.store(is_unstarted, Ordering::SeqCst);
     }
 
     /// Reports the progress of the call.

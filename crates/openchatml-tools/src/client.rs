@@ -5,10 +5,10 @@ use std::sync::Arc;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
 
-/// A client whose TLS is `rustls` with `ring`, and which trusts whom the system trusts.
+/// Creates a client with TLS from `rustls` and `ring` that trusts the certificates of the system.
 ///
-/// The provider is handed over and not installed for the whole process, which is the
-/// application's to do.
+/// The crypto provider is passed to the client and not installed for the whole process, because
+/// that is the decision of the application.
 pub(crate) fn builder() -> reqwest::ClientBuilder {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = || {
@@ -16,7 +16,7 @@ pub(crate) fn builder() -> reqwest::ClientBuilder {
             .with_safe_default_protocol_versions()
             .expect("ring knows the versions of TLS")
     };
-    // A system without certificates trusts nobody. Requests without TLS work there all the same.
+    // Without certificates, no TLS connection is trusted, but requests without TLS still work.
     let config = match config().with_platform_verifier() {
         Ok(config) => config,
         Err(_) => config().with_root_certificates(RootCertStore::empty()),

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use crate::{Call, Outcome, Run, Tool};
+use crate::{Call, Outcome, Tool, ToolFuture};
 
 /// Creates a tool from a closure.
 ///
@@ -34,7 +34,7 @@ where
     F: Fn(Call) -> R + Send + Sync,
     R: Future<Output = Outcome> + Send,
 {
-    fn call<'t>(&'t self, call: &'t Call) -> Run<'t> {
+    fn call<'t>(&'t self, call: &'t Call) -> ToolFuture<'t> {
         Box::pin(async move { (self.run)(call.clone()).await })
     }
 }

@@ -8,7 +8,7 @@
 //!
 //! ```
 //! use openchatml::{Limits, ReadOptions, Value, parse};
-//! use openchatml_tools::{Entry, Failure, Happening, Output, Router, RouterOptions, Toolbox, function};
+//! use openchatml_tools::{Entry, Failure, TurnEvent, Output, Router, RouterOptions, Toolbox, function};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -39,8 +39,8 @@
 //! for message in &conversation.messages {
 //!     assert!(turn.dispatch(message).await);
 //! }
-//! while let Some(happening) = turn.next().await {
-//!     if let Happening::Done { reply, .. } = happening {
+//! while let Some(event) = turn.next().await {
+//!     if let TurnEvent::Done { reply, .. } = event {
 //!         conversation.messages.push(reply);
 //!     }
 //! }
@@ -67,9 +67,9 @@ pub mod config;
 pub mod declare;
 mod function;
 pub mod kinds;
-#[cfg(any(feature = "config", feature = "mcp"))]
-mod offer;
 mod router;
+#[cfg(any(feature = "config", feature = "mcp"))]
+mod server_features;
 #[cfg(feature = "session")]
 mod session;
 mod tool;
@@ -79,49 +79,51 @@ mod trace;
 pub use self::call::{Call, Progress};
 #[cfg(any(feature = "completions", feature = "session"))]
 pub use self::completions::{
-    AskedForGrammars, Completion, Constraint, NextPiece, Opening, Piece, Prompt, Request,
-    TakesGrammars, Upstream, UpstreamError, Usage,
+    Completion, CompletionFuture, Constraint, GrammarSupport, GrammarSupportFuture, Piece,
+    PieceFuture, Prompt, Request, Upstream, UpstreamError, Usage,
 };
 #[cfg(feature = "completions")]
 pub use self::completions::{Completions, CompletionsOptions, Engine, UnknownEngine};
 pub use self::function::{Function, function};
-#[cfg(any(feature = "config", feature = "mcp"))]
-pub use self::offer::{PromptArgument, ServerPrompt, ServerResource, ServerResourceTemplate};
 pub use self::router::{
-    Approval, Approver, Asked, BadSchema, Envelope, Happening, Proposal, Router, RouterOptions,
-    Routes, Turn,
+    Approval, ApprovalFuture, ApprovalRequest, Approver, Envelope, InvalidSchema, Router,
+    RouterOptions, Routes, Turn, TurnEvent,
+};
+#[cfg(any(feature = "config", feature = "mcp"))]
+pub use self::server_features::{
+    PromptArgument, ServerPrompt, ServerResource, ServerResourceTemplate,
 };
 #[cfg(feature = "session")]
 pub use self::session::{
-    Constrained, Desk, DeskError, Ended, Model, Outlook, Session, SessionError, SessionEvent,
-    SessionOptions, Shape, Transcript,
+    CallDecision, ConstraintOptions, Model, Session, SessionError, SessionEvent, SessionOptions,
+    StopReason, Transcript, TranscriptLayout, TranscriptStore, TranscriptStoreError,
 };
-pub use self::tool::{Approve, Failure, Outcome, Output, Provenance, Run, Tool};
-pub use self::toolbox::{Entry, NotAName, Toolbox};
-/// What tells a [`Session`] to stop.
+pub use self::tool::{ApprovalPolicy, Failure, Outcome, Output, Provenance, Tool, ToolFuture};
+pub use self::toolbox::{Entry, InvalidToolName, Toolbox};
+/// Stops the run of a [`Session`].
 #[cfg(feature = "session")]
 pub use tokio_util::sync::CancellationToken;
 
-/// Errors can be boxed, and sent to other threads.
+/// All error types can be boxed and sent to other threads.
 const _: () = {
     const fn is_error<E: std::error::Error + Send + Sync + 'static>() {}
-    is_error::<BadSchema>();
+    is_error::<InvalidSchema>();
     is_error::<Failure>();
-    is_error::<NotAName>();
+    is_error::<InvalidToolName>();
     #[cfg(feature = "completions")]
     is_error::<UnknownEngine>();
     #[cfg(any(feature = "completions", feature = "session"))]
     is_error::<UpstreamError>();
     #[cfg(feature = "session")]
-    is_error::<DeskError>();
+    is_error::<TranscriptStoreError>();
     #[cfg(feature = "session")]
     is_error::<SessionError>();
     #[cfg(feature = "config")]
     is_error::<config::ConfigError>();
     #[cfg(feature = "browser")]
-    is_error::<kinds::browser::NotABrowser>();
+    is_error::<kinds::browser::BrowserError>();
     #[cfg(feature = "http")]
-    is_error::<kinds::http::NotAnApi>();
+    is_error::<kinds::http::OpenApiError>();
     #[cfg(feature = "mcp")]
-    is_error::<kinds::mcp::NotConnected>();
+    is_error::<kinds::mcp::ConnectError>();
 };

@@ -11,24 +11,24 @@ use crate::Call;
 /// The outcome of a call.
 pub type Outcome = Result<Output, Failure>;
 
-/// A call that runs.
+/// The future of a running call.
 ///
 /// The call is cancelled by dropping the future. All work must stop at that point. Work that a drop
 /// does not stop, such as a process or a thread, must be stopped by a value that the future owns.
-pub type Run<'t> = Pin<Box<dyn Future<Output = Outcome> + Send + 't>>;
+pub type ToolFuture<'t> = Pin<Box<dyn Future<Output = Outcome> + Send + 't>>;
 
-/// Something that can be called.
+/// A tool that models can call.
 ///
 /// A tool sees only the [`Call`]: no reasoning and no other message (OpenChatML 2.2 §8.3). A
 /// timeout, a panic or too much output affects only the call: the router sends the reply.
 ///
 /// ```
-/// use openchatml_tools::{Call, Output, Run, Tool};
+/// use openchatml_tools::{Call, Output, Tool, ToolFuture};
 ///
 /// struct Echo;
 ///
 /// impl Tool for Echo {
-///     fn call<'t>(&'t self, call: &'t Call) -> Run<'t> {
+///     fn call<'t>(&'t self, call: &'t Call) -> ToolFuture<'t> {
 ///         Box::pin(async move { Ok(Output::text(call.arguments())) })
 ///     }
 /// }
@@ -39,7 +39,7 @@ pub trait Tool: Send + Sync {
     /// # Errors
     ///
     /// The [`Failure`] is what the model reads in place of a result.
-    fn call<'t>(&'t self, call: &'t Call) -> Run<'t>;
+    fn call<'t>(&'t self, call: &'t Call) -> ToolFuture<'t>;
 }
 
 /// The output of a tool.
@@ -97,18 +97,19 @@ pub struct Provenance {
 /// The calls of a tool that require approval.
 ///
 /// ```
-/// use openchatml_tools::Approve;
+/// use openchatml_tools::ApprovalPolicy;
 ///
-/// assert_eq!(Approve::default(), Approve::Never);
+/// assert_eq!(ApprovalPolicy::default(), ApprovalPolicy::Never);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Approve {
-    /// None.
+pub enum ApprovalPolicy {
+    /// No calls.
     #[default]
     Never,
-    /// The calls until one is approved: the tool may be called then, in all turns of the router.
+    /// The calls before the first approval. After it, the tool can be called without approval in
+    /// all turns of the router.
     Once,
-    /// Each.
+    /// All calls.
     Always,
 }
 

@@ -17,7 +17,7 @@ mod spans {
     use tracing::field::{Empty, display};
     use tracing::{Instrument as _, info_span};
 
-    /// What takes time and may fail.
+    /// A trace span of an operation that takes time and may fail.
     #[derive(Clone, Debug)]
     pub(crate) struct Span(tracing::Span);
 
@@ -26,7 +26,7 @@ mod spans {
         allow(dead_code, reason = "runs and completions have spans")
     )]
     impl Span {
-        /// A run of the loop.
+        /// The span of a run of a session.
         pub(crate) fn run() -> Self {
             Self(info_span!(
                 "invoke_agent",
@@ -36,7 +36,7 @@ mod spans {
             ))
         }
 
-        /// A completion in this format.
+        /// The span of a completion in this format.
         pub(crate) fn completion(format: openchatml::Format) -> Self {
             Self(info_span!(
                 "text_completion",
@@ -50,7 +50,7 @@ mod spans {
             ))
         }
 
-        /// A call of this tool.
+        /// The span of a call of this tool.
         pub(crate) fn tool(name: &str, call_id: Option<&str>) -> Self {
             Self(info_span!(
                 "execute_tool",
@@ -63,23 +63,23 @@ mod spans {
             ))
         }
 
-        /// Does this inside of the span.
+        /// Runs a future inside the span.
         pub(crate) async fn around<T>(&self, what: impl Future<Output = T>) -> T {
             what.instrument(self.0.clone()).await
         }
 
-        /// It failed, in this way.
+        /// Records that the operation failed with this error type.
         pub(crate) fn failed(&self, how: &str) {
             self.0.record("otel.status_code", "ERROR");
             self.0.record("error.type", how);
         }
 
-        /// The call failed with this code.
+        /// Records that the call failed with this code.
         pub(crate) fn failed_with(&self, code: Code) {
             self.failed(code.as_str());
         }
 
-        /// What a completion took.
+        /// Records the usage of a completion.
         #[cfg(feature = "session")]
         pub(crate) fn took(&self, usage: crate::Usage) {
             self.0.record("gen_ai.usage.input_tokens", display(usage.prompt));
@@ -87,7 +87,7 @@ mod spans {
         }
     }
 
-    /// The same, inside of the span that we are in, wherever it is run.
+    /// Runs a future in the current span, even on another thread.
     pub(crate) fn here<F: Future>(what: F) -> impl Future<Output = F::Output> {
         what.in_current_span()
     }
@@ -99,7 +99,7 @@ mod nothing {
 
     use openchatml::Code;
 
-    /// Nothing: nobody traces.
+    /// A span that records nothing, for builds without the feature `tracing`.
     #[derive(Clone, Copy, Debug)]
     pub(crate) struct Span;
 

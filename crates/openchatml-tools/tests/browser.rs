@@ -1,16 +1,16 @@
-//! The browser against real servers on this machine, and against those that it must not reach.
+//! The browser with real servers on this machine, and with addresses that it must not reach.
 
 mod server;
 
 use openchatml::Code;
-use openchatml_tools::kinds::browser::{Browser, Options, Search};
+use openchatml_tools::kinds::browser::{Browser, BrowserOptions, Search};
 use openchatml_tools::{Call, Failure, Output};
 
 use crate::server::{Answer, Server, answer};
 
-/// What may be opened: servers on this machine, if they are named.
-fn options(servers: &[&Server]) -> Options {
-    let mut options = Options::default();
+/// Options that allow the named servers on this machine.
+fn options(servers: &[&Server]) -> BrowserOptions {
+    let mut options = BrowserOptions::default();
     options.hosts = servers.iter().map(|server| server.address.to_string()).collect();
     options.private = vec!["127.0.0.1".into()];
     options.page_bytes = 100_000;
@@ -111,8 +111,8 @@ async fn a_page_has_numbered_lines_and_links() {
 }
 
 #[tokio::test]
-async fn nothing_is_open_in_the_beginning() {
-    let browser = Browser::new(&Options::default()).unwrap();
+async fn no_page_is_open_at_the_beginning() {
+    let browser = Browser::new(&BrowserOptions::default()).unwrap();
     assert_eq!(run(&browser, "open", "{}").await.unwrap_err().message, "no page is open");
     assert_eq!(
         run(&browser, "find", r#"{"pattern":"a"}"#).await.unwrap_err().message,
@@ -122,7 +122,7 @@ async fn nothing_is_open_in_the_beginning() {
 }
 
 #[tokio::test]
-async fn old_pages_are_let_go() {
+async fn old_pages_are_dropped() {
     let server = Server::new(|_| answer("200 OK", "text/plain", "a")).await;
     let browser = Browser::new(&options(&[&server])).unwrap();
     for _ in 0..70 {
@@ -134,7 +134,7 @@ async fn old_pages_are_let_go() {
 }
 
 #[tokio::test]
-async fn only_hosts_that_are_listed_are_asked() {
+async fn only_listed_hosts_are_requested() {
     let (listed, other) = (
         Server::new(|_| answer("200 OK", "text/plain", "a")).await,
         Server::new(|_| answer("200 OK", "text/plain", "secret")).await,
@@ -176,7 +176,7 @@ async fn private_addresses_are_refused_unless_they_are_allowed() {
     let failure = run(&browser, "open", &open("http://169.254.169.254/latest/")).await.unwrap_err();
     assert_eq!(failure.message, "this host has a private address");
     assert!(server.asked().is_empty());
-    // Said to be allowed, the name is resolved and asked.
+    // If private addresses of this host are allowed, the name is resolved and the server is asked.
     options.private = vec!["localhost".into()];
     let browser = Browser::new(&options).unwrap();
     let page = seen(&browser, "open", &open(&format!("http://localhost:{port}/"))).await;
@@ -184,7 +184,7 @@ async fn private_addresses_are_refused_unless_they_are_allowed() {
 }
 
 #[tokio::test]
-async fn each_hop_of_a_redirect_is_checked() {
+async fn each_redirect_is_checked() {
     let other = Server::new(|_| answer("200 OK", "text/plain", "secret")).await;
     let elsewhere = other.url("/");
     let port = other.address.port();
@@ -219,7 +219,7 @@ async fn each_hop_of_a_redirect_is_checked() {
 }
 
 #[tokio::test]
-async fn pages_that_are_too_long_or_no_text_are_refused() {
+async fn pages_that_are_too_long_or_binary_are_refused() {
     let server = Server::new(|asked| match asked.target() {
         "/flood" => Answer::Flood(
             "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n".into(),
@@ -236,7 +236,7 @@ async fn pages_that_are_too_long_or_no_text_are_refused() {
         assert_eq!(failure.code, Code::ToolOutput, "{path}");
     }
     assert!(seen(&browser, "open", &open(&server.url("/latin"))).await.contains("caf\u{fffd}"));
-    // A view is bounded, whatever the model asks for.
+    // The size of a view is limited, whatever the model asks for.
     let page = seen(&browser, "open", &open(&server.url("/"))).await;
     assert!(page.len() < 10_000, "{}", page.len());
     let page = seen(&browser, "open", r#"{"num_lines":1e300}"#).await;
@@ -244,7 +244,7 @@ async fn pages_that_are_too_long_or_no_text_are_refused() {
 }
 
 #[tokio::test]
-async fn html_that_nests_without_end_is_read_in_linear_time() {
+async fn deeply_nested_html_is_read_in_linear_time() {
     let server = Server::new(|asked| {
         let tag = asked.target().trim_start_matches('/').to_owned();
         answer("200 OK", "text/html", format!("<{tag}>x").repeat(100_000) + "end")
@@ -260,7 +260,7 @@ async fn html_that_nests_without_end_is_read_in_linear_time() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_dropped_leaves_its_server() {
+async fn a_dropped_call_closes_its_connection() {
     let server = Server::new(|_| Answer::Hang).await;
     let browser = Browser::new(&options(&[&server])).unwrap();
     let arguments = open(&server.url("/"));
@@ -269,7 +269,7 @@ async fn a_call_that_is_dropped_leaves_its_server() {
         _ = server.arrived.acquire() => {}
     }
     let _ = server.left.acquire().await.unwrap();
-    // Nothing of it is left among the pages.
+    // The refused page is not kept.
     assert_eq!(run(&browser, "open", "{}").await.unwrap_err().message, "no page is open");
 }
 
@@ -308,7 +308,7 @@ async fn an_endpoint_is_searched() {
         expected.trim_end().replace("[0 - 5] of 5", "[0 - 6] of 6") + "\nL6: ".trim_end()
     );
     assert_eq!(server.asked()[0].header("authorization"), Some("Bearer secret"));
-    // What is found is opened only if it may be.
+    // A search result is opened only if its host is allowed.
     let failure = run(&browser, "open", r#"{"id":0}"#).await.unwrap_err();
     assert_eq!(failure.message, "this host is not allowed");
     assert!(
@@ -327,7 +327,7 @@ async fn an_endpoint_is_searched() {
 
     for url in ["ftp://a/{query}", "no url {query}", "http://a.example/"] {
         let search = Search::Endpoint { url: url.into(), headers: Vec::new() };
-        let mut options = Options::default();
+        let mut options = BrowserOptions::default();
         options.search = search;
         assert!(Browser::new(&options).is_err(), "{url}");
     }
@@ -349,7 +349,7 @@ async fn a_folder_is_searched_and_opened() {
     #[cfg(unix)]
     std::os::unix::fs::symlink("/etc/passwd", folder.path().join("passwd.txt")).unwrap();
     let search = Search::Folder(folder.path().into());
-    let mut options = Options::default();
+    let mut options = BrowserOptions::default();
     options.search = search;
     let browser = Browser::new(&options).unwrap();
 
@@ -372,7 +372,7 @@ async fn a_folder_is_searched_and_opened() {
         assert_eq!(failure.message, "this page does not exist", "{url}");
     }
     let search = Search::Folder("/nowhere".into());
-    let mut options = Options::default();
+    let mut options = BrowserOptions::default();
     options.search = search;
     assert!(Browser::new(&options).is_err());
 }

@@ -1,27 +1,29 @@
-//! The client of `/v1/completions` against a server that says what a script says.
+//! The client of `/v1/completions` with a scripted server.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
 
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use openchatml_testkit::upstream::{Act, Answer, Scripted, chunk, done, models, said};
+use openchatml_testkit::upstream::{
+    Answer, ScriptedServer, ServerAction, chunk, done, models, said,
+};
 use openchatml_tools::{
     Completions, CompletionsOptions, Engine, Piece, Prompt, Request, Upstream as _, UpstreamError,
     Usage,
 };
 use serde_json::json;
 
-/// What comes of one request.
+/// The result of one request.
 async fn ask(
     prompt: Prompt,
     answer: impl Fn() -> Answer + Send + Sync + 'static,
 ) -> (Vec<Piece>, Option<UpstreamError>) {
-    let server = Scripted::with_models(Some(models("vllm")), move |_, _| answer());
+    let server = ScriptedServer::with_models(Some(models("vllm")), move |_, _| answer());
     heard(server.url(), quick(), prompt).await
 }
 
-/// Options that wait for nobody.
+/// Options without delays between attempts.
 fn quick() -> CompletionsOptions {
     let mut options = CompletionsOptions::default();
     options.patience = Duration::ZERO;
@@ -29,7 +31,7 @@ fn quick() -> CompletionsOptions {
     options
 }
 
-/// What a server says.
+/// The pieces of a server's answer.
 async fn heard(
     url: &str,
     options: CompletionsOptions,
@@ -71,7 +73,7 @@ async fn a_completion_arrives_piece_by_piece() {
 }
 
 #[tokio::test]
-async fn every_way_to_cut_the_stream_gives_the_same() {
+async fn every_split_of_the_stream_gives_the_same_result() {
     let stream = format!(
         ": hello\r\n\r\ndata: {}\r\n\r\ndata:{}\n\ndata: [DONE]\n\n",
         json!({"choices": [{"index": 0, "text": SAID, "finish_reason": null}]}),
@@ -81,7 +83,11 @@ async fn every_way_to_cut_the_stream_gives_the_same() {
         let stream = stream.clone();
         let (pieces, error) = ask(prompt(), move || {
             Answer::stream(
-                stream.as_bytes().chunks(size).map(|part| Act::Send(part.into())).collect(),
+                stream
+                    .as_bytes()
+                    .chunks(size)
+                    .map(|part| ServerAction::Send(part.into()))
+                    .collect(),
             )
         })
         .await;
@@ -90,25 +96,25 @@ async fn every_way_to_cut_the_stream_gives_the_same() {
 }
 
 #[tokio::test]
-async fn a_stream_need_not_say_that_it_is_done() {
+async fn a_stream_without_done_is_complete() {
     let (pieces, error) = ask(prompt(), || {
-        let mut acts = said(SAID);
-        acts.push(chunk(json!({"text": "", "finish_reason": "length"})));
-        Answer::stream(acts)
+        let mut actions = said(SAID);
+        actions.push(chunk(json!({"text": "", "finish_reason": "length"})));
+        Answer::stream(actions)
     })
     .await;
     assert_eq!((pieces, error), (vec![text(SAID), Piece::CutOff("length".to_owned())], None));
 }
 
 #[tokio::test]
-async fn a_stream_that_breaks_is_no_completion() {
+async fn a_broken_stream_is_an_error() {
     for is_clean in [true, false] {
         let (pieces, error) = ask(prompt(), move || {
-            let mut acts = said("half");
+            let mut actions = said("half");
             if !is_clean {
-                acts.push(Act::Break);
+                actions.push(ServerAction::Break);
             }
-            Answer::stream(acts)
+            Answer::stream(actions)
         })
         .await;
         assert_eq!(pieces, [text("half")]);
@@ -117,14 +123,14 @@ async fn a_stream_that_breaks_is_no_completion() {
 }
 
 #[tokio::test]
-async fn an_answer_may_be_one_object() {
+async fn a_response_can_be_one_object() {
     let body = json!({"choices": [{"index": 0, "text": SAID, "finish_reason": "stop"}]});
     let (pieces, error) = ask(prompt(), move || Answer::error(200, &body.to_string())).await;
     assert_eq!((pieces, error), (vec![text(SAID)], None));
 }
 
 #[tokio::test]
-async fn errors_say_what_the_server_says() {
+async fn errors_contain_the_message_of_the_server() {
     let refused = |status, message: &str| {
         Some(UpstreamError::Refused { status, message: message.to_owned() })
     };
@@ -149,10 +155,12 @@ async fn errors_say_what_the_server_says() {
 #[tokio::test]
 async fn an_error_within_the_stream_ends_it() {
     let (pieces, error) = ask(prompt(), || {
-        let mut acts = said("half");
-        acts.push(Act::Send(b"error: {\"code\":500,\"message\":\"out of memory\"}\n\n".to_vec()));
-        acts.extend(said("more"));
-        Answer::stream(acts)
+        let mut actions = said("half");
+        actions.push(ServerAction::Send(
+            b"error: {\"code\":500,\"message\":\"out of memory\"}\n\n".to_vec(),
+        ));
+        actions.extend(said("more"));
+        Answer::stream(actions)
     })
     .await;
     assert_eq!(pieces, [text("half")]);
@@ -160,18 +168,19 @@ async fn an_error_within_the_stream_ends_it() {
 }
 
 #[tokio::test]
-async fn garbage_is_told() {
+async fn invalid_responses_are_reported() {
     for garbage in ["data: <html>\n\n", "data: {}\n\n", "<html>no stream at all</html>"] {
-        let (pieces, error) =
-            ask(prompt(), move || Answer::stream(vec![Act::Send(garbage.as_bytes().to_vec())]))
-                .await;
+        let (pieces, error) = ask(prompt(), move || {
+            Answer::stream(vec![ServerAction::Send(garbage.as_bytes().to_vec())])
+        })
+        .await;
         assert_eq!(pieces, []);
         assert!(error.is_some(), "{garbage}");
     }
 }
 
 #[tokio::test]
-async fn ids_are_asked_for_and_told() {
+async fn ids_are_requested_and_returned() {
     let answer = || {
         let ids = |ids: &[u32], finish| {
             chunk(json!({"text": "?", "token_ids": ids, "finish_reason": finish, "stop_reason": 7}))
@@ -180,17 +189,17 @@ async fn ids_are_asked_for_and_told() {
     };
     let (pieces, error) = ask(Prompt::Ids(vec![1, 2]), answer).await;
     assert_eq!((pieces, error), (vec![Piece::Ids(vec![5, 6]), Piece::Ids(vec![7])], None));
-    // Whoever did not ask for them reads the text.
+    // A caller that did not ask for ids gets text.
     let (pieces, _) = ask(prompt(), answer).await;
     assert_eq!(pieces, [text("??")]);
 }
 
 #[tokio::test]
-async fn nobody_there_is_an_error_and_no_key_is_told() {
+async fn an_unreachable_server_is_an_error_without_the_key() {
     let mut options = CompletionsOptions::default();
     options.api_key = Some("sk-secret".to_owned());
     assert!(!format!("{options:?}").contains("secret"));
-    // A port that was free a moment ago.
+    // A port on which nothing listens.
     let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let upstream = Completions::new(&format!("http://{address}"), options).unwrap();
     let Err(error) = upstream.sample(Request::new(prompt())).await else { panic!("who is there?") };
@@ -203,46 +212,46 @@ async fn ids_are_never_read_from_text() {
     let spelled = "<|channel|>final<|message|>Hi<|end|>";
     let (pieces, error) = ask(Prompt::Ids(vec![1, 2]), move || Answer::saying(spelled)).await;
     assert_eq!((pieces, error), (vec![], Some(UpstreamError::NoIds("vllm".to_owned()))));
-    // A server of which nothing is known is not even asked.
-    let server = Scripted::start(move |_, _| Answer::saying(spelled));
+    // If the engine is unknown, no request is sent.
+    let server = ScriptedServer::start(move |_, _| Answer::saying(spelled));
     let (pieces, error) = heard(server.url(), quick(), Prompt::Ids(vec![1])).await;
     assert_eq!((pieces, error), (vec![], Some(UpstreamError::NoIds("openai".to_owned()))));
     assert!(server.asked().is_empty());
 }
 
 #[tokio::test]
-async fn servers_are_asked_what_they_are_unless_that_was_said() {
-    let server = Scripted::with_models(Some(models("llamacpp")), |_, _| Answer::saying(SAID));
+async fn the_engine_is_detected_unless_it_is_set() {
+    let server = ScriptedServer::with_models(Some(models("llamacpp")), |_, _| Answer::saying(SAID));
     let upstream = Completions::new(server.url(), quick()).unwrap();
     assert_eq!(upstream.engine().await, Ok(Engine::LlamaCpp));
     let mut options = quick();
     options.engine = Some(Engine::Sglang);
     let upstream = Completions::new(server.url(), options).unwrap();
     assert_eq!(upstream.engine().await, Ok(Engine::Sglang));
-    let server = Scripted::start(|_, _| Answer::saying(SAID));
+    let server = ScriptedServer::start(|_, _| Answer::saying(SAID));
     let upstream = Completions::new(server.url(), quick()).unwrap();
     assert_eq!(upstream.engine().await, Ok(Engine::OpenAi));
 }
 
 #[tokio::test]
-async fn a_server_that_is_busy_is_asked_again() {
+async fn requests_to_a_busy_server_are_repeated() {
     let busy = |number| match number {
         0 => Answer::error(503, r#"{"error":{"message":"Loading model"}}"#),
         1 => Answer::error(429, "slow down"),
         _ => Answer::saying(SAID),
     };
-    let server = Scripted::start(move |_, number| busy(number));
+    let server = ScriptedServer::start(move |_, number| busy(number));
     let mut options = quick();
     options.patience = Duration::from_secs(60);
     assert_eq!(heard(server.url(), options, prompt()).await, (vec![text(SAID)], None));
     assert_eq!(server.asked().len(), 3);
-    // Who has no patience is told so.
-    let server = Scripted::start(move |_, number| busy(number));
+    // The time limit is reported.
+    let server = ScriptedServer::start(move |_, number| busy(number));
     let (_, error) = heard(server.url(), quick(), prompt()).await;
     let refused = UpstreamError::Refused { status: 503, message: "Loading model".to_owned() };
     assert_eq!(error, Some(refused));
-    // An error that stays is told at once.
-    let server = Scripted::start(|_, _| Answer::error(500, "broken"));
+    // A permanent error is reported without another attempt.
+    let server = ScriptedServer::start(|_, _| Answer::error(500, "broken"));
     let mut options = quick();
     options.patience = Duration::from_secs(60);
     assert!(heard(server.url(), options, prompt()).await.1.is_some());
@@ -250,14 +259,14 @@ async fn a_server_that_is_busy_is_asked_again() {
 }
 
 #[tokio::test]
-async fn a_connection_that_is_kept_alive_says_nothing() {
+async fn keep_alive_data_does_not_reset_the_idle_timeout() {
     let (hold, held) = channel::<()>();
     let held = std::sync::Mutex::new(Some(held));
-    let server = Scripted::start(move |_, _| {
-        let mut acts = said("half");
-        acts.extend((0..3).map(|_| Act::Send(b": still here\n\n".to_vec())));
-        acts.extend(held.lock().unwrap().take().map(Act::Wait));
-        Answer::stream(acts)
+    let server = ScriptedServer::start(move |_, _| {
+        let mut actions = said("half");
+        actions.extend((0..3).map(|_| ServerAction::Send(b": still here\n\n".to_vec())));
+        actions.extend(held.lock().unwrap().take().map(ServerAction::Wait));
+        Answer::stream(actions)
     });
     let mut options = quick();
     options.idle_timeout = Duration::from_millis(100);
@@ -269,13 +278,13 @@ async fn a_connection_that_is_kept_alive_says_nothing() {
 }
 
 #[tokio::test]
-async fn a_completion_takes_no_longer_than_it_may() {
+async fn a_completion_has_a_timeout() {
     let (hold, held) = channel::<()>();
     let held = std::sync::Mutex::new(Some(held));
-    let server = Scripted::start(move |_, _| {
-        let mut acts = said("half");
-        acts.extend(held.lock().unwrap().take().map(Act::Wait));
-        Answer::stream(acts)
+    let server = ScriptedServer::start(move |_, _| {
+        let mut actions = said("half");
+        actions.extend(held.lock().unwrap().take().map(ServerAction::Wait));
+        Answer::stream(actions)
     });
     let mut options = quick();
     options.total_timeout = Some(Duration::from_millis(100));
@@ -286,11 +295,11 @@ async fn a_completion_takes_no_longer_than_it_may() {
 }
 
 #[tokio::test]
-async fn a_part_that_is_cut_off_is_the_end_and_no_garbage() {
+async fn an_incomplete_part_is_a_broken_connection() {
     let (pieces, error) = ask(prompt(), || {
-        let mut acts = said("half");
-        acts.push(Act::Send(b"data: {\"choices\":[{\"te".to_vec()));
-        Answer::stream(acts)
+        let mut actions = said("half");
+        actions.push(ServerAction::Send(b"data: {\"choices\":[{\"te".to_vec()));
+        Answer::stream(actions)
     })
     .await;
     assert_eq!(pieces, [text("half")]);
@@ -299,14 +308,14 @@ async fn a_part_that_is_cut_off_is_the_end_and_no_garbage() {
 }
 
 #[tokio::test]
-async fn what_a_completion_took_is_told() {
+async fn the_usage_of_a_completion_is_reported() {
     let (pieces, error) = ask(prompt(), || {
         let usage = json!({"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 4}});
-        let mut acts = said(SAID);
-        acts.push(chunk(json!({"text": "", "finish_reason": "stop"})));
-        acts.push(Act::Send(format!("data: {usage}\n\n").into_bytes()));
-        acts.push(done());
-        Answer::stream(acts)
+        let mut actions = said(SAID);
+        actions.push(chunk(json!({"text": "", "finish_reason": "stop"})));
+        actions.push(ServerAction::Send(format!("data: {usage}\n\n").into_bytes()));
+        actions.push(done());
+        Answer::stream(actions)
     })
     .await;
     let usage = Piece::Usage(Usage::new(9, 4));
@@ -315,7 +324,7 @@ async fn what_a_completion_took_is_told() {
 
 #[tokio::test]
 async fn lines_of_ollama_are_a_completion() {
-    let server = Scripted::with_models(Some(models("library")), |body, _| {
+    let server = ScriptedServer::with_models(Some(models("library")), |body, _| {
         assert_eq!((&body["raw"], &body["prompt"]), (&json!(true), &json!("<|start|>assistant")));
         let lines = [
             json!({"response": "Grüße", "done": false}),
@@ -324,8 +333,9 @@ async fn lines_of_ollama_are_a_completion() {
         ];
         // Lines arrive cut anywhere, and the last one may have no end.
         let text = lines.map(|line| line.to_string()).join("\n\n");
-        let acts = text.as_bytes().chunks(7).map(|part| Act::Send(part.into())).collect();
-        Answer { status: 200, content_type: "application/x-ndjson", acts }
+        let actions =
+            text.as_bytes().chunks(7).map(|part| ServerAction::Send(part.into())).collect();
+        Answer { status: 200, content_type: "application/x-ndjson", actions }
     });
     let (pieces, error) = heard(server.url(), quick(), prompt()).await;
     let end = [Piece::CutOff("length".to_owned()), Piece::Usage(Usage::default())];

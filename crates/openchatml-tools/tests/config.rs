@@ -1,8 +1,8 @@
-//! Files of tools: what is wrong with them is told, with its place, all at once.
+//! Files of tools: all errors are reported at once, each with its place.
 
 use openchatml_tools::config::Config;
 
-/// What is said of a file.
+/// The findings for a file.
 fn said(text: &str) -> Vec<String> {
     match Config::parse(text) {
         Ok(_) => Vec::new(),
@@ -10,11 +10,11 @@ fn said(text: &str) -> Vec<String> {
     }
 }
 
-/// Files that are wrong, and what is said of them.
+/// Invalid files and their findings.
 const WRONG: &str = include_str!("fixtures/wrong-tools.txt");
 
 #[test]
-fn what_is_wrong_is_told_with_its_place_all_at_once() {
+fn all_errors_are_reported_with_their_places() {
     let mut count = 0;
     for case in WRONG.split("=====\n").skip(1) {
         let (text, expected) = case.split_once("-----\n").expect("a file and what is said of it");
@@ -25,8 +25,8 @@ fn what_is_wrong_is_told_with_its_place_all_at_once() {
 }
 
 #[test]
-fn errors_are_inside_of_the_file() {
-    // Every beginning of a file, and every file with a byte less, is read without a panic.
+fn places_of_errors_are_inside_the_file() {
+    // Every prefix of a file, and every file with one byte removed, is read without a panic.
     let text = "[router]\nat_once = 4\n[tools.\"é\"]\ncommand = 'a'\nenv = { A = \"${B}\" }\n";
     for at in (0..text.len()).filter(|at| text.is_char_boundary(*at)) {
         let rest = text[at..].chars().next().map_or(0, char::len_utf8);
@@ -40,7 +40,7 @@ fn errors_are_inside_of_the_file() {
 }
 
 #[test]
-fn the_files_of_the_guide_are_right() {
+fn the_files_of_the_guide_are_valid() {
     let guide = include_str!("../../../docs/guide/tools.md");
     let files: Vec<_> = guide.split("```toml\n").skip(1).collect();
     assert!(files.len() >= 6);
@@ -64,7 +64,7 @@ mod open {
     }
 
     #[tokio::test]
-    async fn programs_are_what_the_file_says() {
+    async fn programs_follow_the_file() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("schema.json"), r#"{"type":"object"}"#).unwrap();
         std::fs::create_dir(folder.path().join("data")).unwrap();
@@ -109,7 +109,7 @@ mod open {
     }
 
     #[tokio::test]
-    async fn what_cannot_be_opened_is_told_with_its_place() {
+    async fn sections_that_cannot_be_opened_are_reported_with_their_places() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("bad.json"), "{").unwrap();
         std::fs::write(folder.path().join("wrong.json"), r#"{"type":"strnig"}"#).unwrap();
@@ -152,7 +152,7 @@ parameters = "wrong.json"
         }
     }
 
-    /// A server that has three tools, a resource and a prompt.
+    /// A server with three tools, a resource and a prompt.
     #[cfg(feature = "mcp")]
     fn server() -> String {
         let cases = r#"
@@ -165,7 +165,7 @@ parameters = "wrong.json"
 
     #[cfg(feature = "mcp")]
     #[tokio::test]
-    async fn tools_of_servers_are_chosen_by_names_and_patterns() {
+    async fn tools_of_servers_are_selected_by_names_and_patterns() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("server"), server()).unwrap();
         let text = |rest: &str| format!("[mcp.a]\ncommand = 'sh'\nargs = ['server']\n{rest}");
@@ -194,7 +194,7 @@ parameters = "wrong.json"
 
     #[cfg(feature = "mcp")]
     #[tokio::test]
-    async fn a_pattern_that_matches_no_tool_is_told_with_its_place() {
+    async fn a_pattern_without_a_match_is_reported_with_its_place() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("server"), server()).unwrap();
         let text = "[mcp.a]\ncommand = 'sh'\nargs = ['server']\ntools = [\n  'list',\n  'lst',\n]\nexclude_tools = ['write_*', 'list']\n";
@@ -208,19 +208,19 @@ parameters = "wrong.json"
 
     #[cfg(feature = "mcp")]
     #[tokio::test]
-    async fn what_sections_offer_is_listed() {
+    async fn sections_are_listed() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("server"), server()).unwrap();
         let text = "[mcp.a]\ncommand = 'sh'\nargs = ['server']\ntools = ['list']\n[tools.echo]\ncommand = 'cat'\n";
-        let offers = Config::parse(text).unwrap().offers(folder.path()).await.unwrap();
-        let sections: Vec<_> = offers.iter().map(|it| it.section.as_str()).collect();
+        let listings = Config::parse(text).unwrap().listings(folder.path()).await.unwrap();
+        let sections: Vec<_> = listings.iter().map(|it| it.section.as_str()).collect();
         assert_eq!(sections, ["tools.echo", "mcp.a"]);
-        assert_eq!(offers[1].tools[0].0, "functions.list");
-        assert_eq!(offers[1].resources[0].uri, "file:///a");
-        assert_eq!(offers[1].prompts[0].name, "review");
-        assert!(offers[0].resources.is_empty());
-        // The server does not know of templates, and need not.
-        assert!(offers[1].resource_templates.is_empty() && offers[1].unlisted.is_empty());
+        assert_eq!(listings[1].tools[0].0, "functions.list");
+        assert_eq!(listings[1].resources[0].uri, "file:///a");
+        assert_eq!(listings[1].prompts[0].name, "review");
+        assert!(listings[0].resources.is_empty());
+        // The server does not implement the list of templates, which is optional.
+        assert!(listings[1].resource_templates.is_empty() && listings[1].unlisted.is_empty());
     }
 
     #[cfg(feature = "mcp")]
@@ -244,9 +244,9 @@ parameters = "wrong.json"
 
     #[cfg(feature = "mcp")]
     #[tokio::test]
-    async fn variables_are_not_told_in_errors() {
+    async fn errors_do_not_contain_variables() {
         let folder = tempfile::tempdir().unwrap();
-        // A variable that is there, in the path of a URL and in the environment of a program.
+        // An existing variable in the path of a URL and in the environment of a program.
         let path = std::env::var("CARGO_MANIFEST_DIR").unwrap();
         let error = r#"read -r line; echo '{"jsonrpc":"2.0","id":0,"error":{"code":-1,"message":"'"$KEY"'"}}'; read -r line"#;
         std::fs::write(folder.path().join("server"), error).unwrap();
@@ -258,7 +258,7 @@ parameters = "wrong.json"
 
     #[cfg(feature = "browser")]
     #[tokio::test]
-    async fn a_browser_searches_what_the_file_says() {
+    async fn a_browser_uses_the_search_engine_of_the_file() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("pages")).unwrap();
         std::fs::write(folder.path().join("pages/cats.md"), "cats purr").unwrap();
@@ -287,7 +287,7 @@ parameters = "wrong.json"
                 Ok(tools) => tools,
                 Err(errors) if is_required => panic!("{errors:?}"),
                 Err(errors) => {
-                    openchatml_testkit::elsewhere::say_skipped("python", &errors.concat());
+                    openchatml_testkit::external_files::say_skipped("python", &errors.concat());
                     return;
                 }
             };
@@ -304,7 +304,7 @@ parameters = "wrong.json"
 
     #[cfg(feature = "http")]
     #[tokio::test]
-    async fn operations_are_those_that_are_named() {
+    async fn only_named_operations_are_tools() {
         let fixtures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
         let text = |operations: &str| {
             format!(

@@ -1,17 +1,17 @@
-//! The operations of a document against a real server.
+//! The operations of an OpenAPI document with a real server.
 
 mod server;
 
 use openchatml::{Code, Value};
-use openchatml_tools::kinds::http::{Access, Api};
+use openchatml_tools::kinds::http::{Api, ServiceOptions};
 use openchatml_tools::{Call, Entry, Failure, Output};
 
 use crate::server::{Answer, Server, answer};
 
 const PETS: &str = include_str!("fixtures/pets.yaml");
 
-fn access(server: &Server) -> Access {
-    let mut access = Access::default();
+fn access(server: &Server) -> ServiceOptions {
+    let mut access = ServiceOptions::default();
     access.base_url = Some(server.url("/v1/?secret=1"));
     access.headers = vec![("X-API-Key".into(), "secret".into())];
     access.output_bytes = 1000;
@@ -33,7 +33,7 @@ async fn ok() -> Server {
 }
 
 #[test]
-fn every_operation_is_a_tool_or_says_why_not() {
+fn every_operation_is_a_tool_or_has_a_reason() {
     let api = Api::parse(PETS).unwrap();
     let names: Vec<_> = api.names().collect();
     assert_eq!(names, ["pets_list", "post_pets", "pet", "replace", "remove", "owner"]);
@@ -46,7 +46,7 @@ fn every_operation_is_a_tool_or_says_why_not() {
         "matrix: parameter `id` has an unsupported style",
     ];
     assert_eq!(skipped, expected);
-    let entries = api.entries(&Access::default()).unwrap();
+    let entries = api.entries(&ServiceOptions::default()).unwrap();
     let idempotent: Vec<_> =
         entries.iter().filter(|it| it.1.is_idempotent).map(|it| it.0.as_str()).collect();
     assert_eq!(idempotent, ["pets_list", "pet", "replace", "remove", "owner"]);
@@ -55,7 +55,7 @@ fn every_operation_is_a_tool_or_says_why_not() {
 }
 
 #[tokio::test]
-async fn schemas_stand_alone() {
+async fn schemas_have_no_external_references() {
     let server = ok().await;
     let schema = |name: &str| entry(&server, name).parameters.unwrap().to_json();
     let pet = r#"{"type":"object","required":["name"],"properties":{"id":{"type":"string","description":"An id."},"name":{"type":["string","null"]},"kind":{"type":["string","null"],"enum":["cat","dog",null]},"weight":{"type":"number","exclusiveMinimum":0,"maximum":90.5}}}"#;
@@ -65,7 +65,7 @@ async fn schemas_stand_alone() {
             r#"{{"type":"object","properties":{{"body":{pet}}},"required":["body"],"additionalProperties":false}}"#
         )
     );
-    // What refers to itself is named; a name that is taken says where it belongs.
+    // A recursive schema gets a name; if the name is taken, the path is used.
     let tree = |inner: &str| {
         format!(
             r#"{{"type":"object","properties":{{"pet":{pet},"children":{{"type":"array","items":{inner}}}}}}}"#
@@ -80,7 +80,7 @@ async fn schemas_stand_alone() {
             tree(reference),
         )
     );
-    // Headers of the caller are no arguments, nor are those that OpenAPI excepts.
+    // Headers that the caller sets are not arguments, nor are those that OpenAPI excludes.
     let list = schema("pets_list");
     assert!(list.contains("X-Trace") && list.contains("Tells calls apart."), "{list}");
     assert!(!list.contains("Api-Key") && !list.contains("Authorization"), "{list}");
@@ -88,7 +88,7 @@ async fn schemas_stand_alone() {
 }
 
 #[tokio::test]
-async fn arguments_are_told_as_the_document_says() {
+async fn arguments_are_serialized_as_the_document_requires() {
     let server = ok().await;
     let cases = [
         (r#"{"tags":["a b","c&d"]}"#, "?tags=a%20b&tags=c%26d"),
@@ -145,7 +145,7 @@ async fn an_argument_does_not_leave_its_segment() {
     for arguments in [r#"{"owner":["x"]}"#, r#"{"id":{"a":{"b":1}},"owner":[]}"#, "{", "[]"] {
         assert_eq!(run(&owner, arguments).await.unwrap_err().code, Code::CallSchema, "{arguments}");
     }
-    // What is left would be the collection.
+    // Without the parameter the path would be that of the collection.
     for (name, arguments) in [
         ("pet", r#"{"id":""}"#),
         ("owner", r#"{"id":"a","owner":[]}"#),
@@ -161,7 +161,7 @@ async fn an_argument_does_not_leave_its_segment() {
 }
 
 #[tokio::test]
-async fn what_is_answered_is_json_or_text_or_unusable() {
+async fn responses_are_json_text_or_unusable() {
     let cases: [(&str, &[u8], Result<&str, &str>); 8] = [
         ("application/json", br#"{"a":[2.0]}"#, Ok(r#"{"a":[2.0]}"#)),
         ("application/hal+json;charset=utf-8", b"1e400", Ok("1e400")),
@@ -177,7 +177,7 @@ async fn what_is_answered_is_json_or_text_or_unusable() {
         match (run(&entry(&server, "pet"), r#"{"id":"a1"}"#).await, expected) {
             (Ok(output), Ok(expected)) => {
                 assert_eq!(output.content.to_json(), expected);
-                // Where it came from, and no secret.
+                // The provenance contains the source and no secret.
                 assert_eq!(output.provenance.source, Some(server.url("/v1/pets/a1")));
             }
             (Err(failure), Err(expected)) => {
@@ -190,7 +190,7 @@ async fn what_is_answered_is_json_or_text_or_unusable() {
 }
 
 #[tokio::test]
-async fn refusals_tell_their_status() {
+async fn error_responses_report_their_status() {
     for (status, is_retryable) in [
         ("400 Bad Request", false),
         ("404 Not Found", false),
@@ -215,7 +215,7 @@ async fn refusals_tell_their_status() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_may_come_back() {
+async fn an_unreachable_server_is_a_temporary_failure() {
     let server = ok().await;
     let entry = entry(&server, "pet");
     drop(server);
@@ -224,7 +224,7 @@ async fn a_server_that_is_not_there_may_come_back() {
 }
 
 #[tokio::test]
-async fn redirects_lead_to_the_same_host_only() {
+async fn redirects_must_stay_on_the_same_host() {
     let other = ok().await;
     let elsewhere = other.url("/v1/pets/a");
     let server = Server::new(move |asked| {
@@ -247,8 +247,8 @@ async fn redirects_lead_to_the_same_host_only() {
 }
 
 #[tokio::test]
-async fn floods_are_cut_off() {
-    // With a length that is too much, with none, and in chunks.
+async fn responses_that_are_too_long_are_truncated() {
+    // With a length above the limit, without a length, and in chunks.
     let heads = ["Content-Length: 1001", "X: y", "Transfer-Encoding: chunked"];
     for head in heads {
         let server = Server::new(move |_| {
@@ -267,7 +267,7 @@ async fn floods_are_cut_off() {
 }
 
 #[tokio::test]
-async fn an_answer_that_breaks_off_is_none() {
+async fn an_incomplete_response_is_a_failure() {
     for bytes in [
         "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 10\r\n\r\nhalf",
         "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n",
@@ -283,7 +283,7 @@ async fn an_answer_that_breaks_off_is_none() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_dropped_leaves_its_server() {
+async fn a_dropped_call_closes_its_connection() {
     let server = Server::new(|_| Answer::Hang).await;
     let entry = entry(&server, "pet");
     let call = Call::new("functions.f", "c1", r#"{"id":"a"}"#);
@@ -298,7 +298,7 @@ async fn a_call_that_is_dropped_leaves_its_server() {
 }
 
 #[test]
-fn what_is_no_document_says_where() {
+fn invalid_documents_are_reported_with_places() {
     let cases = [
         ("{\"openapi\": \"3.0.0\",\n \"paths\": }", "line 2, column 11"),
         ("openapi: 3.0.0\npaths: [", "line 2"),
@@ -314,7 +314,7 @@ fn what_is_no_document_says_where() {
     }
     let bare = Api::parse("openapi: 3.1.0\npaths: {/a: {get: {}}}").unwrap();
     let error = |base: Option<&str>| {
-        let mut access = Access::default();
+        let mut access = ServiceOptions::default();
         access.base_url = base.map(str::to_owned);
         bare.entries(&access).unwrap_err().to_string()
     };
@@ -324,8 +324,8 @@ fn what_is_no_document_says_where() {
 }
 
 #[test]
-fn documents_that_refer_without_end_are_small() {
-    // Each schema refers to the next one twice: written out, they are 2^40 nodes.
+fn recursive_references_have_small_schemas() {
+    // Each schema refers to the next one twice; expanded, they have 2^40 nodes.
     let mut text = String::from(
         "openapi: 3.1.0\npaths:\n  /a:\n    post:\n      requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/S0'}}}}\ncomponents:\n  schemas:\n",
     );
@@ -333,7 +333,7 @@ fn documents_that_refer_without_end_are_small() {
         let next = format!("{{$ref: '#/components/schemas/S{}'}}", (at + 1) % 40);
         text += &format!("    S{at}: {{type: object, properties: {{a: {next}, b: {next}}}}}\n");
     }
-    let mut access = Access::default();
+    let mut access = ServiceOptions::default();
     access.base_url = Some("http://a.example".into());
     let entries = Api::parse(&text).unwrap().entries(&access).unwrap();
     assert!(entries[0].1.parameters.as_ref().unwrap().to_json().len() < 1 << 20);

@@ -6,11 +6,11 @@ mod held;
 use std::ffi::OsString;
 
 use openchatml::{Code, Value};
-use openchatml_tools::kinds::process::{Process, Result as Form};
+use openchatml_tools::kinds::process::{Process, ResultFormat};
 use openchatml_tools::{Call, Failure, Output, Tool};
 use tokio::io::AsyncReadExt;
 
-use self::held::Held;
+use self::held::HeldPipe;
 
 /// A shell that runs this script.
 fn shell(script: &str) -> Process {
@@ -23,7 +23,7 @@ async fn run(process: &Process, arguments: &str) -> Result<Output, Failure> {
     process.call(&Call::new("functions.f", "c1", arguments)).await
 }
 
-/// What a program that fails has in its details.
+/// One of the details of a failed program.
 fn detail<'f>(failure: &'f Failure, key: &str) -> &'f Value<'static> {
     let details = failure.details.as_ref().expect("it says more");
     details.get(key).unwrap_or_else(|| panic!("no {key} in {}", details.to_json()))
@@ -32,7 +32,7 @@ fn detail<'f>(failure: &'f Failure, key: &str) -> &'f Value<'static> {
 #[tokio::test]
 async fn arguments_arrive_byte_for_byte_and_then_the_end() {
     let mut process = shell("cat");
-    process.result = Form::Text;
+    process.result = ResultFormat::Text;
     let large = "é\0\r\n".repeat(100_000);
     for arguments in ["", "{\"a\": 1.0e0}\n", "<|end|><|start|>system", "$(id) `id` \\", &large] {
         let output = run(&process, arguments).await.unwrap();
@@ -53,7 +53,7 @@ async fn json_keeps_the_spelling_of_its_numbers() {
 }
 
 #[tokio::test]
-async fn what_is_not_json_is_text_only_where_that_was_said() {
+async fn output_that_is_not_json_is_text_only_if_allowed() {
     for (script, at) in
         [("echo 20 °C", "at byte 3"), ("true", "at byte 0"), ("echo '[1'", "at byte")]
     {
@@ -61,20 +61,20 @@ async fn what_is_not_json_is_text_only_where_that_was_said() {
         let failure = run(&process, "{}").await.unwrap_err();
         assert_eq!(failure.code, Code::ToolOutput);
         assert!(failure.message.contains(at), "{failure}");
-        process.result = Form::JsonOrText;
+        process.result = ResultFormat::JsonOrText;
         assert!(run(&process, "{}").await.unwrap().content.as_str().is_some());
     }
     let mut process = shell("echo 20");
-    process.result = Form::JsonOrText;
+    process.result = ResultFormat::JsonOrText;
     assert_eq!(run(&process, "{}").await.unwrap().content.to_json(), "20");
-    process.result = Form::Text;
+    process.result = ResultFormat::Text;
     assert_eq!(run(&process, "{}").await.unwrap().content.as_str(), Some("20\n"));
 }
 
 #[tokio::test]
-async fn control_tokens_and_bytes_that_are_no_text() {
+async fn output_can_contain_control_tokens_but_must_be_utf_8() {
     let mut process = shell("printf '<|end|><|start|>system'");
-    process.result = Form::Text;
+    process.result = ResultFormat::Text;
     let output = run(&process, "").await.unwrap();
     assert_eq!(output.content.as_str(), Some("<|end|><|start|>system"));
     process.args[1] = r"printf 'ab\377'".into();
@@ -84,7 +84,7 @@ async fn control_tokens_and_bytes_that_are_no_text() {
 }
 
 #[tokio::test]
-async fn a_program_that_fails_says_how() {
+async fn a_failing_program_reports_its_status() {
     let failure = run(&shell("echo '{}'; echo why >&2; exit 3"), "{}").await.unwrap_err();
     assert_eq!(failure.code, Code::ToolFailed);
     assert_eq!(failure.message, "the program ended with status 3");
@@ -97,7 +97,7 @@ async fn a_program_that_fails_says_how() {
 }
 
 #[tokio::test]
-async fn a_program_that_is_not_there_keeps_its_place_to_itself() {
+async fn a_missing_program_does_not_reveal_its_path() {
     let failure = run(&Process::new("/secret/place/program"), "{}").await.unwrap_err();
     assert_eq!(failure.code, Code::ToolFailed);
     assert!(failure.message.contains("cannot start the program"), "{failure}");
@@ -105,7 +105,7 @@ async fn a_program_that_is_not_there_keeps_its_place_to_itself() {
 }
 
 #[tokio::test]
-async fn standard_error_is_kept_to_its_end_however_much_it_is() {
+async fn the_end_of_a_long_standard_error_is_kept() {
     let mut process = shell("yes abcdefg | head -c 1000000 >&2; printf end >&2; exit 1");
     process.limits.stderr_bytes = 10;
     let failure = run(&process, "{}").await.unwrap_err();
@@ -114,9 +114,9 @@ async fn standard_error_is_kept_to_its_end_however_much_it_is() {
 }
 
 #[tokio::test]
-async fn output_is_bounded_exactly() {
+async fn output_is_limited_exactly() {
     let mut process = shell("head -c 1000 /dev/zero | tr '\\0' x");
-    process.result = Form::Text;
+    process.result = ResultFormat::Text;
     for (limit, is_too_long) in [(999, true), (1000, false), (1001, false)] {
         process.limits.output_bytes = limit;
         let outcome = run(&process, "").await;
@@ -129,9 +129,9 @@ async fn output_is_bounded_exactly() {
 }
 
 #[tokio::test]
-async fn the_environment_is_what_was_said() {
+async fn the_environment_contains_only_configured_variables() {
     let mut process = Process::new("env");
-    process.result = Form::Text;
+    process.result = ResultFormat::Text;
     process.inherit = vec!["PATH".into()];
     process.env = vec![("TOKEN".into(), "a b".into())];
     let output = run(&process, "").await.unwrap();
@@ -141,7 +141,7 @@ async fn the_environment_is_what_was_said() {
     };
     assert_eq!(names(&output), ["OPENCHATML_PROCESS", "PATH", "TOKEN"]);
     assert!(output.content.as_str().unwrap().contains("TOKEN=a b\n"));
-    // A shell that sets limits tells where it is, and nothing more.
+    // A shell that sets limits adds no variable except `PWD`.
     process.limits.cpu_seconds = Some(60);
     let output = run(&process, "").await.unwrap();
     let known = ["OPENCHATML_PROCESS", "PATH", "PWD", "TOKEN"];
@@ -149,7 +149,7 @@ async fn the_environment_is_what_was_said() {
 }
 
 #[tokio::test]
-async fn a_program_runs_where_it_is_told() {
+async fn a_program_runs_in_its_directory() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("here"), "1").unwrap();
     let mut process = shell("cat here");
@@ -158,7 +158,7 @@ async fn a_program_runs_where_it_is_told() {
 }
 
 #[tokio::test]
-async fn memory_and_processor_time_are_bounded() {
+async fn memory_and_processor_time_are_limited() {
     let mut process = Process::new("python3");
     process.args = vec!["-c".into(), "a = b'x' * (512 << 20); print(len(a))".into()];
     assert_eq!(run(&process, "").await.unwrap().content.to_json(), "536870912");
@@ -173,18 +173,18 @@ async fn memory_and_processor_time_are_bounded() {
 }
 
 #[tokio::test]
-async fn the_shell_that_sets_limits_reads_no_argument() {
+async fn the_shell_that_sets_limits_does_not_interpret_arguments() {
     let mut process = Process::new("printf");
     process.args = ["%s|", "$(id)", "'", "-c", "a b"].map(OsString::from).to_vec();
-    process.result = Form::Text;
+    process.result = ResultFormat::Text;
     process.limits.cpu_seconds = Some(60);
     let output = run(&process, "").await.unwrap();
     assert_eq!(output.content.as_str(), Some("$(id)|'|-c|a b|"));
 }
 
 #[tokio::test]
-async fn a_call_that_is_dropped_takes_all_of_its_processes_along() {
-    let mut held = Held::new();
+async fn a_dropped_call_kills_all_of_its_processes() {
+    let mut held = HeldPipe::new();
     let process = held.program("wait");
     let call = Call::new("functions.f", "c1", "{}");
     {
@@ -198,9 +198,9 @@ async fn a_call_that_is_dropped_takes_all_of_its_processes_along() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_dropped_is_told_first() {
-    let mut held = Held::new();
-    // The descendant does not listen, and is killed all the same.
+async fn a_dropped_call_has_a_grace_period() {
+    let mut held = HeldPipe::new();
+    // The descendant ignores the signal and is still killed.
     let mut process = held.program("wait");
     process.args[1] =
         format!("trap 'echo told >&3; exit' TERM; {}", process.args[1].display()).into();
@@ -220,16 +220,16 @@ async fn a_call_that_is_dropped_is_told_first() {
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 #[test]
-fn what_a_process_holds_can_be_concealed() {
+fn a_process_can_be_made_non_dumpable() {
     use rustix::process::{DumpableBehavior, dumpable_behavior};
 
-    openchatml_tools::kinds::process::conceal().unwrap();
+    openchatml_tools::kinds::process::make_non_dumpable().unwrap();
     assert_eq!(dumpable_behavior().unwrap(), DumpableBehavior::NotDumpable);
 }
 
 #[tokio::test]
-async fn a_program_that_ends_leaves_nobody_behind() {
-    let mut held = Held::new();
+async fn a_program_that_ends_leaves_no_processes() {
+    let mut held = HeldPipe::new();
     let process = held.program("read line <go; echo 1");
     let call = Call::new("functions.f", "c1", "{}");
     let (outcome, _) = tokio::join!(process.call(&call), held.go());
@@ -238,8 +238,8 @@ async fn a_program_that_ends_leaves_nobody_behind() {
 }
 
 #[tokio::test]
-async fn a_flood_ends_all_of_its_processes() {
-    let mut held = Held::new();
+async fn too_much_output_kills_all_processes() {
+    let mut held = HeldPipe::new();
     let process = held.program("read line <go; yes");
     let call = Call::new("functions.f", "c1", "{}");
     let (outcome, _) = tokio::join!(process.call(&call), held.go());
@@ -247,15 +247,15 @@ async fn a_flood_ends_all_of_its_processes() {
     held.let_go().await;
 }
 
-/// Has a descendant in a session of its own that holds the pipe and no other, and names itself.
+/// Starts a descendant in a new session. It holds no pipe but this one, and writes its process id.
 const ESCAPE: &str = "exec 3>held; \
      setsid sh -c 'echo $$ >&3; exec sleep 1000' </dev/null >/dev/null 2>&1 &";
 
 #[cfg(not(target_os = "linux"))]
 #[tokio::test]
-async fn a_descendant_that_escapes_does_not_hold_the_result_back() {
-    let mut held = Held::new();
-    // With the pipes of its ancestor.
+async fn an_escaped_descendant_does_not_delay_the_result() {
+    let mut held = HeldPipe::new();
+    // The descendant inherits the pipes of its ancestor.
     let escape = ESCAPE.replace("</dev/null >/dev/null 2>&1", "");
     let process = held.shell(&format!("{escape} read l <go; echo 1"));
     let call = Call::new("functions.f", "c1", "{}");
@@ -269,9 +269,9 @@ async fn a_descendant_that_escapes_does_not_hold_the_result_back() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_descendant_in_a_session_of_its_own_is_killed_with_the_call() {
-    // With outputs of its own, and with those of its ancestor.
+    // The descendant has its own outputs, or those of its ancestor.
     for escape in [ESCAPE.to_owned(), ESCAPE.replace("</dev/null >/dev/null 2>&1", "")] {
-        let mut held = Held::new();
+        let mut held = HeldPipe::new();
         let process = held.shell(&format!("{escape} read l <go; echo 1"));
         let call = Call::new("functions.f", "c1", "{}");
         let (outcome, _) = tokio::join!(process.call(&call), held.go());
@@ -282,9 +282,9 @@ async fn a_descendant_in_a_session_of_its_own_is_killed_with_the_call() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_call_that_is_dropped_takes_those_along_that_left_its_group() {
+async fn a_dropped_call_kills_processes_outside_of_its_group() {
     for grace in [0, 60] {
-        let mut held = Held::new();
+        let mut held = HeldPipe::new();
         let mut process = held.shell(&format!("{ESCAPE} wait; sleep 1000"));
         process.limits.grace = std::time::Duration::from_secs(grace);
         let call = Call::new("functions.f", "c1", "{}");
@@ -299,7 +299,7 @@ async fn a_call_that_is_dropped_takes_those_along_that_left_its_group() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn the_end_of_a_call_spares_the_descendants_of_others() {
-    let [mut ends, mut goes_on] = [Held::new(), Held::new()];
+    let [mut ends, mut goes_on] = [HeldPipe::new(), HeldPipe::new()];
     let one = goes_on.shell(&format!("{ESCAPE} read l <go; kill -0 \"$(cat pid)\" && echo 1"));
     let other = ends.shell(&format!("{ESCAPE} read l <go; echo 1"));
     let call = Call::new("functions.f", "c1", "{}");

@@ -1,10 +1,10 @@
-//! Code of a model in a real sandbox. Where there is none, the tests say so and prove nothing.
+//! Code of a model in a real sandbox. Where the system has none, the tests are skipped and say so.
 #![cfg(unix)]
 
 use std::time::Duration;
 
 use openchatml::Code;
-use openchatml_testkit::elsewhere;
+use openchatml_testkit::external_files;
 use openchatml_tools::kinds::python::{Python, Sandbox};
 use openchatml_tools::{Call, Failure, Output, Tool};
 
@@ -15,7 +15,7 @@ async fn python() -> Option<Python> {
         Err(error) => {
             let is_required = std::env::var("OPENCHATML_SANDBOX").is_ok_and(|it| it == "required");
             assert!(!is_required, "{error}");
-            elsewhere::say_skipped("python in a sandbox", &error.to_string());
+            external_files::say_skipped("python in a sandbox", &error.to_string());
             None
         }
     }
@@ -25,7 +25,7 @@ async fn run(python: &Python, code: &str) -> Result<Output, Failure> {
     python.call(&Call::new("python", "c1", code)).await
 }
 
-/// What the code wrote.
+/// The output of the code.
 async fn said(python: &Python, code: &str) -> String {
     match run(python, code).await {
         Ok(output) => output.content.as_str().expect("it is text").into(),
@@ -33,7 +33,7 @@ async fn said(python: &Python, code: &str) -> String {
     }
 }
 
-/// The same, which keeps its interpreter and which does not.
+/// The same tool, once with a persistent interpreter and once without.
 fn both(python: Python) -> [Python; 2] {
     let mut once = python.clone();
     once.is_stateless = true;
@@ -84,7 +84,7 @@ async fn explains(python: &Python) {
     assert_eq!(failure.code, Code::ToolFailed);
     assert_eq!(failure.message, "the code ended with status 3");
     assert_eq!(failure.details.expect("it says more").to_json(), r#"{"output":"x\n"}"#);
-    // What is no code, and what is no text of code.
+    // Invalid code, and code with a NUL character.
     assert!(self::said(python, "1 +").await.contains("SyntaxError"));
     assert!(self::said(python, "a\0b").await.contains("Error"));
 }
@@ -92,7 +92,7 @@ async fn explains(python: &Python) {
 #[tokio::test]
 async fn there_is_no_network() {
     let Some(python) = python().await else { return };
-    // A server on this very machine, which the sandbox does not reach.
+    // A server on this machine, which the sandbox must not reach.
     let server = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = server.local_addr().unwrap().port();
     let code = format!("import socket; socket.create_connection(('127.0.0.1', {port}), 5)");
@@ -104,7 +104,7 @@ async fn there_is_no_network() {
 }
 
 #[tokio::test]
-async fn files_outside_are_neither_written_nor_read() {
+async fn files_outside_of_the_sandbox_are_inaccessible() {
     let Some(python) = python().await else { return };
     let directory = tempfile::tempdir().unwrap();
     let secret = directory.path().join("secret");
@@ -121,14 +121,14 @@ async fn files_outside_are_neither_written_nor_read() {
         let said = said(&python, &code).await;
         assert!(said.contains("Error"), "{place}: {said}");
     }
-    // Nothing is left for the next call, if nothing is to be left.
+    // Without a persistent interpreter nothing remains for the next call.
     let [_, python] = both(python);
     assert_eq!(said(&python, "open('/tmp/left', 'w').close()").await, "");
     assert_eq!(said(&python, "import os; os.listdir('/tmp')").await, "[]\n");
 }
 
 #[tokio::test]
-async fn nothing_of_the_environment_and_no_other_process_is_seen() {
+async fn the_environment_and_other_processes_are_invisible() {
     let Some(python) = python().await else { return };
     let names = said(&python, "import os; print(sorted(os.environ))").await;
     assert_eq!(names, "['HOME', 'LC_ALL', 'PATH', 'PWD']\n");
@@ -143,7 +143,7 @@ async fn nothing_of_the_environment_and_no_other_process_is_seen() {
 }
 
 #[tokio::test]
-async fn memory_files_and_processes_are_bounded() {
+async fn memory_files_and_processes_are_limited() {
     let Some(mut python) = python().await else { return };
     python.limits.memory_bytes = 256 << 20;
     python.limits.disk_bytes = 1 << 20;
@@ -163,7 +163,7 @@ async fn memory_files_and_processes_are_bounded() {
 }
 
 #[tokio::test]
-async fn time_and_output_are_bounded() {
+async fn time_and_output_are_limited() {
     let Some(python) = python().await else { return };
     for mut python in both(python) {
         python.limits.output_bytes = 1000;
@@ -180,22 +180,22 @@ async fn time_and_output_are_bounded() {
 }
 
 #[tokio::test]
-async fn a_python_that_is_none_is_refused() {
+async fn an_invalid_python_is_refused() {
     let error = Sandbox::with_python("/bin/false").await.unwrap_err().to_string();
     assert!(error.contains("bubblewrap"), "{error}");
-    // Without bubblewrap that is what is missing, whatever the path.
+    // If bubblewrap is missing, that is reported, whatever the path is.
     let Some(_) = python().await else { return };
     let error = Sandbox::with_python("/nowhere/python3").await.unwrap_err().to_string();
     assert!(error.contains("cannot start it"), "{error}");
 }
 
-/// What a reply says when variables are gone.
+/// The note in a reply after the variables were lost.
 const GONE: &str = "the interpreter was restarted: variables and files of earlier calls are lost";
 
-/// What a reply says when they are not.
+/// The note in a reply after an interrupt that kept the variables.
 const KEPT: &str = "it was interrupted; the variables are kept";
 
-/// Code that no interrupt ends.
+/// Code that ignores interrupts.
 const STUBBORN: &str = "import time\nwhile True:\n    try:\n        while True: time.sleep(1)\n    \
                         except BaseException: pass";
 
@@ -222,7 +222,7 @@ async fn variables_and_files_are_kept_from_one_call_to_the_next() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_interrupted_leaves_the_variables() {
+async fn an_interrupted_call_keeps_the_variables() {
     let Some(mut python) = python().await else { return };
     assert_eq!(said(&python, "import time; x = 1").await, "");
     python.limits.time = Duration::from_millis(500);
@@ -234,31 +234,31 @@ async fn a_call_that_is_interrupted_leaves_the_variables() {
     python.limits.output_bytes = 1000;
     let failure = run(&python, "while True: print('flood')").await.unwrap_err();
     assert_eq!(failure.message, format!("the output is longer than 1000 bytes; {KEPT}"));
-    // One that is cancelled.
+    // A cancelled call.
     let call = Call::new("python", "c1", "time.sleep(1000)");
     assert!(tokio::time::timeout(Duration::from_millis(300), python.call(&call)).await.is_err());
     assert_eq!(said(&python, "x").await, "1\n");
-    // And one of which an interrupt is all that is seen.
+    // A call that only sees the interrupt.
     let seen = said(&python, "import signal\nx = 2\nsignal.raise_signal(signal.SIGINT)").await;
     assert!(seen.ends_with("KeyboardInterrupt\n") && !seen.contains("on_interrupt"), "{seen}");
     assert_eq!(said(&python, "x").await, "2\n");
 }
 
 #[tokio::test]
-async fn a_call_that_cannot_be_interrupted_takes_the_interpreter_along() {
+async fn a_call_that_cannot_be_interrupted_kills_the_interpreter() {
     let Some(mut python) = python().await else { return };
     assert_eq!(said(&python, "x = 1").await, "");
     python.limits.time = Duration::from_millis(500);
     let failure = run(&python, STUBBORN).await.unwrap_err();
     assert_eq!(failure.message, format!("the code ran longer than 500ms; {GONE}"));
     python.limits = Default::default();
-    // It was told, and is not told again.
+    // The loss is reported once only.
     let next = said(&python, "x").await;
     assert!(next.starts_with("Traceback") && next.contains("NameError"), "{next}");
 }
 
 #[tokio::test]
-async fn the_reply_after_one_that_was_cancelled_tells_what_is_gone() {
+async fn the_reply_after_a_cancelled_call_reports_lost_variables() {
     let Some(python) = python().await else { return };
     for code in ["print(1)", "raise SystemExit(3)"] {
         assert_eq!(said(&python, "x = 1").await, "");
@@ -275,7 +275,7 @@ async fn the_reply_after_one_that_was_cancelled_tells_what_is_gone() {
 }
 
 #[tokio::test]
-async fn an_interpreter_that_ends_is_started_anew() {
+async fn an_interpreter_that_ends_is_restarted() {
     let Some(python) = python().await else { return };
     for (code, status) in [
         ("import os; print('x', flush=True); os._exit(3)", 3),
@@ -288,7 +288,8 @@ async fn an_interpreter_that_ends_is_started_anew() {
         assert_eq!(failure.details.unwrap().to_json(), r#"{"output":"x\n"}"#);
         assert!(said(&python, "y").await.starts_with("Traceback"));
     }
-    // One that ends when no call runs is missed by the next call, or by one that just began.
+    // An interpreter that ends between calls is detected by the next call, or by one that just
+    // began.
     said(&python, "import os, threading; threading.Timer(0.2, os._exit, [1]).start()").await;
     let told = loop {
         match run(&python, "1").await {
@@ -302,7 +303,7 @@ async fn an_interpreter_that_ends_is_started_anew() {
 }
 
 #[tokio::test]
-async fn what_earlier_calls_go_on_to_write_is_in_no_reply() {
+async fn late_output_of_earlier_calls_is_in_no_reply() {
     let Some(python) = python().await else { return };
     let begin = "import subprocess, sys, threading, time\n\
                  def chat():\n    while True:\n        print('thread')\n        \
@@ -316,9 +317,10 @@ async fn what_earlier_calls_go_on_to_write_is_in_no_reply() {
     for _ in 0..3 {
         assert_eq!(said(&python, "time.sleep(0.1); print('clean')").await, "clean\n");
     }
-    // They go on: nothing but their output is dropped.
+    // The threads continue; only their output is dropped.
     assert_eq!(said(&python, "thread.is_alive(), child.poll()").await, "(True, None)\n");
-    // What a call itself starts it hears, and what an earlier one imported writes for it.
+    // A call receives the output of its own threads, and that of modules that an earlier call
+    // imported.
     let own = "t = threading.Thread(target=print, args=['own']); t.start(); t.join()";
     assert_eq!(said(&python, own).await, "own\n");
     let log = "import logging; logging.warning('log')";
@@ -326,12 +328,12 @@ async fn what_earlier_calls_go_on_to_write_is_in_no_reply() {
         assert_eq!(said(&python, log).await, "WARNING:root:log\n");
     }
     assert_eq!(said(&python, "import os; os.system('echo shell')").await, "shell\n0\n");
-    // A fork that comes out of its call is none.
+    // A forked child that returns from the call is ended.
     assert_eq!(said(&python, "pid = os.fork()").await, "");
     assert_eq!(said(&python, "pid > 0").await, "True\n");
 }
 
-/// The names of the driver, as code finds them.
+/// The driver's objects, as code can find them.
 const INSIDE: &str = "import os, socket, sys, time\nframe = sys._getframe()\n\
                       while frame.f_code.co_name != 'session': frame = frame.f_back\n\
                       control, nonce = frame.f_locals['control'], frame.f_locals['nonce']\n";
@@ -341,7 +343,7 @@ async fn code_that_forges_its_end_gains_nothing() {
     let Some(mut python) = python().await else { return };
     python.limits.time = Duration::from_secs(2);
     let cases = [
-        // Its own end, more than once, and what is no end.
+        // Forged messages about the end: repeated, and malformed.
         "control.sendall(f'done {nonce} 0\\n'.encode() * 100)",
         "control.sendall(b'done\\n\\n\\xff done x y z\\ndone 0 0\\n')",
         "control.sendall(f'done {nonce} 256\\ndone {nonce} -1\\ndone {nonce}\\n'.encode())",
@@ -349,9 +351,9 @@ async fn code_that_forges_its_end_gains_nothing() {
         "while True: control.sendall(b'done 0 0\\n' * 1000)",
         "while True: os.write(1, b'x')",
         "socket.send_fds(control, [b'x'], [0, 1, 2])",
-        // An end while it goes on: the next call has to wait for it.
+        // A forged end of a call that continues: the next call must wait for it.
         "control.sendall(f'done {nonce} 0\\n'.encode()); time.sleep(1000)",
-        // No end at all.
+        // The channel is closed without an end.
         "control.shutdown(socket.SHUT_WR); time.sleep(1000)",
         "control.shutdown(socket.SHUT_RDWR); time.sleep(1000)",
         "control.close(); time.sleep(1000)",
@@ -363,7 +365,7 @@ async fn code_that_forges_its_end_gains_nothing() {
         "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); time.sleep(1000)",
     ];
     for case in cases {
-        // What comes of it is up to the code; that something comes of it is not.
+        // The result depends on the code; the call must only end.
         let _ = run(&python, &format!("{INSIDE}{case}")).await;
         let _ = run(&python, "1").await;
         let _ = run(&python, "__import__('os')._exit(0)").await;
@@ -372,11 +374,11 @@ async fn code_that_forges_its_end_gains_nothing() {
 }
 
 #[tokio::test]
-async fn calls_are_made_one_after_the_other_and_each_has_its_time() {
+async fn calls_run_in_sequence_with_their_own_timeouts() {
     let Some(mut python) = python().await else { return };
     python.limits.time = Duration::from_secs(5);
     assert_eq!(said(&python, "import time; made = []").await, "");
-    // All of them together take longer.
+    // Together, the calls take longer than the limit of one.
     let code = |n| format!("print('in {n}'); time.sleep(2); made.append({n}); print('out {n}')");
     let [a, b, c] = [0, 1, 2].map(code);
     let told = tokio::join!(said(&python, &a), said(&python, &b), said(&python, &c));
@@ -403,7 +405,7 @@ async fn each_call_has_its_own_processor_time() {
 }
 
 #[tokio::test]
-async fn a_conversation_that_goes_on_is_told_that_the_variables_are_gone() {
+async fn a_continued_conversation_is_told_that_variables_are_lost() {
     let Some(python) = python().await else { return };
     let python = python.continued();
     assert_eq!(said(&python, "print(1)").await, format!("[{GONE}]\n1\n"));
@@ -413,7 +415,7 @@ async fn a_conversation_that_goes_on_is_told_that_the_variables_are_gone() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn the_interpreter_ends_with_its_tool() {
-    /// Nobody else has so much room.
+    /// A size that no other process uses.
     const SIGN: &str = "54321987";
     let is_there = || {
         let processes = std::fs::read_dir("/proc").unwrap().flatten();
@@ -424,7 +426,7 @@ async fn the_interpreter_ends_with_its_tool() {
     python.limits.disk_bytes = SIGN.parse().unwrap();
     assert_eq!(said(&python, "x = 1").await, "");
     assert!(is_there());
-    // While an interrupt is waited for, too.
+    // Also while the tool waits for the effect of an interrupt.
     let call = Call::new("python", "c1", STUBBORN);
     assert!(tokio::time::timeout(Duration::from_millis(300), python.call(&call)).await.is_err());
     assert!(is_there());

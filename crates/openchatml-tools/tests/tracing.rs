@@ -1,4 +1,4 @@
-//! Spans: what is told to those who trace a program, and what is not.
+//! Spans: what they contain and what they must not contain.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
 
@@ -7,10 +7,10 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use openchatml::{Conversation, Format, Message, Role};
-use openchatml_testkit::upstream::{Answer, Scripted, chunk, done};
+use openchatml_testkit::upstream::{Answer, ScriptedServer, chunk, done};
 use openchatml_tools::{
-    CancellationToken, Completions, CompletionsOptions, Ended, Entry, Failure, Model, Output,
-    Router, RouterOptions, Session, SessionError, Toolbox, function,
+    CancellationToken, Completions, CompletionsOptions, Entry, Failure, Model, Output, Router,
+    RouterOptions, Session, SessionError, StopReason, Toolbox, function,
 };
 use serde_json::json;
 use tracing::field::{Field, Visit};
@@ -18,17 +18,17 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 use tracing_core::span::Current;
 
-/// What is told of one span.
+/// A recorded span.
 #[derive(Clone, Debug, Default)]
 struct Told {
     name: &'static str,
-    /// The place of the span around it.
+    /// The index of its parent.
     parent: Option<usize>,
     fields: BTreeMap<&'static str, String>,
     metadata: Option<&'static Metadata<'static>>,
 }
 
-/// Writes down every span.
+/// Records every span.
 #[derive(Clone, Default)]
 struct Spans {
     told: Arc<Mutex<Vec<Told>>>,
@@ -94,14 +94,14 @@ impl Subscriber for Spans {
 
 const SECRET: &str = "SECRET";
 
-/// A model that calls a tool, which fails if it is told to, and then answers.
+/// A model calls a tool, which may fail, and then answers.
 async fn run(
     fails: bool,
     answers: impl Fn(usize) -> Answer + Send + Sync + 'static,
-) -> (Vec<Told>, Result<Ended, SessionError>) {
+) -> (Vec<Told>, Result<StopReason, SessionError>) {
     let spans = Spans::default();
     let guard = tracing::subscriber::set_default(spans.clone());
-    let server = Scripted::start(move |_, number| answers(number));
+    let server = ScriptedServer::start(move |_, number| answers(number));
     let upstream = Completions::new(server.url(), CompletionsOptions::default()).unwrap();
     let format: Format = "openchatml-2.2".parse().unwrap();
     let tool = function(move |_| async move {
@@ -132,13 +132,13 @@ fn answer(number: usize) -> Answer {
     let usage = json!({"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 3}});
     let usage = format!("data: {usage}\n\n").into_bytes();
     let piece = chunk(json!({"text": text, "finish_reason": "stop"}));
-    Answer::stream(vec![piece, openchatml_testkit::upstream::Act::Send(usage), done()])
+    Answer::stream(vec![piece, openchatml_testkit::upstream::ServerAction::Send(usage), done()])
 }
 
 #[tokio::test]
 async fn a_run_a_completion_and_a_call_have_spans() {
     let (told, ended) = run(false, answer).await;
-    assert_eq!(ended.unwrap(), Ended::Answered);
+    assert_eq!(ended.unwrap(), StopReason::Answered);
     let names: Vec<_> = told.iter().map(|span| (span.name, span.parent)).collect();
     let call = ("execute_tool", Some(1));
     let completion = ("text_completion", Some(0));
@@ -155,9 +155,9 @@ async fn a_run_a_completion_and_a_call_have_spans() {
 }
 
 #[tokio::test]
-async fn what_fails_says_so() {
+async fn failed_spans_have_an_error() {
     let (told, ended) = run(true, answer).await;
-    assert_eq!(ended.unwrap(), Ended::Answered);
+    assert_eq!(ended.unwrap(), StopReason::Answered);
     let call = told.iter().find(|span| span.name == "execute_tool").unwrap();
     assert_eq!(call.fields["error.type"], "E-TOOL-FAILED");
     assert_eq!(call.fields["otel.status_code"], "ERROR");

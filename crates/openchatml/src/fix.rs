@@ -184,14 +184,14 @@ fn has_nothing_new(before: &[Diagnostic], after: &[Diagnostic], options: &ReadOp
         // Diagnostics beyond the limit are unknown.
         return true;
     }
-    fn said(found: &[Diagnostic]) -> Vec<(crate::Code, crate::Severity, &str)> {
-        let mut said: Vec<_> =
+    fn sorted_keys(found: &[Diagnostic]) -> Vec<(crate::Code, crate::Severity, &str)> {
+        let mut sorted_keys: Vec<_> =
             found.iter().map(|it| (it.code, it.severity, it.message.as_str())).collect();
-        said.sort_unstable();
-        said
+        sorted_keys.sort_unstable();
+        sorted_keys
     }
-    let mut left = said(before).into_iter().peekable();
-    said(after).into_iter().all(|found| {
+    let mut left = sorted_keys(before).into_iter().peekable();
+    sorted_keys(after).into_iter().all(|found| {
         while left.next_if(|known| *known < found).is_some() {}
         left.next_if_eq(&found).is_some()
     })

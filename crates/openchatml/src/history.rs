@@ -93,8 +93,8 @@ pub fn reference_prompt<'a>(conversation: &Conversation<'a>) -> Conversation<'a>
 pub(crate) fn by_rule<'a>(conversation: &Conversation<'a>, rule: History) -> Conversation<'a> {
     match rule {
         History::Answered => {
-            let mut said = conversation.messages.iter().filter(|message| !message.foreign);
-            match said.next_back().is_some_and(Message::is_answer) {
+            let mut own = conversation.messages.iter().filter(|message| !message.foreign);
+            match own.next_back().is_some_and(Message::is_answer) {
                 true => next_prompt(conversation),
                 false => prompt_in_turn(conversation),
             }

@@ -62,7 +62,7 @@ impl<'a> Prompt<'a> {
         let mut losses = losses(&conversation.messages, &left);
         let mut origins = Origins::default();
         if left.len() < conversation.messages.len() {
-            origins = origins.behind(&left);
+            origins = origins.of_kept(&left);
         }
         let place = format.dialect().tools;
         let carries = format.carries();

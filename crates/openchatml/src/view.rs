@@ -107,7 +107,7 @@ impl Policy {
                 text: match message.body.split_at_marker() {
                     None => message.body.text(),
                     // The text after a marker is reasoning.
-                    Some((said, _)) => Cow::Owned(said.text().into_owned()),
+                    Some((visible, _)) => Cow::Owned(visible.text().into_owned()),
                 },
             }),
             Visibility::Hidden => None,

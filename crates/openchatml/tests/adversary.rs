@@ -1,13 +1,12 @@
-//! The laws over documents that are written from the grammars of the specifications, and share
-//! nothing with the readers and writers of the library.
+//! Runs the laws with documents from the grammars of the specifications, which are independent of
+//! the readers and writers of the library.
 //!
-//! `OPENCHATML_CASES` says how many documents, `OPENCHATML_SEED` the first seed. A failure tells
-//! each way in which a law is broken once, with a small text. `OPENCHATML_FORMATS=harmony,openai`
-//! takes documents of these formats only.
+//! `OPENCHATML_CASES` is the number of documents, `OPENCHATML_SEED` the first seed. Each kind of
+//! failure is printed once with a small text. `OPENCHATML_FORMATS=harmony,openai` selects formats.
 
 use openchatml_testkit::{grammar, laws, seeds};
 
-/// How many documents a law looks at, all formats together.
+/// The number of documents for a law, over all formats.
 const CASES: u64 = 100_000;
 
 fn holds(name: &str) {

@@ -1,7 +1,7 @@
-//! Messages are written as the text that the reference template of Apertus makes of them, as
-//! `apertus/record.py` recorded it, and refused or found wrong where it raises an error.
+//! Messages are written as the text of the reference template of Apertus, as recorded by
+//! `apertus/record.py`. Messages for which the template raises an error are refused or reported.
 //!
-//! `OPENCHATML_APERTUS` names a file of other recorded messages, for a larger run.
+//! `OPENCHATML_APERTUS` names a file with other recorded messages for a larger run.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
 
@@ -30,7 +30,7 @@ fn options(case: &Value) -> RenderOptions {
 }
 
 #[test]
-fn text_is_that_of_the_template() {
+fn text_equals_that_of_the_template() {
     let apertus: Format = "apertus".parse().unwrap();
     let json: Format = "apertus:json".parse().unwrap();
     let (mut said, mut wrong, mut guarded) = (0, 0, 0);
@@ -49,7 +49,7 @@ fn text_is_that_of_the_template() {
                 said += 1;
             }
             (Some(text), Err(error)) => {
-                // What the template lets content do.
+                // The template allows content to contain control tokens.
                 let is_guard = matches!(error.code, Code::RenderControl | Code::ParseHeader)
                     || error.to_string().contains("does not escape");
                 assert!(is_guard, "case {index}: {input}: {error}, and not {text:?}");
@@ -81,7 +81,7 @@ fn text_of_the_template_is_read_and_written_again() {
     }
 }
 
-/// A tool with this text in each place where a schema has one.
+/// Returns tools with this text at each place of a text in a schema.
 fn tool(text: &str) -> Vec<Value> {
     let parameters = |spec: Value, name: &str| serde_json::json!({"type": "object", "properties": {name: spec}, "required": [name]});
     let tool = |description: &str, parameters: Value| {
@@ -107,9 +107,9 @@ fn tool(text: &str) -> Vec<Value> {
     all
 }
 
-/// No text of a schema begins a declaration or an instruction of its own.
+/// No text of a schema starts another declaration or instruction.
 #[test]
-fn texts_of_schemas_stay_in_their_place() {
+fn texts_of_schemas_cannot_leave_their_declaration() {
     let apertus: Format = "apertus".parse().unwrap();
     let json: Format = "apertus:json".parse().unwrap();
     let breaks = ["\n", "\r\n", "\u{85}", "\u{2028}", "\u{b}"];

@@ -1,6 +1,6 @@
 //! The conformance suite: the cases in `conformance/`, run against this implementation.
 //!
-//! What a case says, and what holds for all of them, is in `conformance/README.md`.
+//! The format of cases, and the rules for all of them, are in `conformance/README.md`.
 
 #[path = "conformance/case.rs"]
 mod case;
@@ -23,12 +23,12 @@ use std::collections::BTreeSet;
 use std::thread;
 
 use openchatml::dialects;
-use openchatml_testkit::elsewhere;
+use openchatml_testkit::external_files;
 
 use self::case::Case;
 use self::diff::Failures;
 
-/// Every case of every folder holds. What does not is reported by folder, file and name.
+/// Every case of every folder passes. Failures are reported by folder, file and name.
 #[test]
 fn every_case_holds() {
     let folders = case::folders();
@@ -37,7 +37,7 @@ fn every_case_holds() {
             let thread = thread::Builder::new().name(format!("conformance/{folder}"));
             thread.spawn_scoped(scope, move || failures_of(folder)).expect("a thread")
         };
-        // All of them run before the first one is waited for.
+        // All threads start before the first one is joined.
         let threads: Vec<_> = folders.iter().map(String::as_str).map(start).collect();
         let ended = threads.into_iter().map(|thread| thread.join());
         ended.collect::<Result<Vec<Failures>, _>>()
@@ -48,7 +48,7 @@ fn every_case_holds() {
     }
 }
 
-/// What fails of the cases of one folder.
+/// Returns the failures of the cases in one folder.
 fn failures_of(folder: &str) -> Failures {
     let mut failures = Failures::default();
     for case in &case::load(folder) {
@@ -59,7 +59,7 @@ fn failures_of(folder: &str) -> Failures {
     failures
 }
 
-/// Every dialect has a folder with cases, and every folder is that of a dialect.
+/// Every dialect has a folder with cases, and every folder belongs to a dialect.
 #[test]
 fn every_dialect_has_cases() {
     let folders: BTreeSet<String> = case::folders().into_iter().collect();
@@ -77,12 +77,13 @@ fn every_clause_has_a_case() {
     clauses::check(&cases);
 }
 
-/// Every heading of the specifications has a clause, where `OPENCHATML_SPECS` names their folder or
-/// they stand beside the repository.
+/// Every heading of the specifications has a clause, if `OPENCHATML_SPECS` names their folder or
+/// they are next to the repository.
 #[test]
 fn every_heading_has_a_clause() {
     let what = "the headings of the specifications";
-    if let Some(folder) = elsewhere::folder("OPENCHATML_SPECS", Some("../shared/specs"), what) {
+    if let Some(folder) = external_files::folder("OPENCHATML_SPECS", Some("../shared/specs"), what)
+    {
         clauses::complete(&folder);
     }
 }

@@ -1,8 +1,8 @@
-//! Each code has an explanation whose example produces it and whose fix does not, and
-//! `docs/diagnostics.md` is made of these explanations.
+//! Checks that the example of each explanation produces its code, and that the fixed example does
+//! not. `docs/diagnostics.md` is generated from the explanations.
 //!
-//! Beside what [`markdown`] understands, an info string may say `to=FORMAT` for a conversion and
-//! `view=INDEX` for a question to the user's view. Everything is read in strict mode.
+//! In addition to the words of [`markdown`], an info string can contain `to=FORMAT` for a
+//! conversion and `view=INDEX` for a request to the user view. Everything is read in strict mode.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
 
@@ -44,7 +44,7 @@ fn every_example_produces_its_code() {
 }
 
 #[test]
-fn every_fix_is_free_of_errors_and_of_its_code() {
+fn every_fixed_example_has_no_errors_and_not_its_code() {
     for code in Code::ALL {
         for block in blocks(*code, "## Fix") {
             let mut found = findings(&block);
@@ -55,7 +55,7 @@ fn every_fix_is_free_of_errors_and_of_its_code() {
 }
 
 #[test]
-fn every_place_is_inside_of_its_example() {
+fn every_span_is_inside_its_example() {
     for code in Code::ALL {
         for block in blocks(*code, "## Example") {
             let is_text = block.info == TEMPLATE || block.info == DETECT;
@@ -67,9 +67,9 @@ fn every_place_is_inside_of_its_example() {
     }
 }
 
-/// A fix that the reader offers for an example mends what it was offered for.
+/// A fix that the reader offers for an example resolves its diagnostic.
 #[test]
-fn offered_fixes_mend_the_examples() {
+fn offered_fixes_fix_the_examples() {
     let mut offered = 0;
     for code in Code::ALL {
         for block in blocks(*code, "## Example") {
@@ -95,7 +95,7 @@ fn docs_are_generated() {
     keep(&folder().join("diagnostics.md"), &docs());
 }
 
-/// The code blocks of a section of an explanation, of which there is at least one.
+/// Returns the code blocks of a section of an explanation. There must be at least one.
 fn blocks(code: Code, section: &str) -> Vec<Block> {
     let mut text = String::new();
     let mut is_here = false;
@@ -116,7 +116,7 @@ fn blocks(code: Code, section: &str) -> Vec<Block> {
     blocks
 }
 
-/// What is found in a block when it is read in strict mode, and used as its info string says.
+/// Returns the diagnostics of a block in strict mode, processed as its info string specifies.
 fn findings(block: &Block) -> Vec<Diagnostic> {
     if block.info == TEMPLATE {
         return of_template(&block.text).err().into_iter().collect();
@@ -176,7 +176,7 @@ fn duplicates(text: &str) -> Vec<Diagnostic> {
     found
 }
 
-/// Writes a question with a chat template.
+/// Writes a conversation with a chat template.
 fn of_template(source: &str) -> Result<(), Diagnostic> {
     let question = Conversation::from_messages([Message::new(Role::User, "What is 2 + 2?")]);
     let template = Template::new(source, &Default::default());
@@ -184,7 +184,7 @@ fn of_template(source: &str) -> Result<(), Diagnostic> {
     rendered.map(drop).map_err(|error| error.to_diagnostic(&question))
 }
 
-/// `docs/diagnostics.md`: the list of codes, and each explanation one level down.
+/// Returns `docs/diagnostics.md`: the list of codes, and each explanation one level lower.
 fn docs() -> String {
     let mut out = String::from(INTRODUCTION);
     for code in Code::ALL {
@@ -207,13 +207,13 @@ fn push_lower(out: &mut String, line: &Line<'_>) {
         out.push('#');
     }
     if line.place == Place::Opening {
-        // Viewers do not show what an info string says.
+        // Markdown viewers do not show info strings.
         out.push_str(&format!("{}\n\n", read_as(line.text.trim_start_matches('`'))));
     }
     push_line(out, line.text);
 }
 
-/// What the info string of a block says, in words.
+/// Describes the info string of a block.
 fn read_as(info: &str) -> String {
     if info == TEMPLATE {
         return "As a chat template, with a question of the user:".to_owned();

@@ -1,4 +1,4 @@
-//! What `docs/guide` says that an input becomes is what it becomes.
+//! Checks that the results in `docs/guide` are current.
 //!
 //! A code block whose info string begins with a format is an input; see [`markdown`] for what else
 //! it may say. The blocks after it show what becomes of it, by the second word of their info
@@ -27,12 +27,12 @@ use openchatml_testkit::markdown::{
 };
 
 #[test]
-fn guides_show_what_happens() {
+fn guides_show_current_results() {
     keep_guides(guide);
 }
 
 #[test]
-fn links_between_documents_lead_somewhere() {
+fn links_between_documents_have_targets() {
     let mut broken = Vec::new();
     for path in pages() {
         let text = std::fs::read_to_string(&path).unwrap();
@@ -55,7 +55,7 @@ fn links_between_documents_lead_somewhere() {
 }
 
 #[test]
-fn tables_are_whole() {
+fn tables_are_complete() {
     let mut broken = Vec::new();
     for path in pages() {
         let text = std::fs::read_to_string(&path).unwrap();
@@ -67,7 +67,7 @@ fn tables_are_whole() {
             }
             let columns = line.text.replace("\\|", "").matches('|').count();
             let is_rule = line.text.trim_matches(['|', '-', ' ', ':']).is_empty();
-            // The second line of each is a rule, and no other line is.
+            // The second line of each table is a rule, and no other line is.
             if is_rule != (table.len() == 1) || table.first().is_some_and(|head| *head != columns) {
                 broken.push(format!("{}:{}: {}", path.display(), index + 1, line.text));
             }
@@ -78,7 +78,7 @@ fn tables_are_whole() {
 }
 
 #[test]
-fn reliability_says_how_many_cases_miri_takes() {
+fn reliability_page_has_the_number_of_miri_cases() {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
     let script = read(".ci/miri");
@@ -89,10 +89,13 @@ fn reliability_says_how_many_cases_miri_takes() {
     let row = read("docs/reliability.md");
     let row = row.lines().find(|line| line.contains("`.ci/miri`")).unwrap();
     assert!(row.contains(&format!("{word} cases of each property")), "{count}: {row}");
-    assert!(script.contains("--skip chunks_do_not_show") && row.contains("but the one that cuts"));
+    assert!(
+        script.contains("--skip chunks_make_no_difference")
+            && row.contains("except the one that splits")
+    );
 }
 
-/// The targets of the links to other documents, and to headings.
+/// Returns the targets of links to other documents and to headings.
 fn links(text: &str) -> impl Iterator<Item = &str> {
     let after = text.split("](").skip(1);
     let targets = after.filter_map(|rest| rest.split(')').next());
@@ -103,7 +106,7 @@ fn headings(text: &str) -> impl Iterator<Item = String> {
     lines(text).filter(|line| line.level > 0).map(|line| anchor(line.text[line.level..].trim()))
 }
 
-/// The guide with what its inputs become.
+/// Returns the guide with the results of its inputs.
 fn guide(text: &str, path: &Path) -> String {
     let mut input: Option<Input> = None;
     let out = with_blocks(text, |info, content| {
@@ -123,21 +126,21 @@ fn guide(text: &str, path: &Path) -> String {
     out
 }
 
-/// What a block shows of the input before it, if it does.
+/// Returns the kind of result that a block shows, if it shows one.
 fn shows(block: &Block) -> Option<&'static str> {
     let what = ["found", "messages", "document", "seen", "debug", "written", "lost", "events"];
     let word = block.words().nth(1)?;
     what.into_iter().find(|one| *one == word)
 }
 
-/// An input, and whether its findings are shown.
+/// An input, and whether its diagnostics are shown.
 struct Input {
     block: Block,
     is_explained: bool,
 }
 
 impl Input {
-    /// An input whose findings are not shown has none.
+    /// Checks that an input without shown diagnostics has none.
     fn check(input: Option<Self>, path: &Path) {
         let Some(Self { block, is_explained: false }) = input else { return };
         let found = found(&block, &block.read());
@@ -178,7 +181,7 @@ fn found(input: &Block, parsed: &Parsed<'_>) -> String {
     out
 }
 
-/// Canonical JSON, one message on a line.
+/// Returns canonical JSON with one message per line.
 fn messages(conversation: &Conversation<'_>) -> String {
     let mut out = String::new();
     for message in &conversation.messages {

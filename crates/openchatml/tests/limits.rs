@@ -1,4 +1,5 @@
-//! Every limit, wherever it is looked at: one less than it allows, what it allows, one more.
+//! Every limit, at every place that checks it: with one less than it allows, with exactly the
+//! limit, and with one more.
 
 #[path = "limits/inputs.rs"]
 mod inputs;
@@ -13,7 +14,7 @@ use openchatml::{
 
 use self::inputs::{CASES, Case, framed, header, list};
 
-/// What is found of `limit` in an input that takes so much of it.
+/// Returns the diagnostics of a limit for an input with this size.
 fn found(case: &Case, size: usize, limits: &Limits) -> Vec<Diagnostic> {
     let mut options = ReadOptions::default();
     options.limits = limits.clone();
@@ -24,7 +25,7 @@ fn found(case: &Case, size: usize, limits: &Limits) -> Vec<Diagnostic> {
     found
 }
 
-/// What is wrong with how a limit of `most` is kept.
+/// Returns the errors in enforcing a limit of `most`.
 fn wrong(case: &Case, limits: &Limits, most: usize) -> Vec<String> {
     let Case { limit, format, input } = case;
     let mut wrong = Vec::new();
@@ -48,7 +49,7 @@ fn wrong(case: &Case, limits: &Limits, most: usize) -> Vec<String> {
     wrong.into_iter().map(told).collect()
 }
 
-/// What is wrong with how limits of a few are kept.
+/// Returns the errors in enforcing small limits.
 fn wrong_with(cases: &[Case]) -> Vec<String> {
     // Large enough for the smallest input of each case.
     let most = 20;
@@ -61,13 +62,13 @@ fn wrong_with(cases: &[Case]) -> Vec<String> {
 }
 
 #[test]
-fn a_limit_allows_what_it_says_and_no_more() {
+fn a_limit_allows_exactly_its_value() {
     let wrong = wrong_with(CASES);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The inputs of [`CASES`] are written by hand, for the formats that were there first. This holds for
-/// every format: what its writer writes is read within limits that just allow it.
+/// [`CASES`] are written by hand for some formats. This test covers every format: written messages
+/// can be read within limits that just allow them.
 #[test]
 fn every_format_has_the_limits_of_messages() {
     let said = [(Role::System, "Be brief."), (Role::User, "Hello, you."), (Role::Assistant, "Hi.")];
@@ -98,14 +99,14 @@ fn every_format_has_the_limits_of_messages() {
 }
 
 #[test]
-fn so_does_every_default() {
+fn every_default_allows_exactly_its_value() {
     let limits = Limits::default();
     let most = |case: &Case| *limits.clone().get_mut(case.limit).expect("a limit");
-    // Many messages, and long ones, take their time: some formats are enough.
+    // Many or long messages take long, so only some formats are tested.
     let is_quick = |case: &&Case| match case.limit {
         "messages" => case.format == "chatml",
         "message_bytes" => matches!(case.format, "chatml" | "json" | "openchatml-2.0"),
-        // There is nothing less than none.
+        // There is nothing less than zero.
         "yaml_aliases" => false,
         _ => true,
     };
@@ -119,13 +120,13 @@ fn every_limit_has_a_case() {
     let tried: BTreeSet<_> = CASES.iter().map(|case| case.limit).collect();
     let names: BTreeSet<_> = Limits::NAMES.iter().copied().collect();
     assert_eq!(tried, names);
-    // A limit that `NAMES` forgets would show here.
+    // A limit that is missing in `NAMES` fails here.
     let fields = format!("{:?}", Limits::default()).matches(": ").count();
     assert_eq!(fields, Limits::NAMES.len());
 }
 
 #[test]
-fn defaults_are_what_the_documentation_says() {
+fn defaults_equal_the_documentation() {
     let mut limits = Limits::default();
     for (name, value) in [
         ("message_bytes", 32 << 20),
@@ -143,7 +144,7 @@ fn defaults_are_what_the_documentation_says() {
     }
 }
 
-/// What is found in a header of these lines.
+/// Returns the diagnostics of a header with these lines.
 fn found_in_header(lines: &str) -> Vec<Diagnostic> {
     let format = "openchatml-2.2".parse().expect("a format");
     parse(&header(lines), format, &ReadOptions::default()).diagnostics
@@ -171,7 +172,7 @@ fn keys_have_no_tags_and_no_anchors() {
 }
 
 #[test]
-fn a_message_for_a_recipient_that_is_too_long_is_hidden() {
+fn a_message_with_an_overlong_recipient_is_hidden() {
     let to = "x".repeat(5000);
     let line = format!(r#""recipient":"{to}","recovered":false,"channel":"final""#);
     for (format, text) in [
@@ -191,7 +192,7 @@ fn a_message_for_a_recipient_that_is_too_long_is_hidden() {
     }
 }
 
-/// The header of these lines where aliases are allowed, as JSON, and what is found.
+/// Returns the header with these lines as JSON, with aliases allowed, and the diagnostics.
 fn with_aliases(lines: &str) -> (String, Vec<Diagnostic>) {
     let mut options = ReadOptions::default();
     options.limits.yaml_aliases = 100;
@@ -202,7 +203,7 @@ fn with_aliases(lines: &str) -> (String, Vec<Diagnostic>) {
 }
 
 #[test]
-fn aliases_stand_for_what_they_name_where_they_are_allowed() {
+fn aliases_are_resolved_if_allowed() {
     let (json, found) = with_aliases("a: &x [1, &y b]\n&z c: {d: *x}\ne: [*y, *z]\n");
     assert!(found.is_empty(), "{found:?}");
     assert_eq!(json, with_aliases("a: [1, b]\nc: {d: [1, b]}\ne: [b, c]\n").0);
@@ -210,7 +211,7 @@ fn aliases_stand_for_what_they_name_where_they_are_allowed() {
 }
 
 #[test]
-fn a_bomb_of_aliases_ends_at_a_limit() {
+fn an_alias_bomb_stops_at_a_limit() {
     let mut lines = String::from("a0: &a0 [x, x]\n");
     for n in 1..30 {
         lines.push_str(&format!("a{n}: &a{n} [*a{0}, *a{0}]\n", n - 1));
@@ -223,7 +224,7 @@ fn a_bomb_of_aliases_ends_at_a_limit() {
 }
 
 #[test]
-fn keys_that_are_given_twice_are_diagnosed() {
+fn duplicate_keys_are_diagnosed() {
     for (format, text) in [
         ("openchatml-2.2", header("a: 1\na: 2\n")),
         ("openchatml-2.2", header("a: {b: 1, b: 2}\n")),
@@ -244,7 +245,7 @@ fn keys_that_are_given_twice_are_diagnosed() {
 }
 
 #[test]
-fn json_that_is_read_apart_from_a_transcript_has_a_limit_too() {
+fn separately_parsed_json_has_a_limit() {
     let mut limits = Limits::default();
     limits.json_depth = 3;
     let body = |depth: usize| format!(r#"{{"ok":true,"content":{}}}"#, inputs::arrays(depth - 1));
@@ -253,9 +254,9 @@ fn json_that_is_read_apart_from_a_transcript_has_a_limit_too() {
     assert_eq!(Reply::parse(&body(4), &limits), None);
 }
 
-/// However high the limits, what is nested is refused before the stack is used up.
+/// Even with the highest limits, nested input is refused before a stack overflow.
 #[test]
-fn no_limit_is_so_high_that_the_stack_overflows() {
+fn no_limit_allows_a_stack_overflow() {
     let mut options = ReadOptions::default();
     options.limits.json_depth = usize::MAX;
     options.limits.yaml_depth = usize::MAX;
@@ -270,7 +271,7 @@ fn no_limit_is_so_high_that_the_stack_overflows() {
 }
 
 #[test]
-fn findings_are_no_longer_than_four_kibibytes() {
+fn diagnostics_have_at_most_four_kibibytes() {
     let long = "x".repeat(60_000);
     let channels = list("commentary", 1000);
     for (format, text) in [

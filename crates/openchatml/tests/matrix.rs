@@ -1,9 +1,10 @@
-//! What each format carries of what another one says: the pages of the documentation are made here,
-//! from conversions there and back of a conversation that has everything.
+//! Writes the pages of `docs/conversions`: what each format carries of the content of another one.
+//! The pages result from conversions of a conversation with all features to the other format and
+//! back.
 //!
-//! Each dialect has a page of its own. A pair of formats is on the page of the one or of the other:
-//! a page goes on with the formats that it has, and the page of a new dialect begins with all of
-//! them, there and back. So no page changes when a dialect is added.
+//! Each dialect has its own page. A pair of formats is on one of the two pages: an existing page
+//! keeps its formats, and the page of a new dialect starts with all pairs in both directions.
+//! Adding a dialect therefore changes no other page.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
 
@@ -16,18 +17,18 @@ use openchatml::dialects::{self, Dialect};
 use openchatml::{Document, Dropped, Format, ReadOptions, RenderOptions, parse};
 use openchatml_testkit::markdown::{docs, keep};
 
-/// A conversation with all that formats have in common.
+/// A conversation with all common features of formats.
 const EVERYTHING: &str = include_str!("matrix/everything.json");
 
 const INTRO: &str = include_str!("matrix/intro.md");
 
-/// What only one format has a place for, if somebody wrote it down.
+/// Returns the document with features of only this format, if there is one.
 fn beyond(format: Format) -> Option<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/matrix");
     std::fs::read_to_string(folder.join(format!("{format}.json"))).ok()
 }
 
-/// How formats are written here: with nothing put in, unless a format cannot do without the date.
+/// Converts without additions, except for the date if a format requires it.
 fn converted(document: &Document<'_>, to: Format) -> Result<(String, BTreeSet<Lost>), String> {
     let mut dated = RenderOptions::default();
     dated.date = Some("2026-01-31".into());
@@ -47,7 +48,7 @@ fn read(text: &str, format: Format) -> Document<'static> {
     parse(text, format, &options).document.into_owned()
 }
 
-/// What a format can say of everything, and what of that is lost on the way to it.
+/// Returns the conversation with all features in the form that a format can express.
 fn sayable(format: Format) -> Document<'static> {
     match beyond(format) {
         Some(text) => read(&text, format),
@@ -58,8 +59,8 @@ fn sayable(format: Format) -> Document<'static> {
     }
 }
 
-/// The losses of a pair, proved: what was converted comes back the same if, and only if, none were
-/// told.
+/// Returns the losses of a pair, and checks them: the converted document is the same after the way
+/// back if and only if no loss was reported.
 fn losses(from: Format, to: Format) -> Result<BTreeSet<Lost>, String> {
     let before = sayable(from);
     let (text, lost) = converted(&before, to)?;
@@ -68,7 +69,7 @@ fn losses(from: Format, to: Format) -> Result<BTreeSet<Lost>, String> {
         Err(why) => (Err(why), BTreeSet::new()),
     };
     let same = converted(&before, from).map(|it| it.0);
-    // What calls imply comes back by itself.
+    // Properties that follow from calls are restored.
     let implied = |it: &Lost| *it == Lost::ContentType && from.carries().json_calls;
     if lost.iter().all(implied) {
         assert_eq!(back, same, "{from} to {to} and back, through {text}");
@@ -78,8 +79,8 @@ fn losses(from: Format, to: Format) -> Result<BTreeSet<Lost>, String> {
             "{from} to {to} loses {lost:?}, and yet it came back, through {text}"
         );
     }
-    // What came back whole has been there: going the same way again changes nothing.
-    // What the source puts in by itself is merged again each time.
+    // After a complete way back, converting again changes nothing. Additions of the source format
+    // are merged again each time.
     let is_merged = lost.contains(&Lost::Merged);
     if let (Ok(once), true) = (back, behind.is_empty() && !is_merged) {
         let (text, _) = converted(&read(&once, from), to)?;
@@ -90,9 +91,9 @@ fn losses(from: Format, to: Format) -> Result<BTreeSet<Lost>, String> {
 }
 
 #[test]
-fn the_pages_of_conversions_are_those_of_the_documentation() {
+fn the_pages_of_conversions_are_current() {
     keep(&docs().join("conversions.md"), &names_page());
-    // What a page has is read before any page is written.
+    // All pages are read before one is written.
     let pages: Vec<(PathBuf, String)> =
         dialects::ALL.iter().map(|dialect| (path(dialect), page(dialect))).collect();
     for (path, page) in pages {
@@ -100,18 +101,18 @@ fn the_pages_of_conversions_are_those_of_the_documentation() {
     }
 }
 
-/// The page of a dialect.
+/// Returns the path of the page of a dialect.
 fn path(dialect: &Dialect) -> PathBuf {
     docs().join(format!("conversions/{}.md", dialect.id))
 }
 
-/// The formats of a dialect.
+/// Returns the formats of a dialect.
 fn formats(dialect: &'static Dialect) -> impl Iterator<Item = Format> {
     dialect.carriers().filter_map(move |carrier| Format::new(dialect, carrier).ok())
 }
 
-/// The formats that the page of a dialect has pairs with. A page that is not there yet will have
-/// all of them.
+/// Returns the other formats on the page of a dialect. A page that does not exist yet gets all of
+/// them.
 fn others(dialect: &'static Dialect) -> Vec<Format> {
     let page = std::fs::read_to_string(path(dialect)).ok();
     let is_there = |format: &Format| {
@@ -181,7 +182,7 @@ fn page(dialect: &'static Dialect) -> String {
         });
         let targets = others.iter().filter(|to| **to != format);
         page.push_str(&table("to", targets.map(|to| (*to, losses(format, *to)))));
-        // Pages that were there before this one.
+        // Existing pages.
         let sources = Format::all().filter(|from| {
             let dialect = from.dialect();
             dialect.id != format.dialect().id && !self::others(dialect).contains(&format)
@@ -198,7 +199,7 @@ fn page(dialect: &'static Dialect) -> String {
     page
 }
 
-/// What is lost of each pair with these formats.
+/// Writes the table of losses for these formats.
 fn table(
     title: &str,
     pairs: impl Iterator<Item = (Format, Result<BTreeSet<Lost>, String>)>,

@@ -1,23 +1,23 @@
-//! The properties of the core over random hostile documents and texts.
+//! Runs the properties of the core with random hostile documents and texts.
 
 use openchatml::{Format, Keep, Message, Mode, ReadOptions, RenderOptions, convert, parse};
 use openchatml_testkit::{cases, document, hints, one_in, pick, property, run, secrets, turns};
 
-/// How many cases a property runs over, all formats together.
+/// The number of cases for a property, over all formats.
 const CASES: usize = 100_000;
 
 #[test]
-fn what_is_rendered_reads_back_the_same() {
+fn rendered_documents_are_read_back_unchanged() {
     cases(CASES, run::round_trips);
 }
 
 #[test]
-fn what_is_converted_reads_back_and_shows_nothing_hidden() {
+fn converted_documents_are_read_back_and_show_nothing_hidden() {
     cases(CASES, run::conversions);
 }
 
 #[test]
-fn nothing_makes_a_reader_panic() {
+fn readers_never_panic() {
     let formats: Vec<_> = Format::all().collect();
     cases(CASES, |source| {
         let format = pick(source, &formats);
@@ -40,8 +40,8 @@ fn well_formed_text_is_written_back_byte_for_byte() {
     });
 }
 
-/// Built from the grammar of turns, since our writers mix no line breaks. In a format without turns
-/// it is text like any other.
+/// Generated from the grammar of turns, because the writers do not mix line breaks. In a format
+/// without turns, it is ordinary text.
 #[test]
 fn turns_with_any_line_breaks_are_written_back_byte_for_byte() {
     let formats = run::text_formats();
@@ -57,7 +57,7 @@ fn turns_with_any_line_breaks_are_written_back_byte_for_byte() {
 }
 
 #[test]
-fn json_of_services_is_written_so_that_it_reads_the_same() {
+fn json_of_services_is_read_back_unchanged() {
     let formats: Vec<_> = Format::all().filter(|format| run::is_of_services(*format)).collect();
     cases(CASES, |source| {
         let format = pick(source, &formats);
@@ -67,12 +67,12 @@ fn json_of_services_is_written_so_that_it_reads_the_same() {
 }
 
 #[test]
-fn chunks_do_not_show() {
+fn chunks_make_no_difference() {
     cases(CASES, run::streams);
 }
 
 #[test]
-fn chunks_do_not_show_in_bytes_that_are_no_text() {
+fn chunks_make_no_difference_for_invalid_bytes() {
     cases(CASES / 10, |source| {
         let bytes = source.bytes(source.len()).unwrap_or_default().to_vec();
         run::streams_bytes(&bytes);
@@ -80,7 +80,7 @@ fn chunks_do_not_show_in_bytes_that_are_no_text() {
 }
 
 #[test]
-fn a_stream_that_keeps_nothing_tells_the_same_deltas() {
+fn a_stream_that_keeps_no_text_emits_the_same_deltas() {
     let formats = run::text_formats();
     cases(CASES / 10, |source| {
         let format = pick(source, &formats);
@@ -107,39 +107,39 @@ fn no_byte_is_lost() {
 }
 
 #[test]
-fn hidden_text_does_not_show_in_what_a_user_sees() {
+fn hidden_text_does_not_affect_the_user_view() {
     cases(CASES, run::hides);
 }
 
 #[test]
-fn what_may_be_hidden_is_not_shown() {
+fn possibly_hidden_messages_are_not_shown() {
     cases(CASES / 10, hints::hide);
 }
 
 #[test]
-fn what_follows_the_stop_token_of_a_completion_is_not_shown() {
+fn text_after_the_stop_token_of_a_completion_is_not_shown() {
     cases(CASES, run::completions_stop);
 }
 
 #[test]
-fn what_is_fixed_for_certain_says_the_same() {
+fn safe_fixes_keep_the_meaning() {
     cases(CASES, run::fixes);
 }
 
 #[test]
-fn other_protocols_say_what_the_stream_says() {
+fn other_protocols_have_the_content_of_the_stream() {
     cases(CASES / 4, run::writes);
 }
 
 #[test]
-fn hidden_text_does_not_show_in_other_protocols() {
+fn hidden_text_does_not_affect_other_protocols() {
     cases(CASES, run::writes_nothing_hidden);
 }
 
-/// What a format cannot carry comes back from the sidecar: every message that was written has the
-/// fields that it had, and what is lost is lost by name.
+/// A sidecar restores what a format cannot carry: every written message has its original fields,
+/// and all losses are reported.
 #[test]
-fn what_travels_beside_a_conversation_comes_back() {
+fn sidecars_restore_what_a_format_cannot_carry() {
     let formats = run::text_formats();
     cases(CASES, |source| {
         let (from, to) = (pick(source, &formats), pick(source, &formats));
@@ -161,7 +161,7 @@ fn what_travels_beside_a_conversation_comes_back() {
             (fields.recovered, fields.foreign) = (false, false);
             fields
         };
-        // Where texts of the system are joined, the first one may have moved to the beginning.
+        // If system messages are joined, the first one may have moved to the beginning.
         let moves = converted.losses.iter().any(|loss| loss.lost == convert::Lost::Merged);
         let mut left: Vec<_> = original.messages.iter().collect();
         for message in &restored.messages {
@@ -176,6 +176,6 @@ fn what_travels_beside_a_conversation_comes_back() {
 }
 
 #[test]
-fn no_door_shows_hidden_text() {
-    cases(CASES, secrets::doors);
+fn no_output_shows_hidden_text() {
+    cases(CASES, secrets::routes);
 }

@@ -1,4 +1,4 @@
-//! Values of `serde_json` in and out: the feature `serde_json`.
+//! The feature `serde_json`: values as input and output.
 
 use openchatml::convert::convert;
 use openchatml::{
@@ -19,7 +19,7 @@ fn asked() -> Conversation<'static> {
     conversation
 }
 
-/// What each JSON format writes as a value, it reads from the value, with the same losses as text.
+/// Each JSON format reads the values that it writes, with the same losses as for text.
 #[test]
 fn every_json_format_is_written_and_read() {
     let document = asked().into();
@@ -37,7 +37,7 @@ fn every_json_format_is_written_and_read() {
 }
 
 #[test]
-fn a_conversation_comes_back_from_the_formats_that_carry_it() {
+fn a_conversation_survives_formats_that_carry_it() {
     let mut plain = asked();
     plain.messages.retain(|message| !message.is_call() && message.name.is_none());
     for (format, conversation) in [(Format::JSON, asked()), (Format::OPENAI, plain)] {
@@ -50,7 +50,7 @@ fn a_conversation_comes_back_from_the_formats_that_carry_it() {
 }
 
 #[test]
-fn what_a_value_cannot_be_is_an_error() {
+fn invalid_values_are_errors() {
     let none = FormatError::NoJson("harmony".to_owned());
     let read = Conversation::from_value(&json!({}), Format::HARMONY);
     assert_eq!(read, Err(Error::Format(none.clone())));
@@ -62,7 +62,7 @@ fn what_a_value_cannot_be_is_an_error() {
     let infill = invalid(json!({"infill": {"prefix": "fn ", "suffix": "}"}}));
     assert_eq!(infill, "the document is not a conversation");
     assert!(!invalid(json!({"messages": [{"role": "stranger", "content": ""}]})).is_empty());
-    // Services do not say that arguments are held to JSON.
+    // Services do not mark arguments as constrained to JSON.
     let call = Conversation::from_messages([Message::call("f", "{}").with_call_id("1")]);
     assert!(matches!(call.to_value(Format::OPENAI), Err(Error::Render(_))));
     let converted = convert(&call.into(), Format::OPENAI, &Default::default()).expect("named");
@@ -71,14 +71,14 @@ fn what_a_value_cannot_be_is_an_error() {
 }
 
 #[test]
-fn bodies_are_json_where_they_say_so() {
+fn bodies_are_json_if_declared() {
     let call = Message::call("f", r#"{"id": 7, "of": [true, null, "\u00e9"]}"#);
     assert_eq!(call.body.to_value(), Ok(json!({"id": 7, "of": [true, null, "é"]})));
     let twice = Message::call("f", r#"{"id": 7, "id": 8}"#).body.to_value();
     assert_eq!(twice.map_err(|found| found.code), Err(Code::DuplicateKey));
     let none = Message::call("f", "id: 7").body.to_value();
     assert_eq!(none.map_err(|found| found.code), Err(Code::ParseJson));
-    // A string is a string of JSON, in quotes.
+    // A string is a JSON string, with quotes.
     assert_eq!(Message::reply("f", json!("Sunny.")).body.text(), r#""Sunny.""#);
     let reply = Reply::success(json!({"a": 1}));
     assert_eq!(reply.to_json(), r#"{"ok":true,"content":{"a":1}}"#);

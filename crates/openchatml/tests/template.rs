@@ -1,7 +1,7 @@
-//! Conversations are written as the text that the chat template of the gpt-oss checkpoints gives, as
-//! `template/record.py` recorded it, and refused where it raises an error.
+//! Conversations are written as the text of the chat template of the gpt-oss checkpoints, as
+//! recorded by `template/record.py`. Conversations for which it raises an error are refused.
 //!
-//! `OPENCHATML_HF_TEMPLATE` names a file of other recorded conversations, for a larger run.
+//! `OPENCHATML_HF_TEMPLATE` names a file with other recorded conversations for a larger run.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
 
@@ -11,7 +11,7 @@ use openchatml::{Code, Format, RenderError, RenderOptions, Role, convert, parse,
 use serde_json::Value;
 
 #[test]
-fn text_is_that_of_the_template() {
+fn text_equals_that_of_the_template() {
     let recorded = match std::env::var_os("OPENCHATML_HF_TEMPLATE") {
         Some(file) => std::fs::read_to_string(file).unwrap(),
         None => include_str!("template/conversations.jsonl").to_owned(),

@@ -111,7 +111,7 @@ mod tests {
     use super::{Consent, Dropped, Lost};
 
     #[test]
-    fn names_of_losses_are_different_words() {
+    fn names_of_losses_are_distinct() {
         let lost = Lost::ALL.iter().map(|lost| lost.word());
         let dropped = Dropped::ALL.iter().map(|dropped| dropped.as_str().to_owned());
         let names: Vec<_> = lost.chain(dropped).collect();
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_allowed_that_was_not_named() {
+    fn only_named_losses_are_allowed() {
         let mut consent = Consent { no_loss: true, ..Consent::default() };
         consent.allow(Dropped::Key);
         for dropped in Dropped::ALL {

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn values_have_units() {
+    fn values_can_have_units() {
         let value = |text: &str| bound(&format!("messages={text}")).map(|bound| bound.value);
         assert_eq!(value("64K"), Ok(64 << 10));
         assert_eq!(value("1G"), Ok(1 << 30));
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn no_limit_is_higher_than_what_counts() {
+    fn limits_are_at_most_what_the_counter_can_count() {
         assert_eq!(bound("json_depth=512").map(|bound| bound.value), Ok(512));
         let refused = bound("json_depth=513").unwrap_err();
         assert_eq!(refused, "the maximum of `json_depth` is 512");

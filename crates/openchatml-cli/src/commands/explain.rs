@@ -111,7 +111,7 @@ mod tests {
     use super::{styled, unknown};
 
     #[test]
-    fn near_names_are_suggested() {
+    fn similar_names_are_suggested() {
         let text = unknown("e-parse-heade").to_string();
         assert!(text.contains("did you mean `E-PARSE-HEADER`"), "{text}");
         assert!(unknown("utf8").to_string().contains("`E-PARSE-UTF8`"));
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn no_text_is_lost_on_a_terminal() {
+    fn terminal_output_contains_the_whole_text() {
         for code in Code::ALL {
             let plain = anstream::adapter::strip_str(&styled(code.explanation())).to_string();
             for line in code.explanation().lines().filter(|line| !line.starts_with("```")) {

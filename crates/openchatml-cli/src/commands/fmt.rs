@@ -10,7 +10,7 @@ use crate::failure::{Failure, Status};
 use crate::input::{
     Decoded, Input, Opened, Origin, Page, Slot, Unreadable, format_of, is_json, origins,
 };
-use crate::jsonl::{Entry, Feed};
+use crate::jsonl::{Entry, LineReader};
 use crate::output::Target;
 use crate::reader::Reader;
 use crate::report::{Style, count};
@@ -124,7 +124,7 @@ impl Run<'_> {
         let name = origin.name();
         let most = self.args.read.reader.bounds().input_bytes;
         let (from, jsonl) = (self.args.read.from, &self.args.jsonl);
-        let feed = Feed::open(name.clone(), opened, from, most, jsonl, self.console)?;
+        let feed = LineReader::open(name.clone(), opened, from, most, jsonl, self.console)?;
         let Some(feed) = feed else { return self.count(&name, false) };
         let mut target = match origin {
             _ if self.args.check => None,

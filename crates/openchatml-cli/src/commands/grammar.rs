@@ -141,14 +141,14 @@ pub(crate) fn run(args: &GrammarArgs, console: &Console) -> Result<Status, Failu
     };
     let grammar = grammar(args.to, &namespaces, language, &options)
         .map_err(|error| Failure::Usage(error.to_string()))?;
-    for unsaid in &grammar.unsaid {
+    for unenforced in &grammar.unenforced {
         if args.out.consent.consent().forbids_losses() {
-            console.error(&unsaid.to_string());
+            console.error(&unenforced.to_string());
         } else {
-            console.loss(&unsaid.to_string());
+            console.loss(&unenforced.to_string());
         }
     }
-    if args.out.consent.consent().forbids_losses() && !grammar.unsaid.is_empty() {
+    if args.out.consent.consent().forbids_losses() && !grammar.unenforced.is_empty() {
         return Ok(Status::Found);
     }
     let mut target = Target::open(args.out.output.as_deref())?;

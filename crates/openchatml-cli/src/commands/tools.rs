@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use clap::Args;
 use openchatml_tools::Entry;
-use openchatml_tools::config::{Config, Offer};
+use openchatml_tools::config::{Config, SectionListing};
 use openchatml_tools::{ServerPrompt, ServerResource, ServerResourceTemplate};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::run::{conceal, tools};
+use super::run::{make_non_dumpable, tools};
 use crate::console::Console;
 use crate::failure::{Failure, Status};
 use crate::output::Target;
@@ -53,7 +53,7 @@ pub(crate) struct ToolsArgs {
 /// Runs `tools`.
 pub(crate) fn run(args: &ToolsArgs, console: &Console) -> Result<Status, Failure> {
     let config = tools::read(&args.file, console)?;
-    conceal()?;
+    make_non_dumpable()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::Io(format!("cannot start threads: {error}")))?;
     if args.login.is_some() || args.logout.is_some() {
@@ -71,16 +71,16 @@ pub(crate) fn run(args: &ToolsArgs, console: &Console) -> Result<Status, Failure
 
 /// Lists the sections.
 async fn list(args: &ToolsArgs, config: Config, console: &Console) -> Result<Status, Failure> {
-    let offers = tools::offers(config, &args.file, console).await?;
+    let listings = tools::listings(config, &args.file, console).await?;
     let mut text = String::new();
-    for offer in &offers {
+    for listing in &listings {
         if args.json {
-            write_json(offer, &mut text)?;
+            write_json(listing, &mut text)?;
         } else {
-            write_text(offer, &mut text);
+            write_text(listing, &mut text);
         }
     }
-    let is_incomplete = tools::tell_unlisted(&offers, &args.file, console);
+    let is_incomplete = tools::tell_unlisted(&listings, &args.file, console);
     Target::stdout().write(text.as_bytes())?;
     Ok(if is_incomplete { Status::Found } else { Status::Fine })
 }
@@ -97,7 +97,7 @@ async fn sign(args: &ToolsArgs, config: &Config, console: &Console) -> Result<St
             visible_line(page)
         ));
     };
-    let (done, said) = match (&args.login, &args.logout) {
+    let (done, summary) = match (&args.login, &args.logout) {
         (Some(server), _) => {
             let done = config.login(server, PATIENCE, show).await;
             (done, format!("logged in to `{}`", visible_line(server)))
@@ -105,15 +105,15 @@ async fn sign(args: &ToolsArgs, config: &Config, console: &Console) -> Result<St
         (None, server) => {
             let server = server.as_deref().unwrap_or_default();
             let done = config.logout(server).await;
-            let said = match done {
+            let summary = match done {
                 Ok(false) => "there was no login to",
                 _ => "logged out of",
             };
-            (done.map(|_| ()), format!("{said} `{}`", visible_line(server)))
+            (done.map(|_| ()), format!("{summary} `{}`", visible_line(server)))
         }
     };
     tools::with_text(&args.file, console, |_| done.map_err(|error| vec![error]))?;
-    console.summary(&said);
+    console.summary(&summary);
     Ok(Status::Fine)
 }
 
@@ -123,30 +123,30 @@ async fn sign(_: &ToolsArgs, _: &Config, _: &Console) -> Result<Status, Failure>
 }
 
 /// Prints the offer of a section for people. Texts of servers are escaped.
-fn write_text(offer: &Offer, text: &mut String) {
+fn write_text(listing: &SectionListing, text: &mut String) {
     let mut line = |indent: &str, line: &str| {
         text.push_str(indent);
         text.push_str(&visible_line(line));
         text.push('\n');
     };
-    line("", &offer.section);
-    for (name, entry) in &offer.tools {
+    line("", &listing.section);
+    for (name, entry) in &listing.tools {
         line("  ", name);
         entry.description.iter().for_each(|it| line("    ", it));
     }
     let of_type =
         |kind: &Option<String>| kind.as_ref().map_or(String::new(), |it| format!(", {it}"));
-    for resource in &offer.resources {
+    for resource in &listing.resources {
         let kind = of_type(&resource.mime_type);
         line("  ", &format!("resource {}: {}{kind}", resource.uri, resource.name));
         resource.description.iter().for_each(|it| line("    ", it));
     }
-    for template in &offer.resource_templates {
+    for template in &listing.resource_templates {
         let kind = of_type(&template.mime_type);
         line("  ", &format!("resources {}: {}{kind}", template.uri_template, template.name));
         template.description.iter().for_each(|it| line("    ", it));
     }
-    for prompt in &offer.prompts {
+    for prompt in &listing.prompts {
         let arguments = prompt.arguments.iter();
         let arguments = arguments.map(|it| match it.is_required {
             true => it.name.clone(),
@@ -159,14 +159,14 @@ fn write_text(offer: &Offer, text: &mut String) {
 }
 
 /// Returns the offer of a section as a line of JSON.
-fn write_json(offer: &Offer, text: &mut String) -> Result<(), Failure> {
-    let tools = offer.tools.iter().map(|(name, entry)| Tool::new(name, entry));
+fn write_json(listing: &SectionListing, text: &mut String) -> Result<(), Failure> {
+    let tools = listing.tools.iter().map(|(name, entry)| Tool::new(name, entry));
     let section = Section {
-        section: &offer.section,
+        section: &listing.section,
         tools: tools.collect::<Result<_, _>>()?,
-        resources: offer.resources.iter().map(Resource::new).collect(),
-        resource_templates: offer.resource_templates.iter().map(Template::new).collect(),
-        prompts: offer.prompts.iter().map(Prompt::new).collect(),
+        resources: listing.resources.iter().map(Resource::new).collect(),
+        resource_templates: listing.resource_templates.iter().map(Template::new).collect(),
+        prompts: listing.prompts.iter().map(Prompt::new).collect(),
     };
     let json = serde_json::to_string(&section).map_err(no_json)?;
     for c in json.chars() {

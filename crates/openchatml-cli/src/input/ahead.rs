@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_of_several_lines_are_whole() {
+    fn documents_of_several_lines_are_not_split() {
         for text in [
             "",
             "\n\n",

@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_have_numbers_and_places() {
+    fn lines_have_numbers_and_offsets() {
         let lines = read(b"a\r\n\nbc", 100);
         let expected: [(usize, usize, &[u8]); 3] = [(1, 0, b"a"), (2, 3, b""), (3, 4, b"bc")];
         let lines: Vec<_> = lines.iter().map(|line| (line.0, line.1, line.2.as_slice())).collect();
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_lines_are_looked_at_however_the_bytes_arrive() {
+    fn peeked_lines_do_not_depend_on_chunks() {
         let many = (0..2000).map(|number| format!("{number}\n\n")).collect::<String>();
         for (text, count) in [("a\n\nb", 2), ("a\n\nb\n", 2), (many.as_str(), 1000), ("\n", 0)] {
             let mut at_once = batches(std::io::Cursor::new(text.as_bytes().to_vec()), 100);
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_too_long_is_forgotten() {
+    fn a_line_that_is_too_long_is_skipped() {
         let text = [b"a\n".as_slice(), &[b'x'; 1 << 20], b"\nb\n"].concat();
         let lines = read(&text, 1000);
         let shape: Vec<_> = lines.iter().map(|line| (line.0, line.1, line.3)).collect();

@@ -121,7 +121,7 @@ mod tests {
     use super::Decoded;
 
     #[test]
-    fn text_is_borrowed() {
+    fn valid_text_is_borrowed() {
         let decoded = Decoded::new("\u{feff}é".as_bytes(), 0);
         assert_eq!((decoded.text.as_ref(), decoded.base), ("é", 3));
         assert!(matches!(decoded.text, std::borrow::Cow::Borrowed(_)));
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_bytes_are_replaced_and_located() {
+    fn invalid_bytes_are_replaced_and_located() {
         let decoded = Decoded::new(b"ab\xFFcd\xE2\x82xy", 10);
         assert_eq!(decoded.text, "ab\u{fffd}cd\u{fffd}xy");
         let messages: Vec<_> = decoded.found.iter().map(|bad| bad.message.as_str()).collect();
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_refused() {
+    fn binary_input_is_refused() {
         let decoded = Decoded::new(&[0xFF; 5000], 0);
         assert!(!decoded.is_refused);
         assert_eq!(decoded.found.len(), 1001);

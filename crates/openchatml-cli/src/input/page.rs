@@ -82,7 +82,7 @@ mod tests {
     use super::{Decoded, Page};
 
     #[test]
-    fn places_are_those_of_the_file() {
+    fn spans_refer_to_the_file() {
         // "ab\xFFcd\n\xE2\x82xy" at offset 10, line 7.
         let decoded = Decoded::new(b"ab\xFFcd\n\xE2\x82xy", 10);
         let page = Page::new("f", &decoded, 7);

@@ -185,12 +185,12 @@ fn not_a_line(line: &str, error: &serde_json::Error) -> Diagnostic {
 
 /// Returns the position in `raw`, the inside of a JSON string, of byte `wanted` of its text.
 fn raw_offset(raw: &str, wanted: usize) -> usize {
-    let (mut at, mut said) = (0, 0);
-    while said < wanted && at < raw.len() {
+    let (mut at, mut decoded) = (0, 0);
+    while decoded < wanted && at < raw.len() {
         let rest = &raw[at..];
         let (raw_len, text_len) = match rest.strip_prefix('\\') {
             None => {
-                let run = rest.find('\\').unwrap_or(rest.len()).min(wanted - said);
+                let run = rest.find('\\').unwrap_or(rest.len()).min(wanted - decoded);
                 (run, run)
             }
             Some(escape) if escape.starts_with('u') => {
@@ -203,7 +203,7 @@ fn raw_offset(raw: &str, wanted: usize) -> usize {
             Some(_) => (2, 1),
         };
         at += raw_len;
-        said += text_len;
+        decoded += text_len;
     }
     at.min(raw.len())
 }
@@ -248,7 +248,7 @@ mod tests {
     use super::{Slot, finding, raw_offset};
 
     #[test]
-    fn a_line_holds_a_string_or_an_object() {
+    fn a_line_contains_a_string_or_an_object() {
         assert_eq!(Slot::text(r#" "a\nb" "#).unwrap().text, "a\nb");
         let slot = Slot::text(r#"{"id": 1, "text": "a\u00e9"}"#).unwrap();
         assert_eq!((slot.text.as_ref(), slot.other_fields[0].0.as_str()), ("aé", "id"));
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_those_of_the_line() {
+    fn spans_refer_to_the_line() {
         let line = r#"{"text": "é\n\ud83d\ude00\"x"}"#;
         let slot = Slot::text(line).unwrap();
         let at = slot.text.find('x').unwrap();

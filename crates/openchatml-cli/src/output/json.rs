@@ -63,7 +63,7 @@ mod tests {
     use super::{escape, pretty};
 
     #[test]
-    fn strings_are_what_a_json_reader_reads_back() {
+    fn escaped_strings_are_read_back() {
         let mut text = String::from("é 😀 \u{7f}\u{2028} plain text that is longer than a block …");
         for code in 0..0x80_u8 {
             text.push(char::from(code));

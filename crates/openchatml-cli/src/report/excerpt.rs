@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_shown_whole() {
+    fn a_short_line_is_shown_completely() {
         assert_eq!(shown("one\ntwo three\nfour", 8, 13), ("two three".into(), "three".into()));
         assert_eq!(shown("one\r\ntwo", 1, 3), ("one".into(), "ne".into()));
         assert_eq!(shown("a\u{1b}b", 1, 2), ("a␛b".into(), "␛".into()));

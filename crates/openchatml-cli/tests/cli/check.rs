@@ -1,9 +1,9 @@
-//! `check`: findings and their mending.
+//! `check`: findings and their fixes.
 
 use crate::support::{BAD, Folder, GOOD, json, ocml, ocml_with};
 
 #[test]
-fn what_is_fine_is_said_to_be() {
+fn a_valid_file_is_reported_as_valid() {
     let folder = Folder::new();
     folder.file("a.txt", GOOD);
     folder.file("b.txt", GOOD);
@@ -47,14 +47,14 @@ fn a_file_of_an_unknown_format_is_a_finding() {
 }
 
 #[test]
-fn fixes_are_applied_until_nothing_is_left() {
+fn fixes_are_applied_until_none_remains() {
     let folder = Folder::new();
     let text =
         "<|start|>user<|message|>Hi.<|end|>\n<|start|>assistant<|channel|>final<|message|>Yo.";
     folder.file("a.txt", text);
     let ran = folder.ocml(["check", "--fix", "-f", "openchatml-2.2", "a.txt"]).exits(1);
     ran.says("1 error, 1 problem fixed; 1 suggestion can be fixed with --fix --unsafe-fixes");
-    // Whether the message is complete, nobody knows.
+    // It is unknown whether the message is complete.
     assert_eq!(folder.read("a.txt"), format!("version: 2.2\n\n{text}"));
     let ran = folder.ocml(["check", "--fix", "--unsafe-fixes", "a.txt"]).exits(0);
     ran.says("no problems, 1 problem fixed");
@@ -64,7 +64,7 @@ fn fixes_are_applied_until_nothing_is_left() {
 }
 
 #[test]
-fn what_cannot_be_fixed_is_reported_where_it_is_now() {
+fn unfixable_problems_are_reported_at_their_new_place() {
     let folder = Folder::new();
     folder.file("a.txt", "<|start|>usr<|message|>Hi.<|end|>\n");
     folder
@@ -75,7 +75,7 @@ fn what_cannot_be_fixed_is_reported_where_it_is_now() {
 }
 
 #[test]
-fn standard_input_is_fixed_to_standard_output() {
+fn fixed_standard_input_goes_to_standard_output() {
     let text = "<|start|>user<|message|>Hi.<|end|>\n";
     let ran = ocml_with(["check", "--fix", "-f", "openchatml-2.2"], text).exits(0);
     assert_eq!(ran.stdout, format!("version: 2.2\n\n{text}"));
@@ -109,7 +109,7 @@ fn lines_of_jsonl_are_fixed_in_their_place() {
 }
 
 #[test]
-fn places_in_jsonl_are_those_of_the_file() {
+fn places_in_jsonl_refer_to_the_file() {
     let folder = Folder::new();
     let good = serde_json::to_string(GOOD).unwrap();
     let bad = r#"{"text": "version: 2.2\n\n<|start|>\u0075ser<|message|>Hi<|end|>é"}"#;
@@ -158,7 +158,7 @@ fn the_format_can_be_named() {
 }
 
 #[test]
-fn a_file_that_would_be_taken_for_another_format_is_not_mended() {
+fn a_file_that_would_be_detected_as_another_format_is_not_fixed() {
     let folder = Folder::new();
     let text = "<|start|>assistant<|end_message|>A <<|start|>SECRET<|end_message|>";
     folder.file("a.txt", text);
@@ -166,7 +166,7 @@ fn a_file_that_would_be_taken_for_another_format_is_not_mended() {
         .ocml(["check", "--fix", "a.txt"])
         .exits(1)
         .says("if the format is right, use `--from chatml`");
-    // What leaves no doubt about the format is mended, and nothing else.
+    // Only documents with an unambiguous format are fixed.
     assert!(folder.ocml(["detect", "a.txt"]).exits(0).stdout.starts_with("a.txt: chatml "));
     let mended = folder.read("a.txt");
     let named = ["check", "--fix", "-f", "chatml-wire:text", "a.txt"];
@@ -175,7 +175,7 @@ fn a_file_that_would_be_taken_for_another_format_is_not_mended() {
 }
 
 #[test]
-fn a_guess_at_the_format_is_not_written_down() {
+fn an_uncertain_format_is_not_written_into_a_file() {
     let folder = Folder::new();
     let text = "<|start|>user<|message|>Hi.<|end|>\n";
     folder.file("a.txt", text);
@@ -190,7 +190,7 @@ fn a_guess_at_the_format_is_not_written_down() {
 }
 
 #[test]
-fn a_token_is_not_put_behind_stray_text() {
+fn a_fix_adds_no_token_after_stray_text() {
     let folder = Folder::new();
     let text = "hello\n<|user_start|>q<|user_end|><|assistant_start|>Hi<|assistant_end|>";
     folder.file("a.txt", text);

@@ -31,7 +31,7 @@ fn the_same_format_gives_the_same_bytes() {
 fn every_format_can_be_written_and_read_again() {
     for format in openchatml::Format::all() {
         let format = format.to_string();
-        // Its template says who the model is, and the date.
+        // Its template writes the model's identity and the date.
         let date = ["--date", "2026-01-31"].iter().filter(|_| format == "apertus");
         let args = ["convert", "-q", "-t", &format].into_iter().chain(date.copied());
         let written = ocml_with(args, MESSAGES).exits(0).stdout;
@@ -44,7 +44,7 @@ fn every_format_can_be_written_and_read_again() {
 }
 
 #[test]
-fn the_detected_format_is_said_to_those_who_ask() {
+fn verbose_output_names_the_detected_format() {
     let ran = ocml_with(["parse", "-v"], GOOD).exits(0);
     assert_eq!(ran.stderr, "note: <stdin>: detected openchatml-2.2 (100 %)\n");
     let ran = ocml_with(["parse"], "just words").exits(1);
@@ -55,15 +55,15 @@ fn the_detected_format_is_said_to_those_who_ask() {
 #[test]
 fn broken_json_is_located() {
     ocml_with(["parse"], "{\"messages\": [").exits(1).says("error[E-PARSE-JSON]").says("1:15");
-    // Markup in its strings does not make it markup.
+    // Markup in JSON strings does not make the document markup.
     let cut = "{\"messages\": [{\"role\": \"user\", \"content\": \"<|im_start|>user";
     let ran = ocml_with(["parse", "-v"], cut).exits(1).says("detected openai");
     assert_eq!(ran.stdout, "");
 }
 
-/// Each of these was read as an empty conversation, with exit status 0.
+/// Each of these must be an error, and not an empty conversation with exit status 0.
 #[test]
-fn json_that_is_no_conversation_is_refused_by_what_it_is() {
+fn json_that_is_not_a_conversation_is_refused_with_its_kind() {
     let cases = [
         (r#"{"name":"web-app","version":"1.0.0"}"#, "cannot detect the format"),
         ("{}", "cannot detect the format"),
@@ -88,7 +88,7 @@ fn json_that_is_no_conversation_is_refused_by_what_it_is() {
 }
 
 #[test]
-fn the_string_of_a_request_is_what_the_user_says() {
+fn a_string_as_input_of_a_request_is_a_message_of_the_user() {
     let input = r#"{"model":"gpt-5","input":"Hi there"}"#;
     let ran = ocml_with(["convert", "-t", "json"], input).exits(0);
     assert_eq!(json(&ran.stdout)["messages"][0]["content"], "Hi there");
@@ -108,12 +108,12 @@ fn losses_are_named_and_counted() {
     }
     assert!(losses.iter().all(|line| line.starts_with("warning[W-LOSS]: ")), "{losses:#?}");
     assert!(ocml_with(["convert", "-q", "-t", "chatml"], GOOD).silent().stdout.contains("Tokyo"));
-    // Each with its place, for those who want to know.
+    // With `-v`, each one is reported with its place.
     ocml_with(["convert", "-v", "-t", "chatml"], GOOD).exits(0).says("--> <stdin>:8:1");
 }
 
 #[test]
-fn a_loss_is_an_error_if_none_may_be() {
+fn no_loss_makes_a_loss_an_error() {
     let ran = ocml_with(["convert", "--no-loss", "-t", "chatml"], GOOD).exits(1);
     assert_eq!(ran.stdout, "");
     ran.says("error[W-LOSS]: message 1: developer merged into system");
@@ -128,7 +128,7 @@ fn warnings_can_be_denied() {
 }
 
 #[test]
-fn what_can_be_saved_is_written() {
+fn recovered_documents_are_written() {
     let ran = ocml_with(["parse"], BAD).exits(1).says("error[E-STREAM-TRUNCATED]");
     let messages = json(&ran.stdout)["messages"].as_array().unwrap().clone();
     assert_eq!(messages.last().unwrap()["content"], "never ends\n");
@@ -177,7 +177,7 @@ fn a_completion_is_read_as_one() {
 }
 
 #[test]
-fn a_prompt_may_be_open() {
+fn a_prompt_can_be_open() {
     let text = "<|im_start|>user\nHi.<|im_end|>\n<|im_start|>assistant\n";
     ocml_with(["parse"], text).exits(1).says("E-STREAM-TRUNCATED");
     let ran = ocml_with(["parse", "--open-prompt"], text).silent();
@@ -185,13 +185,13 @@ fn a_prompt_may_be_open() {
 }
 
 #[test]
-fn recovery_is_a_choice() {
+fn recovery_is_configurable() {
     let messages = |policy: &str| {
         let ran = ocml_with(["parse", "--recover", policy], BAD).exits(1);
         json(&ran.stdout)["messages"].as_array().unwrap().len()
     };
     assert_eq!((messages("keep"), messages("drop")), (4, 3));
-    // What stands behind the error would be dropped.
+    // The text after the error would be dropped.
     let refused = ocml_with(["parse", "--recover", "error"], BAD).exits(1);
     assert_eq!(refused.stdout, "");
     refused.says("--allow-loss=stray-text");
@@ -199,8 +199,8 @@ fn recovery_is_a_choice() {
 }
 
 #[test]
-fn a_control_token_outside_of_its_place_is_not_dropped_in_silence() {
-    // Which place that is depends on the grammar: these are samples of all families.
+fn a_misplaced_control_token_is_not_dropped_silently() {
+    // The place depends on the grammar: these are samples of all families.
     for (format, text) in [
         ("openchatml-2.2", "version: 2.2\n\n<|start|>user<|message|>x<|end|><|return|>\n"),
         ("openchatml-2.0", "<|start|>user<|message|>x<|end|><|end|>"),
@@ -222,9 +222,9 @@ fn a_control_token_outside_of_its_place_is_not_dropped_in_silence() {
     }
 }
 
-/// What a prompt leaves out is what a prompt is; but whoever wants no loss is told.
+/// A prompt leaves out some messages by design; with `--no-loss` they are reported.
 #[test]
-fn reasoning_that_is_no_part_of_a_prompt_is_named_where_nothing_may_be_lost() {
+fn no_loss_reports_reasoning_that_a_prompt_omits() {
     let said =
         [("user", ""), ("assistant", "<|channel|>analysis"), ("assistant", "<|channel|>final")];
     let turn: String =
@@ -241,7 +241,7 @@ fn reasoning_that_is_no_part_of_a_prompt_is_named_where_nothing_may_be_lost() {
 }
 
 #[test]
-fn content_that_would_be_structure_is_refused_at_its_place() {
+fn content_that_would_become_structure_is_refused_with_its_place() {
     let input = r#"{"messages":[{"role":"user","content":"a <|im_end|> b"}]}"#;
     let ran = ocml_with(["convert", "-t", "chatml"], input).exits(1);
     assert_eq!(ran.stdout, "");
@@ -260,7 +260,7 @@ fn values_can_be_sanitized() {
 }
 
 #[test]
-fn openchatml_0_1_has_its_layouts() {
+fn openchatml_0_1_has_two_layouts() {
     let turns = r#"{"messages":[{"role":"user","content":"Hi."}]}"#;
     let args = ["convert", "-t", "openchatml-0.1", "--compact"];
     assert!(ocml_with(args, turns).silent().stdout.contains("Hi.<|im_end|>"));
@@ -273,9 +273,9 @@ fn openchatml_0_1_has_its_layouts() {
     assert_ne!(written("psm"), written("pms"));
 }
 
-/// What detection looks at ends before the tools do: the reader tells what they are.
+/// Detection reads too little to see the tools: the reader reports what they are.
 #[test]
-fn tools_of_another_service_are_not_taken_for_openais_however_long_the_document_is() {
+fn tools_of_another_service_are_not_detected_as_openai_in_long_documents() {
     let said = "x".repeat(1 << 20);
     let tool = r#"{"name":"f","description":"d","input_schema":{"type":"object"}}"#;
     let text = format!(

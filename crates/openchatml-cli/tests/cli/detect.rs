@@ -1,4 +1,4 @@
-//! `detect`: formats and what speaks for them.
+//! `detect`: formats and the evidence for them.
 
 use crate::support::{Folder, GOOD, MESSAGES, json, ocml_with};
 
@@ -32,7 +32,7 @@ fn json_has_one_object_per_file() {
 }
 
 #[test]
-fn what_is_not_detected_is_said() {
+fn undetected_formats_are_reported() {
     let ran = ocml_with(["detect"], "just words").exits(1);
     assert_eq!(ran.stdout, "<stdin>: no format detected\n");
     ocml_with(["detect"], "").exits(1);
@@ -42,7 +42,7 @@ fn what_is_not_detected_is_said() {
 }
 
 #[test]
-fn a_list_of_records_is_named() {
+fn a_list_of_records_is_recognized() {
     let records =
         r#"[{"conversations":[{"from":"human","value":"a"},{"from":"gpt","value":"b"}]}]"#;
     let refused = ocml_with(["convert", "-t", "openai"], records).exits(1);

@@ -27,7 +27,7 @@ fn all_codes_are_listed() {
 }
 
 #[test]
-fn case_does_not_matter_and_slips_are_understood() {
+fn codes_ignore_case_and_allow_typing_errors() {
     ocml(["explain", "e-limit"]).silent();
     let line = ocml(["explain", "E-PARSE-HEADR"]).says_one_line(2);
     assert!(line.contains("did you mean `E-PARSE-HEADER`?"), "{line}");

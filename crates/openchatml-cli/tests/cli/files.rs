@@ -11,7 +11,7 @@ const READING: [&[&str]; 5] = [
 ];
 
 #[test]
-fn a_missing_file_is_one_line() {
+fn a_missing_file_is_reported_on_one_line() {
     let folder = Folder::new();
     for args in READING {
         let line = folder.ocml(args.iter().chain(&["none.txt"])).says_one_line(2);
@@ -23,7 +23,7 @@ fn a_missing_file_is_one_line() {
 }
 
 #[test]
-fn a_directory_is_one_line() {
+fn a_directory_is_reported_on_one_line() {
     let folder = Folder::new();
     for args in READING {
         let line = folder.ocml(args.iter().chain(&["."])).says_one_line(2);
@@ -34,7 +34,7 @@ fn a_directory_is_one_line() {
 }
 
 #[test]
-fn what_is_not_utf_8_has_an_offset() {
+fn invalid_utf_8_is_reported_with_an_offset() {
     let mut input = GOOD.as_bytes().to_vec();
     let at = GOOD.find("Tokyo").unwrap();
     input[at] = 0xFF;
@@ -52,7 +52,7 @@ fn what_is_not_utf_8_has_an_offset() {
 }
 
 #[test]
-fn places_after_bad_bytes_are_those_of_the_file() {
+fn places_after_invalid_bytes_refer_to_the_file() {
     let input = b"version: 2.2\n\n<|start|>user<|message|>\xFF\xFF\xFF<|end|>\nstray";
     let ran = ocml_with(["check", "--output-format", "json"], input).exits(1);
     let found = json(ran.stdout.lines().last().unwrap());
@@ -61,7 +61,7 @@ fn places_after_bad_bytes_are_those_of_the_file() {
 }
 
 #[test]
-fn what_is_no_text_at_all_is_refused() {
+fn binary_files_are_refused() {
     let ran = ocml_with(["parse"], b"\xFF\xFEh\0i\0").exits(1).says("UTF-16");
     assert_eq!(ran.stdout, "");
     let ran = ocml_with(["parse"], b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR").exits(1);
@@ -70,7 +70,7 @@ fn what_is_no_text_at_all_is_refused() {
 }
 
 #[test]
-fn a_byte_order_mark_is_no_text() {
+fn a_byte_order_mark_is_not_text() {
     let ran = ocml_with(["convert", "-t", "openchatml-2.2"], format!("\u{feff}{GOOD}"));
     assert_eq!(ran.silent().stdout, GOOD);
     let ran = ocml_with(
@@ -99,13 +99,13 @@ fn text_that_begins_with_a_byte_order_mark_keeps_it() {
 }
 
 #[test]
-fn keys_that_come_twice_are_found_beside_ids_too() {
+fn duplicate_keys_next_to_ids_are_reported() {
     let ids = r#"{"ids":[200006,1428,200008,3686,200007],"ids":[200006,1428,200008,53,200007]}"#;
     ocml_with(["parse", "-f", "harmony:tokens"], ids).exits(1).says("error[E-DUPLICATE-KEY]");
 }
 
 #[test]
-fn a_response_format_has_no_unknown_keys() {
+fn unknown_keys_of_a_response_format_are_errors() {
     let folder = Folder::new();
     let args = ["render", "-t", "harmony", "--response-format", "format.json"];
     let question = r#"{"messages":[{"role":"user","content":"x"}]}"#;
@@ -122,7 +122,7 @@ fn a_response_format_has_no_unknown_keys() {
 }
 
 #[test]
-fn what_follows_a_stop_does_not_cut_an_answer_off() {
+fn text_after_a_stop_token_does_not_make_an_answer_incomplete() {
     let args = ["show", "-f", "openchatml-2.2", "--role", "assistant"];
     let answer = "<|channel|>final<|message|>Hi<|return|>";
     let alone = ocml_with(args, answer).exits(0).stdout;

@@ -7,7 +7,7 @@ const LOOSE: &str = "version: 2.2\n\n<|start|>user name=a to=b<|message|>Hi.<|en
     <|start|>assistant<|message|>Yo.<|end|>";
 
 #[test]
-fn files_are_rewritten() {
+fn files_are_rewritten_in_place() {
     let folder = Folder::new();
     folder.file("loose.txt", LOOSE);
     folder.file("good.txt", GOOD);
@@ -33,7 +33,7 @@ fn standard_input_goes_to_standard_output() {
 }
 
 #[test]
-fn what_parse_writes_is_laid_out() {
+fn output_of_parse_is_already_formatted() {
     let parsed = ocml_with(["parse"], GOOD).stdout;
     ocml_with(["fmt", "--check"], parsed).silent();
     let spaced = MESSAGES.replace(',', ",\n  ");
@@ -41,7 +41,7 @@ fn what_parse_writes_is_laid_out() {
 }
 
 #[test]
-fn files_with_errors_are_left_as_they_are() {
+fn files_with_errors_are_not_changed() {
     let folder = Folder::new();
     folder.file("bad.txt", BAD);
     folder.file("latin.txt", b"version: 2.2\n\n\n<|start|>user<|message|>\xE9<|end|>\n");
@@ -54,13 +54,13 @@ fn files_with_errors_are_left_as_they_are() {
 }
 
 #[test]
-fn a_byte_order_mark_goes() {
+fn a_byte_order_mark_is_removed() {
     let ran = ocml_with(["fmt"], format!("\u{feff}{GOOD}")).silent();
     assert_eq!(ran.stdout, GOOD);
 }
 
 #[test]
-fn lines_of_jsonl_keep_what_is_not_layout() {
+fn formatting_jsonl_changes_only_layout() {
     let folder = Folder::new();
     let loose = serde_json::to_string(LOOSE).unwrap();
     let good = serde_json::to_string(GOOD).unwrap();
@@ -77,7 +77,7 @@ fn lines_of_jsonl_keep_what_is_not_layout() {
 }
 
 #[test]
-fn jsonl_with_a_bad_line_is_left_as_it_is() {
+fn jsonl_with_an_invalid_line_is_not_changed() {
     let folder = Folder::new();
     let text = format!("{}\n1\n", serde_json::to_string(LOOSE).unwrap());
     folder.file("a.jsonl", &text);
@@ -90,7 +90,7 @@ fn jsonl_with_a_bad_line_is_left_as_it_is() {
 
 #[cfg(unix)]
 #[test]
-fn permissions_and_links_stay() {
+fn permissions_and_links_are_kept() {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
     let folder = Folder::new();
     let path = folder.file("loose.txt", LOOSE);
@@ -100,7 +100,7 @@ fn permissions_and_links_stay() {
     assert_ne!(folder.read("loose.txt"), LOOSE);
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
     assert!(std::fs::symlink_metadata(folder.path().join("link.txt")).unwrap().is_symlink());
-    // What is not meant to be written is not written.
+    // A read-only file is not overwritten.
     let path = folder.file("fixed.txt", LOOSE);
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o440)).unwrap();
     folder.ocml(["fmt", "fixed.txt"]).exits(2).says("cannot write `fixed.txt`: permission denied");

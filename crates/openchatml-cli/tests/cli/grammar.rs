@@ -12,7 +12,7 @@ fn folder() -> Folder {
 }
 
 #[test]
-fn there_is_a_grammar_in_each_language() {
+fn each_language_has_a_grammar() {
     let folder = folder();
     let args = ["grammar", "-t", "harmony", "--tools", "tools.json", "--for"];
     let ran = |language| folder.ocml([&args[..], &[language]].concat());
@@ -26,7 +26,7 @@ fn there_is_a_grammar_in_each_language() {
 }
 
 #[test]
-fn what_is_asked_for_is_in_it() {
+fn grammars_follow_the_options() {
     let folder = folder();
     folder.file("answer.json", r#"{"type":"object","properties":{"n":{"const":7}}}"#);
     let args = ["grammar", "-t", "openchatml-2.2", "--for", "lark", "--tools", "tools.json"];
@@ -48,7 +48,7 @@ fn what_is_asked_for_is_in_it() {
 }
 
 #[test]
-fn the_tokens_of_an_encoding_are_known() {
+fn grammars_use_the_tokens_of_an_encoding() {
     let folder = folder();
     let ran = |language: &str, more: &[&str]| {
         let args = ["grammar", "-t", "harmony", "--tools", "tools.json", "--for", language];
@@ -57,7 +57,7 @@ fn the_tokens_of_an_encoding_are_known() {
     let encoding = ["--encoding", "o200k_harmony"];
     let tag = ran("structural-tag", &encoding);
     assert!(!tag.contains("<|") && tag.contains(r#"{"type":"token","token":200005}"#), "{tag}");
-    // `<|endoftext|>` and the last of those that are reserved.
+    // `<|endoftext|>` and the last reserved token.
     assert!(tag.contains(",199999,") && tag.contains(",201087]"), "{tag}");
     let rules = |text: &str| text.lines().filter(|line| line.starts_with("text")).count();
     let (known, unknown) = (ran("gbnf", &encoding), ran("gbnf", &[]));
@@ -68,7 +68,7 @@ fn the_tokens_of_an_encoding_are_known() {
 }
 
 #[test]
-fn what_cannot_be_is_said() {
+fn impossible_grammars_are_errors() {
     let folder = folder();
     let args = ["grammar", "-t", "harmony", "--for", "gbnf"];
     let ran = |more: &[&str]| folder.ocml([&args, more].concat());

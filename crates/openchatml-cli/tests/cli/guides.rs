@@ -1,4 +1,4 @@
-//! Commands in `docs/guide` write what they are shown to write.
+//! The commands in `docs/guide` have the output that the guide shows.
 //!
 //! A code block with `file=NAME` in its info string is a file. In a block `console`, a line that
 //! begins with `$ ` is a command, and the lines after it are what it writes, errors last. Commands
@@ -18,7 +18,7 @@ fn guides_show_what_commands_write() {
     assert!(commands > 0, "no guide shows a command");
 }
 
-/// The guide with what its commands write.
+/// The guide with the actual output of its commands.
 fn guide(text: &str) -> String {
     let folder = Folder::new();
     with_blocks(text, |info, content| {
@@ -30,7 +30,7 @@ fn guide(text: &str) -> String {
     })
 }
 
-/// The commands of a block, with what each of them writes.
+/// The commands of a block, each with its output.
 fn shown(folder: &Folder, block: &str) -> String {
     let mut out = String::new();
     for line in block.lines() {

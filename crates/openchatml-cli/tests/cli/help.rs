@@ -35,7 +35,7 @@ fn every_command_has_help() {
 }
 
 #[test]
-fn wrong_usage_is_said() {
+fn wrong_usage_is_reported() {
     for args in [&[][..], &["nonsense"], &["check", "--nonsense"], &["convert", "file"]] {
         let ran = ocml(args).exits(2);
         assert_eq!(ran.stdout, "");
@@ -65,7 +65,7 @@ fn every_shell_has_completions() {
 }
 
 #[test]
-fn colours_follow_flags_and_environment() {
+fn colours_depend_on_flags_and_environment() {
     let has_colors = |flags: &[&str], variables: &[(&str, &str)]| {
         let mut check = command(["check"].iter().chain(flags));
         check.envs(variables.iter().copied());
@@ -80,7 +80,7 @@ fn colours_follow_flags_and_environment() {
 }
 
 #[test]
-fn quiet_and_verbose_do_not_go_together() {
+fn quiet_and_verbose_conflict() {
     ocml_with(["check", "-q", "-v"], BAD).exits(2);
     ocml_with(["-q", "check", "--lenient"], BAD).exits(1);
 }

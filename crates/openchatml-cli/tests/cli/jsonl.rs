@@ -1,4 +1,5 @@
-//! JSONL: in order, on all cores; lines that are refused are left out, or go to a file of their own.
+//! JSONL: the output is in order and uses all cores; refused lines are left out, or go to a
+//! separate file.
 
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -6,8 +7,7 @@ use std::process::Stdio;
 
 use crate::support::{Folder, GOOD, MESSAGES, command, finish, json, ocml_with};
 
-/// Many lines of which some are long, some are empty and some are wrong, and what comes of those
-/// that are not wrong.
+/// Many lines, of which some are long, empty or invalid, and the output for the valid ones.
 fn many_lines() -> (String, Vec<String>) {
     let (mut input, mut expected) = (String::new(), Vec::new());
     for number in 0..20_000 {
@@ -35,7 +35,7 @@ fn rendered(text: &str) -> String {
 }
 
 #[test]
-fn lines_stay_in_order_on_all_cores() {
+fn parallel_processing_keeps_the_order_of_lines() {
     let (input, expected) = many_lines();
     let folder = Folder::new();
     folder.file("a.jsonl", &input);
@@ -58,7 +58,7 @@ fn lines_stay_in_order_on_all_cores() {
 }
 
 #[test]
-fn a_line_holds_a_text_or_an_object_with_one() {
+fn a_line_contains_a_text_or_an_object_with_a_text() {
     let text = serde_json::to_string(GOOD).unwrap();
     let input = format!("{text}\n{{\"id\":7,\"text\":{text}}}");
     let ran = ocml_with(["convert", "-q", "--jsonl", "-t", "openchatml-2.2"], &input).exits(0);
@@ -68,7 +68,7 @@ fn a_line_holds_a_text_or_an_object_with_one() {
 }
 
 #[test]
-fn fields_beside_a_text_are_dropped_with_consent_only() {
+fn fields_next_to_a_text_are_dropped_only_with_consent() {
     let input = format!("{{\"id\":7,\"text\":{}}}\n", serde_json::to_string(GOOD).unwrap());
     let ran = ocml_with(["parse", "--jsonl"], &input).exits(1);
     assert_eq!(ran.stdout, "");
@@ -80,7 +80,7 @@ fn fields_beside_a_text_are_dropped_with_consent_only() {
 const UNKNOWN: &str = r#"{"messages":[{"role":"user","content":"Hi.","mood":"sad"}]}"#;
 
 #[test]
-fn refused_lines_are_left_out_and_kept_with_their_findings() {
+fn refused_lines_are_omitted_and_stored_with_their_diagnostics() {
     let folder = Folder::new();
     let truncated = &MESSAGES[..MESSAGES.len() - 3];
     folder.file("a.jsonl", format!("{MESSAGES}\n{UNKNOWN}\n{MESSAGES}\n{truncated}"));
@@ -100,7 +100,7 @@ fn refused_lines_are_left_out_and_kept_with_their_findings() {
 }
 
 #[test]
-fn a_line_in_no_format_is_refused_alone() {
+fn a_line_in_an_unknown_format_is_refused_alone() {
     let folder = Folder::new();
     let foreign = r#"{"prompt":"p","completion":"c"}"#;
     for lines in [format!("{foreign}\n{MESSAGES}\n"), format!("{MESSAGES}\n{foreign}\n{foreign}")] {
@@ -116,7 +116,7 @@ fn a_line_in_no_format_is_refused_alone() {
 }
 
 #[test]
-fn a_file_in_no_format_is_kept_with_the_rejects() {
+fn a_file_in_an_unknown_format_is_stored_with_the_rejects() {
     let folder = Folder::new();
     folder.file("bad.txt", "<|start|>bad");
     folder.file("a.json", MESSAGES);
@@ -133,7 +133,7 @@ fn a_file_in_no_format_is_kept_with_the_rejects() {
 }
 
 #[test]
-fn refused_bytes_are_kept_as_they_are() {
+fn refused_bytes_are_stored_unchanged() {
     let folder = Folder::new();
     let line = b"{\"messages\":[{\"role\":\"user\",\"content\":\"\xFF\"}]}";
     folder.file("a.jsonl", [line.as_slice(), b"\n"].concat());
@@ -146,7 +146,7 @@ fn refused_bytes_are_kept_as_they_are() {
 }
 
 #[test]
-fn what_is_dropped_with_consent_is_a_warning() {
+fn input_dropped_with_consent_is_a_warning() {
     let refused = ocml_with(["convert", "-t", "chatml", "-f", "json"], UNKNOWN).exits(1);
     assert_eq!(refused.stdout, "");
     refused.says("nothing was written");
@@ -160,14 +160,14 @@ fn what_is_dropped_with_consent_is_a_warning() {
 }
 
 #[test]
-fn losses_of_a_format_may_be_exceptions() {
+fn single_losses_can_be_allowed() {
     let args = ["convert", "-t", "chatml", "--no-loss", "--allow-loss=analysis"];
     ocml_with(args, MESSAGES).exits(0).says("analysis dropped");
     ocml_with(["convert", "-t", "chatml", "--no-loss", "--allow-loss=call"], MESSAGES).exits(1);
 }
 
 #[test]
-fn all_that_a_file_is_refused_for_is_named_as_it_is_allowed() {
+fn refusals_name_all_losses_as_allow_loss_expects_them() {
     let input = concat!(
         r#"{"messages":[{"role":"user","content":"a"}],"zz":1}"#,
         "\n",
@@ -194,7 +194,7 @@ fn losses_are_counted_over_all_lines() {
 }
 
 #[test]
-fn strict_refuses_lines_not_files() {
+fn strict_mode_refuses_single_lines() {
     let bad = serde_json::to_string("<|im_start|>user\nnever ends").unwrap();
     let good = serde_json::to_string("<|im_start|>user\nHi.<|im_end|>\n").unwrap();
     let input = format!("{good}\n{bad}\n{good}\n");
@@ -221,7 +221,7 @@ fn an_empty_file_has_no_lines() {
 }
 
 #[test]
-fn lines_with_bytes_that_are_not_text_are_mended() {
+fn invalid_bytes_in_lines_are_replaced() {
     let mut input = b"{\"messages\":[{\"role\":\"user\",\"content\":\"a".to_vec();
     input.extend(b"\xFFb\"}]}\n");
     input.extend(MESSAGES.as_bytes());
@@ -237,9 +237,9 @@ const PLAIN: &str = r#"{"messages":[{"role":"user","content":"Hi."}]}"#;
 const CALL: &str = r#"{"messages":[{"role":"assistant","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c","content":"1"}]}"#;
 const SHAREGPT: &str = r#"{"conversations":[{"from":"human","value":"Hi."}]}"#;
 
-/// The first line of a file says the least: later ones may have calls, reasoning, weights.
+/// The first line of a file is a poor sample: later ones may have calls, reasoning or weights.
 #[test]
-fn the_format_of_lines_is_that_of_all() {
+fn the_format_of_a_file_is_detected_from_all_lines() {
     let folder = Folder::new();
     folder.file("a.jsonl", format!("{PLAIN}\n{PLAIN}\n{CALL}\n"));
     let ran = folder.ocml(["convert", "-t", "json", "a.jsonl"]).silent();
@@ -265,7 +265,7 @@ fn a_line_in_another_format_is_read_in_its_own() {
 }
 
 #[test]
-fn lines_of_records_that_are_not_read_are_refused_by_name() {
+fn unsupported_records_are_refused_by_name() {
     let pair = r#"{"prompt":"p","chosen":"c","rejected":"r"}"#;
     let anthropic = r#"{"max_tokens":9,"messages":[{"role":"user","content":"Hi."},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"f","input":{}}]}]}"#;
     for (other, name) in [(pair, "a preference pair"), (anthropic, "Anthropic Messages")] {
@@ -278,9 +278,9 @@ fn lines_of_records_that_are_not_read_are_refused_by_name() {
     }
 }
 
-/// Without a name that says so, two lines of JSON are two documents.
+/// Without a file name that ends in `.jsonl`, two lines of JSON are two documents.
 #[test]
-fn lines_of_json_are_documents_on_standard_input_too() {
+fn lines_of_json_on_standard_input_are_documents() {
     let input = format!("{PLAIN}\n{CALL}\n");
     let ran = ocml_with(["convert", "-t", "json"], &input).silent();
     assert_eq!(ran.stdout.lines().count(), 2);
@@ -289,7 +289,7 @@ fn lines_of_json_are_documents_on_standard_input_too() {
 }
 
 #[test]
-fn lines_that_arrive_slowly_are_not_held_back() {
+fn slow_lines_are_processed_immediately() {
     // Without a format, the first lines are looked at before any is converted.
     let args = ["convert", "--jsonl", "-q", "-f", "json", "-t", "chatml"];
     let mut child = command(args).stdin(Stdio::piped()).spawn().unwrap();
@@ -306,7 +306,7 @@ fn lines_that_arrive_slowly_are_not_held_back() {
 }
 
 #[test]
-fn one_line_does_not_change_how_the_others_are_read() {
+fn a_line_does_not_affect_how_others_are_read() {
     let call = r#"{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"x","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"1","content":"r"}]}"#;
     let other =
         r#"{"messages":[{"role":"user","content":{"parts":[{"type":"text","text":"P"}]}}]}"#;
@@ -316,7 +316,7 @@ fn one_line_does_not_change_how_the_others_are_read() {
 }
 
 #[test]
-fn each_key_beside_a_text_is_named() {
+fn each_key_next_to_a_text_is_reported() {
     let line = r#"{"text":"<|im_start|>user\nhi<|im_end|>\n","one":1,"two":2}"#;
     let args = ["convert", "--jsonl", "-f", "chatml", "-t", "openai"];
     ocml_with(args, line).exits(1).says("key `one` next to").says("key `two` next to");
@@ -329,7 +329,7 @@ const SHARED: &str =
 const FOREIGN: &str = r#"{"model":"m","max_tokens":5,"messages":[{"role":"user","content":"e"}],"tools":[{"name":"f","input_schema":{"type":"object"}}]}"#;
 
 #[test]
-fn a_line_that_is_no_json_does_not_make_a_document_of_a_stream() {
+fn a_line_that_is_not_json_does_not_turn_jsonl_into_one_document() {
     for wrong in ["garbage", "null", "// c", "{bad"] {
         let input = format!("{CHAT}\n{wrong}\n{CHAT}\n");
         let ran = ocml_with(["convert", "-t", "openai"], &input).exits(1);
@@ -338,7 +338,7 @@ fn a_line_that_is_no_json_does_not_make_a_document_of_a_stream() {
 }
 
 #[test]
-fn lines_are_in_formats_of_their_own_and_a_foreign_one_is_refused_alone() {
+fn lines_have_their_own_formats_and_unsupported_ones_are_refused_alone() {
     let input = format!("{CHAT}\n{SHARED}\n{FOREIGN}\n");
     let ran = ocml_with(["convert", "-t", "openai"], &input).exits(1);
     assert_eq!(ran.stdout.lines().count(), 2, "{}", ran.stdout);
@@ -351,9 +351,9 @@ fn lines_are_in_formats_of_their_own_and_a_foreign_one_is_refused_alone() {
     assert_eq!(ocml_with(["fmt"], &both).exits(0).stdout, both);
 }
 
-/// What is written again as it stood is no loss.
+/// A header that is written unchanged is no loss.
 #[test]
-fn a_header_that_is_kept_as_it_stood_is_not_called_lost() {
+fn an_unchanged_header_is_not_a_loss() {
     let text = "version: 2.2\n\n<|start|>bob name=a name=b<|message|>x<|end|>\n";
     let args = ["convert", "-f", "openchatml-2.2", "--no-loss", "-t"];
     let same = ocml_with(args.into_iter().chain(["openchatml-2.2"]), text);
@@ -362,7 +362,7 @@ fn a_header_that_is_kept_as_it_stood_is_not_called_lost() {
     lost.says("recovered mark dropped");
 }
 
-/// A record with a text.
+/// A record with a text field.
 fn text_record(text: &str) -> String {
     serde_json::json!({ "text": text }).to_string()
 }
@@ -388,7 +388,7 @@ fn each_line_is_read_in_its_own_format() {
     };
     let alone: Vec<String> = lines.iter().map(|line| converted(line)).collect();
     for order in 0..24 {
-        // Each order of the four, some of them more than once.
+        // All orders of the four lines, some of them repeated.
         let picks: Vec<usize> = [1, 2, 6, 24].iter().map(|by| order / by % 4).collect();
         let input: String = picks.iter().map(|pick| format!("{}\n", lines[*pick])).collect();
         let expected: String = picks.iter().map(|pick| alone[*pick].as_str()).collect();
@@ -404,7 +404,7 @@ fn each_line_is_read_in_its_own_format() {
 }
 
 #[test]
-fn a_line_that_is_no_conversation_is_refused_beside_others() {
+fn a_line_without_a_conversation_is_refused_alone() {
     for (line, nothing) in [(PLAIN, "[]"), (PLAIN, "null"), (PLAIN, "{}")] {
         for input in [format!("{line}\n{nothing}\n"), format!("{nothing}\n{line}\n")] {
             let ran = ocml_with(["convert", "-t", "json"], &input).exits(1);
@@ -423,9 +423,9 @@ fn a_line_that_is_no_conversation_is_refused_beside_others() {
     }
 }
 
-/// The first line of a log is often cut off, or is none of it.
+/// The first line of a log is often cut off or not part of the log.
 #[test]
-fn a_broken_first_line_does_not_make_one_document_of_all() {
+fn a_malformed_first_line_does_not_turn_jsonl_into_one_document() {
     for first in ["garbage", "null", "// a comment", r#"{"messages":[{"role":"us"#] {
         let input = format!("{first}\n{PLAIN}\n{CALL}\n");
         let ran = ocml_with(["convert", "-t", "json"], &input).exits(1);
@@ -435,7 +435,7 @@ fn a_broken_first_line_does_not_make_one_document_of_all() {
 }
 
 #[test]
-fn only_messages_are_taken_where_only_messages_are_wanted() {
+fn commands_for_messages_refuse_other_documents() {
     let text = text_record("<|im_start|>user\nHi.<|im_end|>");
     let input = format!("{PLAIN}\n{text}\n{PLAIN}\n");
     let ran = ocml_with(["render", "--jsonl", "-t", "chatml"], &input).exits(1);
@@ -443,9 +443,9 @@ fn only_messages_are_taken_where_only_messages_are_wanted() {
     ran.says("the input is im, but `render` reads messages in JSON");
 }
 
-/// What is left out moves no numbers.
+/// Left-out messages do not change the indices of the others.
 #[test]
-fn messages_are_named_by_their_numbers_in_the_input() {
+fn messages_are_named_by_their_indices_in_the_input() {
     let said = |last: &str| {
         format!(
             r#"{{"messages":[{{"role":"user","content":"a"}},{{"role":"assistant","channel":"analysis","content":"Hm."}},{{"role":"assistant","channel":"final","content":"b"}},{{"role":"user","content":{last}}}]}}"#

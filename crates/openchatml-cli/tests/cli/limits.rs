@@ -1,4 +1,4 @@
-//! Bounds on what is read.
+//! Limits on the input.
 
 use crate::support::{GOOD, MESSAGES, json, ocml_with};
 
@@ -35,7 +35,7 @@ fn endless_input_ends() {
     let line = crate::support::ocml(["parse", "--limit", "input_bytes=1M", "/dev/zero"]);
     line.says_one_line(1);
     let args = ["parse", "-f", "json", "--jsonl", "--limit", "input_bytes=64K"];
-    // A line without an end is forgotten as it goes by.
+    // An endless line is discarded while it is read.
     let input = [vec![b'x'; 4 << 20], b"\n{\"messages\":[]}\n".to_vec()].concat();
     let ran = ocml_with(args, input).exits(1);
     assert_eq!(ran.stdout, "{\"messages\":[]}\n");

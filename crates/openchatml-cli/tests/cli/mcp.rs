@@ -1,4 +1,5 @@
-//! `ocml tools` and `ocml run` with servers of the Model Context Protocol: logging in, and how they end.
+//! `ocml tools` and `ocml run` with servers of the Model Context Protocol: logging in, and the end
+//! of the servers.
 
 #![cfg(unix)]
 
@@ -12,10 +13,10 @@ use serde_json::{Value, json};
 
 use crate::support::{Folder, Ran, command, finish, run};
 
-/// A server over HTTP that is its own authorization server. It takes the token `t1`.
+/// An HTTP server that is its own authorization server. It accepts the token `t1`.
 struct Server {
     address: SocketAddr,
-    /// What it was asked: the first line of each request, and its body.
+    /// Its requests: the first line and the body of each.
     asked: Arc<Mutex<Vec<(String, String)>>>,
 }
 
@@ -34,13 +35,13 @@ impl Server {
         Self { address, asked }
     }
 
-    /// How often it was asked something that begins like this.
+    /// The number of requests that begin with this line.
     fn count(&self, line: &str) -> usize {
         self.asked.lock().unwrap().iter().filter(|it| it.0.starts_with(line)).count()
     }
 }
 
-/// Reads one request, and answers it. `None` if it is none.
+/// Reads and answers one request. `None` if there is none.
 fn serve(stream: TcpStream, address: SocketAddr, log: &Mutex<Vec<(String, String)>>) -> Option<()> {
     let mut stream = BufReader::new(stream);
     let (mut line, mut length, mut is_authorized) = (String::new(), 0, false);
@@ -63,7 +64,7 @@ fn serve(stream: TcpStream, address: SocketAddr, log: &Mutex<Vec<(String, String
     let target = line.split(' ').nth(1)?.to_owned();
     log.lock().unwrap().push((line.clone(), body.clone()));
     if line.starts_with("DELETE /mcp?hang") {
-        // Until nobody waits anymore.
+        // Waits until the client has closed the connection.
         let _ = stream.read(&mut [0]);
         return None;
     }
@@ -93,7 +94,7 @@ fn serve(stream: TcpStream, address: SocketAddr, log: &Mutex<Vec<(String, String
     stream.get_mut().write_all(text.as_bytes()).ok()
 }
 
-/// What the server answers to a message.
+/// The server's answer to a message.
 fn mcp(message: &str) -> (&'static str, Value) {
     let message: Value = serde_json::from_str(message).unwrap();
     let result = match message["method"].as_str().unwrap() {
@@ -109,7 +110,7 @@ fn mcp(message: &str) -> (&'static str, Value) {
 const CALL: &str = "version: 2.2\n\n<|start|>user<|message|>Go.<|end|>\n\
     <|start|>assistant to=functions.echo call_id=c1<|channel|>commentary<|constrain|>json<|message|>{}<|call|>\n";
 
-/// A folder with a transcript and the file of a server, where nobody is logged in.
+/// A folder with a transcript and the configuration of a server, without stored tokens.
 fn folder(server: &Server, rest: &str) -> Folder {
     let folder = Folder::new();
     folder.file("chat.ocml", CALL);
@@ -120,7 +121,7 @@ fn folder(server: &Server, rest: &str) -> Folder {
     folder
 }
 
-/// The command in a folder, with tokens that are kept there.
+/// The command in a folder, which also stores the tokens.
 fn ocml(folder: &Folder, args: &[&str]) -> Command {
     let mut command = command(args);
     command.current_dir(folder.path()).env_remove("OCML_TOKENS");
@@ -128,7 +129,7 @@ fn ocml(folder: &Folder, args: &[&str]) -> Command {
     command
 }
 
-/// Logs in, with a browser that does what it is told.
+/// Logs in with a browser that follows the redirect.
 fn log_in(folder: &Folder) -> Ran {
     let mut child = ocml(folder, &["tools", "--login", "tickets", "tools.toml"]).spawn().unwrap();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
@@ -156,7 +157,7 @@ fn log_in(folder: &Folder) -> Ran {
 }
 
 #[test]
-fn somebody_logs_in_and_out() {
+fn login_and_logout_work() {
     for rest in ["", "oauth = {}\n"] {
         let server = Server::new();
         let folder = folder(&server, rest);
@@ -181,7 +182,7 @@ fn somebody_logs_in_and_out() {
 }
 
 #[test]
-fn who_cannot_log_in_is_told_why() {
+fn a_failed_login_reports_its_reason() {
     let server = Server::new();
     let folder = folder(
         &server,
@@ -205,15 +206,16 @@ fn sessions_end_with_the_command() {
     let kept = ["run", "--tools", "tools.toml", "--in-place", "chat.ocml"];
     run(&mut ocml(&folder, &kept), "").exits(0);
     assert_eq!(server.count("DELETE /mcp"), 2);
-    // A server that says nothing to that is not waited for.
+    // A server that does not answer is not waited for.
     folder.file("tools.toml", folder.read("tools.toml").replace("/mcp'", "/mcp?hang'"));
     run(&mut ocml(&folder, &tools), "").silent();
     assert_eq!(server.count("DELETE /mcp?hang"), 1);
 }
 
-/// What servers say on their standard error is told a line at a time, with their names, and made harmless.
+/// Standard error of servers is shown line by line, with their names and without control
+/// characters.
 #[test]
-fn servers_speak_for_themselves() {
+fn standard_error_of_servers_is_printed_with_their_names() {
     let folder = Folder::new();
     let server = mcp_server(r#""tools":{}"#, r#"*'"tools/list"'*) result='{"tools":[]}' ;;"#);
     let before = r"printf 'begins\033[2J\n' >&2";
@@ -223,7 +225,7 @@ fn servers_speak_for_themselves() {
     let ran = folder.ocml(["tools", "tools.toml"]).exits(0);
     assert_eq!(ran.stderr, "files: begins␛[2J\nfiles: ends\n");
     assert_eq!(ran.stdout, "mcp.files\n");
-    // What one says that does not begin may tell why.
+    // The standard error of a server that does not start may contain the reason.
     folder.file("server", "echo 'no such root' >&2; exit 1");
     let ran = folder.ocml(["tools", "tools.toml"]).exits(1);
     assert!(ran.stderr.starts_with("files: no such root\n"), "{ran:?}");

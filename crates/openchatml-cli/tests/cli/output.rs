@@ -1,4 +1,4 @@
-//! Output: whole or not at all.
+//! Output is written completely or not at all.
 
 use std::io::{Read as _, Write as _};
 use std::process::Stdio;
@@ -6,7 +6,7 @@ use std::process::Stdio;
 use crate::support::{BAD, Folder, GOOD, MESSAGES, command, finish, run};
 
 #[test]
-fn a_file_is_written_whole() {
+fn a_file_is_written_completely() {
     let folder = Folder::new();
     folder.file("a.txt", GOOD);
     folder.file("out.json", "old");
@@ -20,7 +20,7 @@ fn a_file_is_written_whole() {
 }
 
 #[test]
-fn a_file_stays_as_it_was_if_there_is_nothing_to_write() {
+fn a_file_is_not_changed_without_output() {
     let folder = Folder::new();
     folder.file("bad.txt", BAD);
     folder.file("good.txt", GOOD);
@@ -41,13 +41,13 @@ fn a_file_stays_as_it_was_if_there_is_nothing_to_write() {
         assert_eq!(folder.read("out"), "old", "{args:?}");
         assert_eq!(folder.names(), ["bad.txt", "good.txt", "out"], "{args:?}");
     }
-    // What can be saved is written, though.
+    // Recoverable parts are still written.
     folder.ocml(["parse", "bad.txt", "-o", "out"]).exits(1);
     assert!(folder.read("out").contains("never ends"));
 }
 
 #[test]
-fn a_place_that_cannot_be_written_is_one_line() {
+fn an_unwritable_path_is_reported_on_one_line() {
     let folder = Folder::new();
     let line = folder.ocml_with(["parse", "-o", "."], GOOD).says_one_line(2);
     assert_eq!(line, "error: cannot write `.`: is a directory\n");
@@ -57,7 +57,7 @@ fn a_place_that_cannot_be_written_is_one_line() {
 
 #[cfg(unix)]
 #[test]
-fn permissions_are_those_of_any_file() {
+fn new_files_have_default_permissions() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = Folder::new();
     let mode = |name: &str| {
@@ -75,7 +75,7 @@ fn permissions_are_those_of_any_file() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_is_one_line() {
+fn a_full_disk_is_reported_on_one_line() {
     let jsonl = format!("{MESSAGES}\n").repeat(2000);
     for (args, input) in [
         (&["parse"][..], GOOD),
@@ -107,7 +107,7 @@ fn a_full_disk_is_one_line() {
 }
 
 #[test]
-fn a_closed_pipe_is_no_news() {
+fn a_closed_pipe_prints_no_message() {
     let jsonl = format!("{MESSAGES}\n").repeat(100_000);
     for (args, input) in [
         (&["parse"][..], GOOD),
@@ -121,7 +121,7 @@ fn a_closed_pipe_is_no_news() {
         let mut child = command(args).stdin(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());
         let mut stdin = child.stdin.take().unwrap();
-        // The command may be gone by now.
+        // The command may have ended already.
         let _ = stdin.write_all(input.as_bytes());
         drop(stdin);
         let ran = finish(child);
@@ -130,7 +130,7 @@ fn a_closed_pipe_is_no_news() {
 }
 
 #[test]
-fn a_reader_that_has_enough_ends_the_work() {
+fn a_closed_output_ends_the_command() {
     let args = ["convert", "-q", "-f", "json", "-t", "chatml", "--jsonl"];
     let mut child = command(args).stdin(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
@@ -139,8 +139,8 @@ fn a_reader_that_has_enough_ends_the_work() {
     let mut stdout = child.stdout.take().unwrap();
     stdout.read_exact(&mut [0; 1]).unwrap();
     drop(stdout);
-    // Standard input stays open: the command ends because nobody reads what it writes. A child of
-    // another test may hold the pipe for a moment, so one more line is not always enough.
+    // Standard input stays open: the command ends because nothing reads its output. A child process
+    // of another test may hold the pipe open for a moment, so one more line is not always enough.
     let is_over = (0..1_000_000).any(|_| stdin.write_all(line.as_bytes()).is_err());
     assert!(is_over);
     let ran = finish(child);
@@ -149,7 +149,7 @@ fn a_reader_that_has_enough_ends_the_work() {
 
 #[cfg(unix)]
 #[test]
-fn an_interrupted_run_leaves_nothing_behind() {
+fn an_interrupted_run_leaves_no_temporary_files() {
     use std::io::{BufRead as _, BufReader};
     let folder = Folder::new();
     folder.file("out.jsonl", "old");
@@ -158,7 +158,8 @@ fn an_interrupted_run_leaves_nothing_behind() {
         let mut command = command(args);
         let mut child = command.current_dir(folder.path()).stdin(Stdio::piped()).spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
-        // As many lines as are looked at. Once it says which format that is, it has begun to write.
+        // As many lines as detection reads. Once the format has been reported, the command has
+        // begun to write.
         stdin.write_all(format!("{MESSAGES}\n").repeat(1000).as_bytes()).unwrap();
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
         stderr.read_line(&mut String::new()).unwrap();
@@ -173,7 +174,7 @@ fn an_interrupted_run_leaves_nothing_behind() {
 }
 
 #[test]
-fn files_are_not_written_over() {
+fn inputs_are_not_overwritten() {
     let folder = Folder::new();
     folder.file("in.json", MESSAGES);
     for args in [
@@ -189,7 +190,7 @@ fn files_are_not_written_over() {
 }
 
 #[test]
-fn a_file_in_no_format_does_not_keep_the_others_from_being_written() {
+fn a_file_in_an_unknown_format_does_not_prevent_writing_the_others() {
     let folder = Folder::new();
     folder.file("a.json", MESSAGES);
     folder.file("null.json", "null");

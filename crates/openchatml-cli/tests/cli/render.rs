@@ -31,7 +31,7 @@ fn a_prompt_has_no_earlier_reasoning() {
 }
 
 #[test]
-fn a_prompt_ends_where_the_model_goes_on() {
+fn a_prompt_ends_where_the_model_continues() {
     assert!(rendered(&["--generation-prompt"]).ends_with("12.<|end|>\n<|start|>assistant"));
     assert!(rendered(&["--add-generation-prompt"]).ends_with("<|start|>assistant"));
     assert!(rendered(&["--continue-final"]).ends_with("<|message|>12."));
@@ -40,12 +40,12 @@ fn a_prompt_ends_where_the_model_goes_on() {
 }
 
 #[test]
-fn a_prompt_in_apertus_is_that_of_its_template() {
+fn a_prompt_in_apertus_equals_that_of_its_template() {
     let args = ["render", "-t", "apertus", "--date", "2026-01-31", "--thinking"];
     let prompt = ocml_with(args, TURNS).silent().stdout;
     assert!(prompt.contains("Current date: 2026-01-31<|system_end|>"), "{prompt}");
     assert!(prompt.contains("<|developer_start|>Deliberation: enabled\n"), "{prompt}");
-    // It keeps all that was thought, and leaves the last turn open.
+    // It keeps all reasoning and leaves the last turn open.
     assert!(prompt.contains("<|inner_prefix|>Easy.<|inner_suffix|>4.<|assistant_end|>"));
     assert!(prompt.ends_with("4 * 3.<|inner_suffix|>12."), "{prompt}");
     ocml_with(["render", "-t", "apertus"], TURNS).exits(1).says("the current date");
@@ -54,18 +54,18 @@ fn a_prompt_in_apertus_is_that_of_its_template() {
 }
 
 #[test]
-fn a_training_sample_ends_by_return() {
+fn a_training_sample_ends_with_return() {
     let sample = rendered(&["--training"]);
     assert!(sample.contains("Easy.<|end|>") && sample.contains("4.<|end|>"), "{sample}");
     assert!(sample.ends_with("12.<|return|>\n"), "{sample}");
-    // Where there is no such token, nothing is lost by it.
+    // In a format without this token, nothing is lost.
     let ran = ocml_with(["render", "-t", "chatml", "--training", "--no-loss"], MESSAGES);
     ran.exits(1).says("analysis dropped");
     ocml_with(["render", "-t", "chatml", "--training"], MESSAGES).exits(0);
 }
 
 #[test]
-fn convert_is_faithful_unless_a_prompt_is_asked_for() {
+fn convert_keeps_everything_except_for_prompts() {
     let args = ["convert", "-t", "openchatml-2.2"];
     let faithful = ocml_with(args, TURNS).silent().stdout;
     assert!(faithful.contains("Easy.") && faithful.contains("4.<|return|>"), "{faithful}");
@@ -103,7 +103,7 @@ fn tools_come_from_a_file() {
 }
 
 #[test]
-fn bad_tools_are_located_in_their_file() {
+fn errors_in_tools_have_places_in_their_file() {
     let folder = Folder::new();
     folder.file("tools.json", "[\n{\"type\":\"function\",\"function\":{\"nam\":\"f\"}}]");
     let args = ["render", "-t", "json", "--tools", "tools.json"];
@@ -122,7 +122,7 @@ fn harmony(flags: &[&str], input: &str) -> String {
 }
 
 #[test]
-fn a_system_message_is_put_in_where_something_is_said_about_it() {
+fn options_for_the_system_message_add_one() {
     let plain = "<|start|>system<|message|>Be brief.<|end|><|start|>user<|message|>2 + 2?<|end|>";
     assert_eq!(harmony(&[], PROMPT), plain);
     let dated = harmony(&["--date", "2025-06-28"], PROMPT);
@@ -137,7 +137,7 @@ fn a_system_message_is_put_in_where_something_is_said_about_it() {
         let text = harmony(&flags, PROMPT);
         assert!(text.contains(said) && !text.contains("Current date"), "{text}");
     }
-    // Twice is once, and in ids as in text.
+    // Giving the option twice has no further effect, and ids are written as text is.
     let read = ["render", "-f", "harmony", "-t", "harmony", "--date", "2030-01-01"];
     assert_eq!(ocml_with(read, &dated).silent().stdout, dated);
     let tokens = ["tokens", "-t", "harmony", "--count", "--date", "2025-06-28"];
@@ -146,7 +146,7 @@ fn a_system_message_is_put_in_where_something_is_said_about_it() {
 }
 
 #[test]
-fn a_date_is_one() {
+fn invalid_dates_are_refused() {
     let today = harmony(&["--date", "today"], PROMPT);
     let date = today.split("Current date: ").nth(1).unwrap_or_default();
     let date = date.lines().next().unwrap_or_default();
@@ -169,7 +169,7 @@ fn response_formats_come_from_a_file() {
 }
 
 #[test]
-fn a_template_decides_what_is_kept() {
+fn a_template_decides_about_reasoning() {
     let template = |flags: &[&str]| {
         let fixed = ["--profile", "hf-template", "--date", "2025-06-28"];
         harmony(&fixed.iter().chain(flags).copied().collect::<Vec<_>>(), TURNS)
@@ -177,7 +177,7 @@ fn a_template_decides_what_is_kept() {
     let (sample, prompt) = (template(&[]), template(&["--generation-prompt"]));
     assert!(!sample.contains("Easy.") && sample.contains("4 * 3."), "{sample}");
     assert!(sample.ends_with("<|message|>12.<|return|>"), "{sample}");
-    // What a sample does not teach is told.
+    // Parts of a sample that are not trained are reported.
     let training = [
         "render",
         "-t",

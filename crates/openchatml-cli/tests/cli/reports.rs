@@ -1,4 +1,4 @@
-//! Findings for programs.
+//! Machine-readable findings.
 
 use crate::support::{BAD, Folder, GOOD, json, ocml_with};
 
@@ -43,7 +43,7 @@ fn json_input_has_pointers() {
 }
 
 #[test]
-fn notes_are_told_but_are_no_failure() {
+fn notes_do_not_change_the_status() {
     let text = "version: 2.2\n\n\
         <|start|>assistant to=functions.f call_id=c<|channel|>commentary<|message|>{}<|call|>\n\
         <|start|>functions.f call_id=c to=assistant<|channel|>commentary<|message|>\
@@ -54,7 +54,7 @@ fn notes_are_told_but_are_no_failure() {
 }
 
 #[test]
-fn sarif_is_a_whole() {
+fn sarif_reports_are_valid_json() {
     let folder = Folder::new();
     folder.file("a b.txt", BAD);
     folder.file("good.txt", GOOD);
@@ -87,7 +87,7 @@ fn sarif_is_a_whole() {
 }
 
 #[test]
-fn sarif_without_findings_is_whole_too() {
+fn sarif_without_diagnostics_is_valid_json() {
     let sarif = json(&ocml_with(["check", "--output-format", "sarif"], GOOD).silent().stdout);
     assert_eq!(sarif["runs"][0]["results"], serde_json::json!([]));
 }

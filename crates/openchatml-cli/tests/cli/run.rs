@@ -1,4 +1,4 @@
-//! `ocml run`: calls that are made, a model that goes on, and crashes at any point.
+//! `ocml run`: making calls, continuing with a model, and crashes at any point.
 
 #![cfg(unix)]
 
@@ -11,12 +11,11 @@ mod terminal;
 use std::io::{BufRead as _, BufReader};
 
 use openchatml::{ReadOptions, parse};
-use openchatml_testkit::upstream::{Answer, Scripted, said};
+use openchatml_testkit::upstream::{Answer, ScriptedServer, said};
 
 use crate::support::{Folder, Ran, command, finish, json};
 
-/// `functions.note` writes its arguments in a file, and may not be called twice; `functions.look`
-/// may.
+/// `functions.note` writes its arguments to a file and is not idempotent; `functions.look` is.
 const TOOLS: &str = r#"
 [tools.note]
 command = "sh"
@@ -46,7 +45,7 @@ fn folder(transcript: &str) -> Folder {
     folder
 }
 
-/// A run that keeps the transcript in its file, unless it is kept in another one.
+/// A run that updates the transcript in its file, unless another file is given.
 fn run(folder: &Folder, args: &[&str]) -> Ran {
     let is_kept = args.iter().any(|arg| matches!(*arg, "-o" | "-"));
     let place = if is_kept { &[][..] } else { &["--in-place"] };
@@ -60,7 +59,7 @@ fn is_valid(text: &str) {
 }
 
 #[test]
-fn calls_without_a_reply_are_made_once() {
+fn calls_without_a_reply_run_once() {
     let text = format!("{QUESTION}<|start|>assistant{}\n", call(1, "note"));
     let folder = folder(&text);
     for _ in 0..2 {
@@ -74,7 +73,7 @@ fn calls_without_a_reply_are_made_once() {
 }
 
 #[test]
-fn another_file_is_gone_on_with_and_no_other_is_overwritten() {
+fn output_continues_in_another_file_and_overwrites_no_unrelated_file() {
     let text = format!("{QUESTION}<|start|>assistant{}\n", call(1, "note"));
     let folder = folder(&text);
     for _ in 0..2 {
@@ -86,7 +85,7 @@ fn another_file_is_gone_on_with_and_no_other_is_overwritten() {
     folder.file("other.ocml", QUESTION.replace("Go.", "Stay."));
     let said = run(&folder, &["-o", "other.ocml", "chat.ocml"]).says_one_line(2);
     assert!(said.contains("does not continue this transcript"), "{said}");
-    // Standard input to standard output leaves no file behind.
+    // From standard input to standard output, no file is left.
     let args = ["run", "--tools", "tools.toml", "-o", "-", "-"];
     let ran = folder.ocml_with(args, &text).exits(0);
     is_valid(&ran.stdout);
@@ -95,8 +94,8 @@ fn another_file_is_gone_on_with_and_no_other_is_overwritten() {
 }
 
 #[test]
-fn a_model_goes_on_until_it_answers() {
-    let server = Scripted::start(|_, number| {
+fn a_model_continues_until_it_answers() {
+    let server = ScriptedServer::start(|_, number| {
         Answer::saying(&match number {
             0 => format!(
                 "<|channel|>analysis<|message|>SECRET<|end|><|start|>assistant{}",
@@ -115,18 +114,18 @@ fn a_model_goes_on_until_it_answers() {
     }
     let text = chat.read("chat.ocml");
     is_valid(&text);
-    // The model was told of the tools, and the transcript says so.
+    // The prompt declared the tools, and so does the transcript.
     assert!(text.contains("type note = "), "{text}");
     assert!(text.ends_with("Done.<|return|>\n"), "{text}");
     assert_eq!(server.asked()[0]["model"], "m");
-    // There is nothing left to do.
+    // A second run has nothing to do.
     let ran = run(&chat, &args).silent();
     assert_eq!((ran.stdout.as_str(), server.asked().len()), ("", 2));
 }
 
 #[test]
-fn users_see_answers_and_nothing_else() {
-    let server = Scripted::start(|_, number| {
+fn users_see_only_answers() {
+    let server = ScriptedServer::start(|_, number| {
         Answer::saying(&match number % 2 {
             0 => format!(
                 "<|channel|>analysis<|message|>SECRET<|end|><|start|>assistant{}",
@@ -153,16 +152,16 @@ fn users_see_answers_and_nothing_else() {
 }
 
 #[test]
-fn what_fails_is_said_and_changes_nothing() {
+fn failures_are_reported_and_change_nothing() {
     let server =
-        Scripted::start(|_, _| Answer::error(500, r#"{"error":{"message":"overloaded"}}"#));
+        ScriptedServer::start(|_, _| Answer::error(500, r#"{"error":{"message":"overloaded"}}"#));
     let chat = folder(QUESTION);
     let said = run(&chat, &["--upstream", server.url(), "chat.ocml"]).says_one_line(2);
     assert!(said.contains("the upstream answers 500: overloaded"), "{said}");
     is_valid(&chat.read("chat.ocml"));
     assert!(run(&chat, &["--upstream", "nowhere", "chat.ocml"]).says_one_line(2).contains("http"));
 
-    let server = Scripted::start(|_, number| Answer::saying(&call(number, "look")));
+    let server = ScriptedServer::start(|_, number| Answer::saying(&call(number, "look")));
     let args = ["--upstream", server.url(), "--max-steps", "3", "chat.ocml"];
     let said = run(&chat, &args).says_one_line(1);
     assert!(said.contains("stopped after 3 steps without an answer"), "{said}");
@@ -170,7 +169,7 @@ fn what_fails_is_said_and_changes_nothing() {
 }
 
 #[test]
-fn wrong_usage_is_told() {
+fn wrong_usage_of_run_is_reported() {
     let chat = folder(QUESTION);
     for (args, words) in [
         (&["-f", "harmony:tokens", "chat.ocml"][..], "a transcript must be text or JSON"),
@@ -184,7 +183,7 @@ fn wrong_usage_is_told() {
         let said = run(&chat, args).says_one_line(2);
         assert!(said.contains(words), "{said}");
     }
-    // What is wrong with a transcript would be lost.
+    // An invalid transcript is refused, because invalid parts would be lost.
     chat.file("bad.ocml", "version: 2.2\n\n<|start|>user<|message|>Hi");
     let ran = run(&chat, &["bad.ocml"]).exits(1);
     assert!(ran.stderr.contains("E-STREAM-TRUNCATED"), "{ran:?}");
@@ -192,19 +191,19 @@ fn wrong_usage_is_told() {
 }
 
 #[test]
-fn what_is_wrong_with_the_tools_is_located() {
+fn errors_in_the_tools_file_have_places() {
     let chat = folder(QUESTION);
     chat.file("tools.toml", "[tools.weather]\ncomand = \"./weather.py\"\ntimeout_ms = \"soon\"\n");
     insta::assert_snapshot!(run(&chat, &["chat.ocml"]).exits(1).stderr);
 }
 
 #[test]
-fn an_interrupt_ends_it_in_good_order() {
-    let server = Scripted::start(|_, number| {
+fn an_interrupt_ends_the_run_cleanly() {
+    let server = ScriptedServer::start(|_, number| {
         if number == 0 {
             return Answer::saying(&call(1, "note"));
         }
-        // It goes on for ever.
+        // The model never stops reasoning.
         let thoughts = |_| said("<|start|>assistant<|channel|>analysis<|message|>Hm.<|end|>");
         Answer::stream((0..10_000).flat_map(thoughts).collect())
     });
@@ -224,7 +223,7 @@ fn an_interrupt_ends_it_in_good_order() {
     let is_thought = |line: &String| line.contains("Hm.");
     assert!(lines.by_ref().map(Result::unwrap).any(|line| is_thought(&line)));
     signal(child.id(), "INT");
-    // All of them: who stops reading ends it in another way.
+    // Reads all lines: a closed output would end the run in another way.
     let rest: Vec<String> = lines.map(Result::unwrap).collect();
     let tail = &rest[rest.len().saturating_sub(8)..];
     assert!(rest.iter().any(|line| line.contains("response.cancel")), "{tail:#?}");
@@ -234,9 +233,9 @@ fn an_interrupt_ends_it_in_good_order() {
     assert!(text.contains("<|start|>tool name=functions.note call_id=c1"), "{text}");
 }
 
-/// A program holds a pipe open, and says so when nobody killed it.
+/// A program holds a pipe open, and writes a line if it was not killed.
 #[test]
-fn kill_9_takes_the_programs_along() {
+fn kill_9_also_ends_the_programs() {
     let chat = folder(&format!("{QUESTION}<|start|>assistant{}\n", call(1, "note")));
     let script = "exec 3>held; read -r call; (trap '' HUP INT TERM; echo here >&3; sleep 30; echo alive >&3) & wait";
     chat.file(
@@ -261,9 +260,9 @@ fn signal(process: u32, name: &str) {
     assert!(status.unwrap().success());
 }
 
-/// Kills at the very worst moments: right after the call is noted, by the tool itself.
+/// The tool itself kills the command at the worst moment: right after the call is recorded.
 #[test]
-fn a_tool_that_takes_the_command_with_it_is_not_called_again() {
+fn a_tool_that_kills_the_command_is_not_called_again() {
     let folder = folder(&format!(
         "{QUESTION}<|start|>assistant{}\n<|start|>assistant{}\n",
         call(1, "note"),
@@ -282,7 +281,7 @@ fn a_tool_that_takes_the_command_with_it_is_not_called_again() {
 }
 
 #[test]
-fn a_dry_run_says_what_would_be_done_and_does_nothing() {
+fn a_dry_run_only_prints_the_calls() {
     let text = format!(
         "{QUESTION}<|start|>assistant{}\n<|start|>assistant{}\n",
         call(1, "note"),
@@ -299,7 +298,7 @@ fn a_dry_run_says_what_would_be_done_and_does_nothing() {
     assert_eq!(lines[1]["refused"]["code"], "E-CALL-UNKNOWN");
     let ran = run(&folder, &["--dry-run", "--max-calls", "1", "chat.ocml"]).exits(0);
     assert!(ran.stdout.ends_with("functions.nothing {\"n\":2}\n  not in this run (--max-calls)\n"));
-    // There is no terminal at which anybody could be asked.
+    // There is no terminal to ask for an approval.
     folder.file("tools.toml", TOOLS.replace("[tools.note]", "[tools.note]\napprove = \"once\""));
     let ran = run(&folder, &["--dry-run", "chat.ocml"]).exits(0);
     assert!(ran.stdout.contains("refused[E-TOOL-CANCELLED]"), "{}", ran.stdout);
@@ -307,8 +306,8 @@ fn a_dry_run_says_what_would_be_done_and_does_nothing() {
 }
 
 #[test]
-fn what_the_model_does_not_see_and_what_nobody_counts_is_told() {
-    let server = Scripted::start(|_, _| Answer::saying(ANSWER));
+fn lossy_prompts_and_uncounted_tokens_are_reported() {
+    let server = ScriptedServer::start(|_, _| Answer::saying(ANSWER));
     let folder = folder("");
     let image = r#"{"type":"image_url","image_url":{"url":"https://cats.example/1.png"}}"#;
     let text = format!(
@@ -323,8 +322,8 @@ fn what_the_model_does_not_see_and_what_nobody_counts_is_told() {
 }
 
 #[test]
-fn a_server_that_refuses_leaves_the_transcript_as_it_is() {
-    let server = Scripted::start(|_, _| Answer::error(404, r#"{"error":{"message":"no"}}"#));
+fn a_rejected_request_does_not_change_the_transcript() {
+    let server = ScriptedServer::start(|_, _| Answer::error(404, r#"{"error":{"message":"no"}}"#));
     let folder = folder("version: 2.2\n<|start|>user<|message|>Go.<|end|>");
     let before = folder.read("chat.ocml");
     run(&folder, &["--upstream", server.url(), "chat.ocml"]).exits(2);
@@ -332,12 +331,12 @@ fn a_server_that_refuses_leaves_the_transcript_as_it_is() {
 }
 
 #[test]
-fn nobody_is_asked_without_a_terminal() {
+fn approval_requires_a_terminal() {
     let text = format!("{QUESTION}<|start|>assistant{}\n", call(1, "note"));
     let folder = folder(&text);
     let said = run(&folder, &["--approve", "always", "chat.ocml"]).says_one_line(2);
     assert!(said.contains("requires a terminal"), "{said}");
-    // What a tool wants holds all the same: the call is not made.
+    // The approval that a tool requires still holds: the call is not made.
     folder.file("tools.toml", TOOLS.replace("[tools.note]", "[tools.note]\napprove = \"once\""));
     run(&folder, &["chat.ocml"]).exits(0);
     assert!(
@@ -349,8 +348,8 @@ fn nobody_is_asked_without_a_terminal() {
 }
 
 #[test]
-fn what_a_server_is_can_be_said_and_options_read_from_a_file() {
-    let server = Scripted::start(|_, _| Answer::saying(ANSWER));
+fn the_engine_can_be_set_and_options_read_from_a_file() {
+    let server = ScriptedServer::start(|_, _| Answer::saying(ANSWER));
     let folder = folder(QUESTION);
     folder.file("sampling.json", r#"{"temperature": 0.5}"#);
     let args = ["--upstream", server.url(), "--engine", "vllm", "--sampling", "@sampling.json"];
@@ -361,7 +360,7 @@ fn what_a_server_is_can_be_said_and_options_read_from_a_file() {
         (&0.5.into(), &false.into())
     );
     // Ids are never read from text.
-    let server = Scripted::start(|_, _| Answer::saying(ANSWER));
+    let server = ScriptedServer::start(|_, _| Answer::saying(ANSWER));
     folder.file("chat.ocml", QUESTION);
     let args = ["--upstream", server.url(), "--engine", "vllm", "--ids", "-t", "harmony"];
     let said = run(&folder, &[&args[..], &["chat.ocml"]].concat()).says_one_line(2);
@@ -369,9 +368,9 @@ fn what_a_server_is_can_be_said_and_options_read_from_a_file() {
     assert_eq!(folder.read("chat.ocml"), QUESTION);
 }
 
-/// A server of tools that says nothing can be given up, by the user and by its own setting.
+/// A server of tools that does not answer can be interrupted by the user or by its own time limit.
 #[test]
-fn a_silent_server_is_given_up() {
+fn a_silent_server_causes_a_timeout() {
     let folder = folder(QUESTION);
     let server =
         "[mcp.silent]\ncommand = \"sh\"\nargs = [\"-c\", \"echo > here; exec sleep 1000\"]\n";

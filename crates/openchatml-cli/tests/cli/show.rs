@@ -1,4 +1,4 @@
-//! `show`: nothing but what a user may see.
+//! `show` writes only what a user may see.
 
 use crate::support::{Folder, GOOD, ocml_with};
 
@@ -14,7 +14,7 @@ fn a_user_sees_questions_answers_and_preambles() {
     assert!(!ran.stdout.contains("preamble"), "{}", ran.stdout);
 }
 
-/// Documents in which nothing may be seen that says SECRET, whatever is wrong with them.
+/// Documents of which no output may contain SECRET, whatever their errors are.
 const HIDING: &[&str] = &[
     GOOD,
     "<|start|>assistant<|channel|>analysis<|message|>SECRET",
@@ -51,7 +51,7 @@ fn hidden_text_is_never_shown() {
 }
 
 #[test]
-fn hidden_messages_cannot_be_asked_for() {
+fn hidden_messages_cannot_be_requested() {
     for index in ["0", "3", "5", "6", "99"] {
         let ran = ocml_with(["show", "--message", index], GOOD).exits(1);
         assert_eq!(ran.stdout, "");
@@ -65,7 +65,7 @@ fn hidden_messages_cannot_be_asked_for() {
 }
 
 #[test]
-fn debug_shows_all_and_says_what_is_hidden() {
+fn debug_shows_everything_and_marks_hidden_messages() {
     let ran = ocml_with(["show", "--debug"], GOOD).silent();
     assert!(ran.stdout.contains("assistant channel=analysis [hidden]\n  SECRET thought.\n"));
     assert!(ran.stdout.contains("assistant channel=final\n"), "{}", ran.stdout);
@@ -76,7 +76,7 @@ fn debug_shows_all_and_says_what_is_hidden() {
 }
 
 #[test]
-fn users_may_know_that_the_end_is_missing() {
+fn users_see_that_the_end_is_missing() {
     let text = "version: 2.2\n\n<|start|>assistant<|channel|>final<|message|>Once";
     let ran = ocml_with(["show"], text).exits(1);
     assert_eq!(ran.stdout, "assistant\n  Once\n");
@@ -86,7 +86,7 @@ fn users_may_know_that_the_end_is_missing() {
 }
 
 #[test]
-fn no_text_can_look_like_a_label() {
+fn text_cannot_imitate_a_label() {
     let text = "version: 2.2\n\n<|start|>user<|message|>Hi.\n\nassistant\n  I obey.<|end|>\n";
     let ran = ocml_with(["show"], text).silent();
     let labels: Vec<_> = ran.stdout.lines().filter(|line| !line.starts_with("  ")).collect();
@@ -94,7 +94,7 @@ fn no_text_can_look_like_a_label() {
 }
 
 #[test]
-fn files_and_tasks_are_no_conversations() {
+fn files_and_tasks_are_not_conversations() {
     let infill = r#"{"infill":{"prefix":"a","suffix":"b"}}"#;
     let ran = ocml_with(["show"], infill).exits(0).says("no conversation");
     assert_eq!(ran.stdout, "");
@@ -122,7 +122,7 @@ fn status_and_messages_do_not_depend_on_hidden_text() {
 }
 
 #[test]
-fn input_of_which_nothing_can_be_read_is_an_error() {
+fn completely_unreadable_input_is_an_error() {
     let args = ["show", "-f", "json"];
     for text in ["", "[1]", "{", "{}", "null"] {
         let ran = ocml_with(args, text).exits(1);
@@ -158,7 +158,7 @@ fn lines_of_jsonl_are_shown_one_by_one() {
 }
 
 #[test]
-fn text_in_a_pipe_is_as_it_is() {
+fn text_in_a_pipe_is_not_escaped() {
     let folder = Folder::new();
     folder.file("a.txt", "<|im_start|>user\na\u{1b}[31mb<|im_end|>\n");
     let ran = folder.ocml(["show", "a.txt"]).exits(0);
@@ -166,7 +166,7 @@ fn text_in_a_pipe_is_as_it_is() {
 }
 
 #[test]
-fn what_strings_say_does_not_decide_whether_all_could_be_read() {
+fn the_content_of_strings_does_not_affect_the_completeness_check() {
     let chat = |arguments: &str| {
         format!(
             r#"{{"messages":[{{"role":"user","content":"q"}},{{"role":"assistant","tool_calls":[{{"id":"c","type":"function","function":{{"name":"f","arguments":{arguments}}}}}]}},{{"role":"tool","tool_call_id":"c","content":"r"}},{{"role":"assistant","content":"A"}}]}}"#
@@ -177,7 +177,7 @@ fn what_strings_say_does_not_decide_whether_all_could_be_read() {
         let ran = show(arguments).exits(0);
         assert!(ran.stdout.contains('A') && ran.stderr.is_empty(), "{ran:?}");
     }
-    // Where reading ended, that is told.
+    // It is reported where reading ended.
     let deep = format!("{}{}", "[".repeat(130), "]".repeat(130));
     for arguments in [&deep, r#""\q""#] {
         show(arguments).exits(1).says("part of this cannot be read");

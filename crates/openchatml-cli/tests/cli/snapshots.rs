@@ -1,10 +1,10 @@
-//! How diagnostics look on a terminal without colours.
+//! Diagnostics as a terminal without colours shows them.
 
 use insta::assert_snapshot;
 
 use crate::support::ocml_with;
 
-/// What `check` says about a text.
+/// The output of `check` for a text.
 fn said(args: &[&str], text: &str) -> String {
     ocml_with(["check"].iter().chain(args), text).stderr
 }
@@ -32,7 +32,7 @@ fn stray_text_between_messages() {
 }
 
 #[test]
-fn a_body_that_is_no_json() {
+fn a_body_that_is_not_json() {
     assert_snapshot!(said(
         &[],
         "version: 2.2\n\n<|start|>assistant to=functions.weather call_id=wx1<|channel|>commentary\
@@ -58,7 +58,7 @@ fn reasoning_in_an_answer() {
 }
 
 #[test]
-fn an_old_role_and_what_to_write_instead() {
+fn an_old_role_and_its_replacement() {
     assert_snapshot!(said(
         &[],
         "version: 2.2\n\n\

@@ -47,7 +47,7 @@ fn the_first_delta_comes_before_the_end_of_the_input() {
         stdout.read_line(&mut line).unwrap();
         assert!(line.contains(words), "{line}");
     };
-    // Cut inside a control token and inside a character: what is certain comes at once.
+    // Cut inside a control token and inside a character: the complete part is written at once.
     stdin.write_all(b"<|channel|>final<|message|>Hel<|e").unwrap();
     expect("message.start");
     expect(r#""delta":"Hel"}"#);
@@ -62,7 +62,7 @@ fn the_first_delta_comes_before_the_end_of_the_input() {
 }
 
 #[test]
-fn server_sent_events_have_their_frames() {
+fn server_sent_events_are_framed() {
     let ran = ocml_with(ARGS.into_iter().chain(["--sse"]), COMPLETION).silent();
     let events: Vec<_> = ran.stdout.split("\n\n").collect();
     assert_eq!(events.last(), Some(&""));
@@ -97,7 +97,7 @@ fn a_user_sees_no_hidden_event() {
 }
 
 #[test]
-fn a_user_is_told_summaries_that_do_not_depend_on_hidden_text() {
+fn summaries_for_users_do_not_depend_on_hidden_text() {
     let args = [&ARGS[..], &["--user"]].concat();
     let told = |text: &str| ocml_with(&args, text).stdout;
     let cut_off = told("<|channel|>final<|message|>Once");
@@ -106,18 +106,18 @@ fn a_user_is_told_summaries_that_do_not_depend_on_hidden_text() {
         "severity":"error","summary":"The answer was cut off."}"#;
     assert_eq!(found, json(expected));
     assert!(told("<|channel|>analysis<|message|>SECRET").contains("The answer was cut off."));
-    // An answer that is whole is, whatever the model thought before and says after it.
+    // A complete answer is reported as complete, whatever reasoning is before it and text after it.
     let whole = "<|channel|>analysis<|message|>SECRET<|start|>assistant<|channel|>final<|message|>A\
         <|return|><|start|>system<|message|>SECRET<|end|>";
     assert!(!told(whole).contains("diagnostic"), "{}", told(whole));
-    // A call that is no JSON is hidden, and so is what is wrong with it.
+    // A call with invalid JSON is hidden, and so is its error.
     let call = |body: &str| {
         told(&format!(
             " to=functions.f call_id=1<|channel|>commentary<|constrain|>json<|message|>{body}<|call|>"
         ))
     };
     assert_eq!(call("{}"), call("{SECRET"));
-    // Those who may see all are told the summary, too.
+    // Without `--user`, the summary is written too.
     let all = ocml_with(ARGS, "<|channel|>final<|message|>Once").exits(1).stdout;
     let found = json(all.lines().find(|line| line.contains("diagnostic")).unwrap());
     assert_eq!(found["summary"], "The answer was cut off.");
@@ -130,23 +130,23 @@ fn preambles_can_be_hidden() {
     let shown =
         |flags: &[&str]| names(&ocml_with(ARGS.iter().chain(flags), text).exits(0).stdout).len();
     assert_eq!(shown(&["--user"]), 6);
-    // That the response is done.
+    // Only the end of the response is written.
     assert_eq!(shown(&["--user", "--preambles", "hide"]), 1);
 }
 
 #[test]
-fn errors_are_events_and_a_failure() {
+fn errors_are_events_and_change_the_status() {
     let ran = ocml_with(ARGS, "<|channel|>final<|message|>Hi").exits(1);
     assert!(names(&ran.stdout).contains(&"diagnostic".to_owned()), "{}", ran.stdout);
     assert_eq!(ran.stderr, "");
     let ran = ocml_with(ARGS, b"<|channel|>final<|message|>\xFF<|return|>").exits(1);
     assert!(ran.stdout.contains("E-PARSE-UTF8"), "{}", ran.stdout);
-    // Whoever streams for a user finds them on standard error, if at all.
+    // With `--user`, they are written on standard error only.
     let args = ARGS.into_iter().chain(["--user", "-v"]);
     ocml_with(args, b"<|channel|>final<|message|>\xFF<|return|>").exits(0).says("E-PARSE-UTF8");
 }
 
-/// What a user is not told does not show in the exit status either.
+/// Hidden parts do not affect the exit status either.
 #[test]
 fn the_status_for_a_user_does_not_depend_on_hidden_text() {
     let args: Vec<_> = ARGS.into_iter().chain(["--user"]).collect();
@@ -161,7 +161,7 @@ fn the_status_for_a_user_does_not_depend_on_hidden_text() {
 }
 
 #[test]
-fn a_byte_order_mark_is_no_part_of_a_stream() {
+fn a_byte_order_mark_is_not_part_of_a_stream() {
     let ran = ocml_with(ARGS, "\u{feff}<|channel|>final<|message|>Hi.<|return|>").exits(0);
     assert!(!ran.stdout.contains('\u{feff}'), "{}", ran.stdout);
     let ran = ocml_with(ARGS, "\u{ff21}<|channel|>final<|message|>Hi.<|return|>");
@@ -169,7 +169,7 @@ fn a_byte_order_mark_is_no_part_of_a_stream() {
 }
 
 #[test]
-fn what_is_no_token_id_ends_a_stream() {
+fn an_invalid_token_id_ends_a_stream() {
     let args = ["stream", "-f", "harmony", "--ids", "--role", "assistant"];
     for text in ["hello", "[200005, -1]", "[200005, 1.5]", "200005 20x0002", "99999999999"] {
         let ran = ocml_with(args, text).exits(1).says("is not a token id");
@@ -188,7 +188,7 @@ fn only_text_formats_stream() {
 const CALL: &str = "<|channel|>analysis<|message|>SECRET<|end|><|start|>assistant\
     <|channel|>commentary to=functions.f <|constrain|>json<|message|>{}<|call|>";
 
-/// What is written of `CALL` with these options.
+/// The output for `CALL` with these options.
 fn wire(options: &[&str]) -> String {
     let args = ["stream", "-f", "harmony", "--role", "assistant", "--created", "7"];
     ocml_with(args.iter().chain(options), CALL).silent().stdout
@@ -229,7 +229,7 @@ fn events_can_be_chunks_of_chat_completions() {
 }
 
 #[test]
-fn a_response_begins_before_the_model_says_anything() {
+fn a_response_starts_before_the_first_output() {
     let args = ["stream", "-f", "harmony", "--role", "assistant", "--events", "chat"];
     let mut child = command(args).stdin(Stdio::piped()).spawn().unwrap();
     let stdin = child.stdin.take().unwrap();
@@ -258,20 +258,20 @@ fn ids_are_counted() {
 }
 
 #[test]
-fn findings_are_no_events_of_other_protocols() {
+fn diagnostics_are_not_events_of_other_protocols() {
     let args = ["stream", "-f", "harmony", "--role", "assistant", "--events", "responses"];
     let text = "<|channel|>final<|message|>Hi";
     let ran = ocml_with(args, text).exits(1);
     assert!(ran.stdout.contains("response.incomplete") && !ran.stdout.contains("E-"), "{ran:#?}");
     assert_eq!(ran.stderr, "");
     ocml_with(args.iter().chain(&["-v"]), text).exits(1).says("E-STREAM-TRUNCATED");
-    // What others say is left out, and that is said.
+    // Messages of other speakers are left out, and that is reported.
     let text = "<|channel|>final<|message|>Hi<|end|><|start|>user<|message|>Ho<|end|>";
     ocml_with(args, text).exits(1).says("W-LOSS");
 }
 
 #[test]
-fn options_of_other_protocols_are_for_these() {
+fn options_of_other_protocols_require_these_protocols() {
     for option in [["--reasoning", "raw"], ["--model", "m"], ["--response-id", "r"]] {
         ocml(["stream", "-f", "harmony"].iter().chain(&option)).exits(2).says(option[0]);
     }

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
 
-/// A transcript with a bit of everything, without a fault.
+/// A valid transcript with every kind of message.
 pub(crate) const GOOD: &str = "\
 version: 2.2
 model: gpt-oss-120b
@@ -36,7 +36,7 @@ stray words
 /// Three messages as canonical JSON.
 pub(crate) const MESSAGES: &str = r#"{"messages":[{"role":"user","content":"What is 2 + 2?"},{"role":"assistant","channel":"analysis","content":"Easy."},{"role":"assistant","channel":"final","content":"4."}]}"#;
 
-/// What a run of the command gave.
+/// The result of running the command.
 pub(crate) struct Ran {
     pub(crate) status: i32,
     pub(crate) stdout: String,
@@ -59,14 +59,14 @@ impl Ran {
         self
     }
 
-    /// Checks that all was fine and nothing was said.
+    /// Checks that the command succeeded and wrote nothing on standard error.
     #[track_caller]
     pub(crate) fn silent(self) -> Self {
         assert_eq!(self.stderr, "", "{self:#?}");
         self.exits(0)
     }
 
-    /// Checks that one clear line was said, and nothing written.
+    /// Checks that standard error has one line and standard output none.
     #[track_caller]
     pub(crate) fn says_one_line(self, status: i32) -> String {
         assert_eq!(self.stdout, "", "{self:#?}");
@@ -75,7 +75,7 @@ impl Ran {
         self.exits(status).stderr
     }
 
-    /// What was said, checked to have these words in it.
+    /// Standard error, which must contain these words.
     #[track_caller]
     pub(crate) fn says(self, words: &str) -> Self {
         assert!(self.stderr.contains(words), "no {words:?} in {self:#?}");
@@ -99,9 +99,9 @@ pub(crate) fn run(command: &mut Command, input: impl AsRef<[u8]>) -> Ran {
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let input = input.as_ref().to_vec();
-    // In a thread of its own: the command may write before it has read everything.
+    // In a separate thread: the command may write before it has read everything.
     let writer = std::thread::spawn(move || {
-        // The command need not read what it has no use for.
+        // The command need not read all of its input.
         let _ = stdin.write_all(&input);
     });
     let ran = finish(child);
@@ -144,7 +144,7 @@ impl Folder {
         self.0.path()
     }
 
-    /// Writes a file, and gives its path.
+    /// Writes a file and returns its path.
     pub(crate) fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.0.path().join(name);
         std::fs::write(&path, content).unwrap();

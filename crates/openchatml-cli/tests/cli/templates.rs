@@ -50,7 +50,7 @@ fn a_file_has_several_templates_and_special_tokens() {
 }
 
 #[test]
-fn what_a_template_is_not_told_is_lost_by_name() {
+fn data_that_a_template_does_not_receive_is_a_reported_loss() {
     let args = ["render", "--template", "im.jinja"];
     let parts = r#"[{"type":"text","text":"Who?"},{"type":"image_url","image_url":{"url":"x"}}]"#;
     let chat = format!(r#"{{"messages":[{{"role":"user","weight":1,"content":{parts}}}]}}"#);
@@ -63,7 +63,7 @@ fn what_a_template_is_not_told_is_lost_by_name() {
 }
 
 #[test]
-fn content_is_refused_as_text_and_told_apart_in_pieces() {
+fn control_tokens_in_content_are_refused_as_text_and_distinguished_in_pieces() {
     let folder = folder();
     let args = ["render", "--template", "im.jinja"];
     let ran = folder.ocml_with(args, HOSTILE).exits(1);
@@ -96,7 +96,7 @@ fn ids_are_those_of_the_encoding() {
 }
 
 #[test]
-fn what_is_wrong_with_a_template_is_located_in_it() {
+fn errors_of_a_template_have_places_in_it() {
     let folder = folder();
     folder.file("syntax.jinja", "a\n{% if x %}");
     folder.file("raises.jinja", "a\n  {{ raise_exception('users first') }}");
@@ -114,7 +114,7 @@ fn what_is_wrong_with_a_template_is_located_in_it() {
 }
 
 #[test]
-fn lines_stay_lines() {
+fn lines_remain_lines() {
     let folder = folder();
     folder.file("all.jsonl", format!("{MESSAGES}\n{HOSTILE}\n"));
     let ran = folder.ocml(["render", "--template", "im.jinja", "all.jsonl"]).exits(1);

@@ -7,9 +7,9 @@ const CHAT: &str = r#"{"messages":[
   {"role":"assistant","channel":"analysis","content":"Easy."},
   {"role":"assistant","channel":"final","content":"4.","end":"return"}]}"#;
 
-/// Apertus has one text where the assistant answers twice.
+/// In Apertus, consecutive messages of the assistant form one text.
 #[test]
-fn messages_that_become_one_are_trained_as_the_least_of_them() {
+fn joined_messages_have_the_lowest_weight() {
     let messages = |weights: [u8; 2]| {
         let [one, two] = weights;
         format!(
@@ -28,7 +28,7 @@ fn messages_that_become_one_are_trained_as_the_least_of_them() {
 }
 
 #[test]
-fn what_stands_beside_ids_is_dropped_by_name() {
+fn data_next_to_ids_is_a_reported_loss() {
     let record = r#"{"ids":[200006,1428,200008,87,200007],"mask":[0,0,0,1,1]}"#;
     let args = ["convert", "-f", "harmony:tokens", "-t", "json"];
     let with =
@@ -39,7 +39,7 @@ fn what_stands_beside_ids_is_dropped_by_name() {
     assert_eq!(ran.stdout, "");
     let kept =
         ocml_with(with(&["--keep-ids"]), record).exits(0).says("field dropped: `mask`").stdout;
-    // What was kept stays.
+    // The kept messages are unchanged.
     assert_eq!(ocml_with(["fmt", "-f", "json"], &kept).silent().stdout, kept);
     assert_eq!(ocml_with(["convert", "-f", "json", "-t", "json"], &kept).silent().stdout, kept);
 }
@@ -47,7 +47,7 @@ fn what_stands_beside_ids_is_dropped_by_name() {
 #[test]
 fn a_prompt_is_a_list_of_ids() {
     let ran = ocml_with(["tokens", "-t", "harmony", "--generation-prompt"], CHAT).silent();
-    // The reasoning of an earlier answer is left out, and `<|end|>` in a text is text.
+    // The reasoning of an earlier answer is left out, and a spelled `<|end|>` in a text stays text.
     assert_eq!(
         ran.stdout,
         "[200006,1428,200008,4827,382,220,17,659,220,17,30,464,91,419,91,29,200007,\
@@ -58,14 +58,15 @@ fn a_prompt_is_a_list_of_ids() {
 }
 
 #[test]
-fn a_mask_says_what_is_trained() {
+fn a_mask_marks_the_trained_ids() {
     let ran = ocml_with(["tokens", "-t", "harmony", "--training", "--mask"], CHAT).silent();
     let told = json(&ran.stdout);
     let trained: Vec<_> = (0..told["ids"].as_array().unwrap().len())
         .filter(|at| told["mask"][at] == 1)
         .map(|at| told["ids"][at].as_u64().unwrap())
         .collect();
-    // The reasoning, and then all of the answer: the model writes its header, too.
+    // The reasoning and the whole answer are trained, including its header, which the model also
+    // writes.
     let analysis = [200_005, 35_644, 200_008, 41_154, 13, 200_007];
     let answer = [200_006, 173_781, 200_005, 17_196, 200_008, 19, 13, 200_002];
     assert_eq!(trained, [analysis.as_slice(), &answer].concat());
@@ -97,7 +98,7 @@ fn ids_are_streamed() {
     assert!(ran.stdout.contains("E-PARSE-TOKEN"), "{}", ran.stdout);
 }
 
-/// A small encoding for the tests of another crate.
+/// A small encoding from the tests of another crate.
 const BYTE_LEVEL: &str = include_str!("../../../openchatml-tokens/tests/encodings/byte_level.json");
 
 #[test]
@@ -111,7 +112,7 @@ fn an_encoding_may_be_a_file() {
     let added = file["added_tokens"].as_array().unwrap();
     let id =
         |content: &str| added.iter().find(|it| it["content"] == content).unwrap()["id"].as_u64();
-    // Two messages, and `<|end|>`, which is an added token, is text in one.
+    // Two messages, one with a spelled `<|end|>`, which is an added token and still text here.
     for (control, count) in [("<|im_start|>", 2), ("<|im_end|>", 2), ("<|end|>", 0)] {
         let control = id(control);
         assert_eq!(ids.iter().filter(|id| Some(u64::from(**id)) == control).count(), count);
@@ -122,7 +123,7 @@ fn an_encoding_may_be_a_file() {
 }
 
 #[test]
-fn a_file_that_is_no_encoding_is_refused() {
+fn a_file_that_is_not_an_encoding_is_refused() {
     let folder = Folder::new();
     let refused = |name: &str, text: &str| {
         folder.file(name, text);
@@ -173,7 +174,7 @@ fn an_encoding_without_the_control_tokens_is_refused() {
     }
     let said = ocml_with(["tokens", "-t", "apertus"], CHAT).says_one_line(2);
     assert!(said.contains("`<s>`, `<|system_start|>`, `<|system_end|>` and 10 more"), "{said}");
-    // An encoding that is known is named.
+    // A known encoding is reported by its name.
     let folder = Folder::new();
     folder.file("byte.json", BYTE_LEVEL.replace("<|return|>", "<|turn|>"));
     let args = ["tokens", "-t", "harmony", "--encoding", "byte.json"];
@@ -183,7 +184,7 @@ fn an_encoding_without_the_control_tokens_is_refused() {
 }
 
 #[test]
-fn ids_are_counted_by_an_encoding_of_the_format() {
+fn counting_requires_an_encoding_of_the_format() {
     let im = "<|im_start|>user\nHi<|im_end|>\n";
     let said = ocml_with(["truncate", "--budget", "100"], im).says_one_line(2);
     assert!(said.contains("`<|im_start|>`"), "{said}");
@@ -194,7 +195,7 @@ fn ids_are_counted_by_an_encoding_of_the_format() {
 }
 
 #[test]
-fn what_one_document_needs_is_asked_of_the_encoding() {
+fn only_the_needed_control_tokens_are_required() {
     let plain = r#"{"messages":[{"role":"assistant","channel":"analysis","content":"a"}]}"#;
     let marked = plain.replace(r#""a""#, r#"[{"type":"marker","marker":"reason"}]"#);
     let target = ["tokens", "-t", "openchatml-2.2", "--training", "--jsonl", "-f", "json"];
@@ -220,14 +221,14 @@ fn a_format_without_text_has_no_tokens() {
 }
 
 #[test]
-fn ids_are_a_format_like_others() {
+fn ids_can_be_converted_like_other_formats() {
     let ids = ocml_with(["convert", "-t", "harmony:tokens"], CHAT).silent().stdout;
     let back = ocml_with(["parse", "-f", "harmony:tokens"], &ids).silent().stdout;
     let given = ocml_with(["parse"], CHAT).silent().stdout;
     assert_eq!(json(&back), json(&given));
     let shown = ocml_with(["show", "-f", "harmony:tokens"], &ids).silent().stdout;
     assert_eq!(shown, "user\n  What is 2 + 2? <|end|>\n\nassistant\n  4.\n");
-    // A model may spell a word by other ids than the encoder: it keeps them.
+    // A model may use other ids for a word than the encoder; they are kept.
     let sampled = "[200006,1428,200008,2066,72807,200007]\n";
     let again = ocml_with(["convert", "-f", "harmony:tokens", "-t", "harmony:tokens"], sampled);
     assert_eq!(again.silent().stdout, sampled);
@@ -238,7 +239,7 @@ fn ids_are_a_format_like_others() {
 }
 
 #[test]
-fn what_is_wrong_with_ids_is_told_at_the_id() {
+fn errors_of_ids_have_the_place_of_the_id() {
     let args = ["check", "--output-format", "json", "-f", "harmony:tokens"];
     let found = |ids| {
         let ran = ocml_with(args, ids);
@@ -264,7 +265,7 @@ const TRANSCRIPT: &str = "version: 2.2\nmodel: gpt-oss\n\n\
     <|start|>assistant<|channel|>final<|message|>Sunny.<|end|>\n";
 
 #[test]
-fn what_a_format_cannot_carry_travels_beside_it() {
+fn a_sidecar_contains_what_a_format_cannot_carry() {
     let folder = Folder::new();
     folder.file("chat.ocml", TRANSCRIPT);
     let to = ["convert", "-t", "harmony", "-o", "chat.harmony", "--sidecar", "beside.json"];
@@ -273,10 +274,10 @@ fn what_a_format_cannot_carry_travels_beside_it() {
         ["convert", "-f", "harmony", "-t", "openchatml-2.2", "--with-sidecar", "beside.json"];
     let ran = folder.ocml([back.as_slice(), &["chat.harmony"]].concat()).silent();
     assert_eq!(ran.stdout, TRANSCRIPT);
-    // Without it, the loss has a name.
+    // Without it, the loss is reported.
     let lost = folder.ocml(["convert", "-t", "harmony", "chat.ocml"]).stderr;
     assert!(lost.contains("call_id dropped") && lost.contains("intent dropped"), "{lost}");
-    // It belongs to one conversation.
+    // The file belongs to one conversation.
     folder.file("other.harmony", "<|start|>user<|message|>Hi<|end|>");
     let ran = folder.ocml([back.as_slice(), &["other.harmony"]].concat());
     assert!(
@@ -319,7 +320,7 @@ fn a_table_is_for_people() {
 }
 
 #[test]
-fn conversations_are_made_to_fit() {
+fn conversations_are_truncated_to_fit() {
     let ran = ocml_with(["truncate", "--budget", "40"], TRANSCRIPT);
     assert_eq!(ran.status, 0);
     assert_eq!(
@@ -329,7 +330,7 @@ fn conversations_are_made_to_fit() {
          <|start|>assistant<|channel|>final<|message|>Sunny.<|end|>\n"
     );
     assert!(ran.stderr.contains("message dropped to fit (3 messages"), "{}", ran.stderr);
-    // What must stay does not fit.
+    // The messages that must be kept exceed the limit.
     let ran = ocml_with(["truncate", "--budget", "4"], TRANSCRIPT);
     assert_eq!((ran.status, ran.stdout.as_str()), (1, ""));
     assert!(ran.stderr.contains("the messages that cannot be dropped have"), "{}", ran.stderr);
@@ -346,7 +347,7 @@ fn conversations_are_made_to_fit() {
 }
 
 #[test]
-fn what_ids_cannot_carry_of_a_request_is_dropped_by_name() {
+fn parts_of_a_request_that_ids_cannot_carry_are_reported_losses() {
     let chat = r#"{"messages":[
         {"role":"user","content":[{"type":"text","text":"See"},
             {"type":"image_url","image_url":{"url":"https://example.org/a.png"}}]},
@@ -357,9 +358,9 @@ fn what_ids_cannot_carry_of_a_request_is_dropped_by_name() {
     assert_eq!(ran.stdout.trim_end(), ids);
 }
 
-/// The numbers are those of the conversation, whatever is written of it.
+/// The indices are those of the conversation, whichever part of it is written.
 #[test]
-fn messages_are_counted_as_they_stand_in_the_input() {
+fn message_options_use_indices_of_the_input() {
     let chat = r#"{"messages":[{"role":"user","content":"q"},
         {"role":"assistant","channel":"analysis","content":"think"},
         {"role":"assistant","channel":"final","content":"AAA"},
@@ -377,7 +378,7 @@ fn messages_are_counted_as_they_stand_in_the_input() {
         answers.map(|it| is_trained(&it["body"])).collect::<Vec<_>>()
     };
     assert_eq!(trained(&[]), [true, true]);
-    // Reasoning that led to an earlier answer is left out, and a system message may be put in.
+    // Reasoning before an earlier answer is left out, and a system message may be added.
     assert_eq!(trained(&["--skip-message", "2"]), [false, true]);
     assert_eq!(trained(&["--skip-message", "4"]), [true, false]);
     assert_eq!(trained(&["--skip-message", "2", "--date", "2026-01-01"]), [false, true]);
@@ -385,7 +386,7 @@ fn messages_are_counted_as_they_stand_in_the_input() {
 }
 
 #[test]
-fn a_message_that_is_not_there_cannot_be_trained_or_skipped() {
+fn a_missing_message_cannot_be_trained_or_skipped() {
     let tokens = |flag| {
         let args = ["tokens", "-t", "harmony", "--mask", flag, "3"];
         ocml_with(args, CHAT).exits(1).says(&format!("`{flag} 3`: message 3 does not exist")).stdout

@@ -1,4 +1,4 @@
-//! `ocml tools`: what a `tools.toml` offers.
+//! `ocml tools`: the tools of a `tools.toml`.
 
 #![cfg(unix)]
 
@@ -8,7 +8,7 @@ use openchatml_testkit::shell::mcp_server;
 
 use crate::support::Folder;
 
-/// A server whose texts hold commands for terminals.
+/// A server whose texts contain control sequences for terminals.
 fn server() -> String {
     let cases = r#"
     *'"tools/list"'*) result='{"tools":[{"name":"read","description":"Reads.\u001b[2J\u009b1m\nAll.\u202e\u2028\udb40\udc41","inputSchema":{"type":"object","maxProperties":100000000000000000000}}]}' ;;
@@ -37,7 +37,7 @@ fn folder() -> Folder {
 }
 
 #[test]
-fn sections_are_listed_and_texts_of_servers_are_harmless() {
+fn sections_are_listed_and_texts_of_servers_are_escaped() {
     let listed = folder().ocml(["tools", "tools.toml"]).silent().stdout;
     let expected = "\
 tools.echo
@@ -56,7 +56,7 @@ mcp.files
 }
 
 #[test]
-fn sections_are_json_a_line_each() {
+fn sections_are_json_lines() {
     let listed = folder().ocml(["tools", "--json", "tools.toml"]).silent().stdout;
     let is_invisible =
         |c: char| c.is_control() && c != '\n' || matches!(c, '\u{2028}' | '\u{202e}');
@@ -98,7 +98,7 @@ fn sections_are_json_a_line_each() {
 }
 
 #[test]
-fn what_cannot_be_opened_is_told_with_its_place() {
+fn sections_that_cannot_be_opened_are_reported_with_their_places() {
     let folder = folder();
     folder.file("tools.toml", format!("{TOOLS}exclude_tools = ['write']\n"));
     let ran = folder.ocml(["tools", "tools.toml"]).exits(1);
@@ -108,7 +108,7 @@ fn what_cannot_be_opened_is_told_with_its_place() {
 }
 
 #[test]
-fn tools_are_listed_where_resources_are_not() {
+fn tools_are_listed_even_if_resources_fail() {
     let folder = folder();
     let answer = r#"printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"No.\\nNever."}}\n' "$id"; continue"#;
     let server = server().replace(

@@ -4,25 +4,25 @@ use std::fmt::{self, Write as _};
 
 use crate::schema::Range;
 
-/// What the digits of some numbers are.
+/// A set of digit sequences.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Digits {
-    /// One between these, and what follows it.
+    /// One digit in this range, and the digits after it.
     One(u8, u8, Box<Digits>),
-    /// Any, so many: at least and at most.
+    /// Any digits: their minimum and maximum number.
     Any(usize, usize),
     Either(Vec<Digits>),
 }
 
-/// No integer has more digits, or a model could go on with it for ever.
+/// The maximum number of digits. Without a limit, a model could continue forever.
 const MOST: usize = 39;
 
-/// The integers of a range, as the body of a rule.
+/// Returns the body of a rule for the integers of a range.
 pub(super) fn range(range: Range) -> String {
     let Range { least, most } = range;
     let mut ways = Vec::new();
     if least.is_none_or(|least| least < 0) {
-        // The same without the sign, from the smallest on.
+        // The absolute values of negative integers, from the smallest on.
         let from = most.filter(|most| *most < 0).map_or(1, i64::unsigned_abs);
         ways.push(format!("\"-\" ({})", between(from, least.map(i64::unsigned_abs))));
     }
@@ -34,7 +34,7 @@ pub(super) fn range(range: Range) -> String {
     ways.join(" | ")
 }
 
-/// The numbers from here to there, or all from here on.
+/// Returns the digits of the numbers in a range, which may have no end.
 fn between(from: u64, to: Option<u64>) -> Digits {
     let (first, last) = (digits(from), to.map(digits));
     let longest = last.as_ref().map_or(first.len(), Vec::len);
@@ -53,7 +53,7 @@ fn between(from: u64, to: Option<u64>) -> Digits {
     either(ways)
 }
 
-/// 10, 100, … of so many digits.
+/// Returns the lowest number with this many digits: 10, 100, …
 fn lowest(len: usize) -> Vec<u8> {
     let mut digits = vec![0; len];
     digits[0] = 1;
@@ -64,7 +64,7 @@ fn digits(number: u64) -> Vec<u8> {
     number.to_string().bytes().map(|digit| digit - b'0').collect()
 }
 
-/// The numbers between two that have as many digits.
+/// Returns the numbers between two numbers with the same number of digits.
 fn alike(from: &[u8], to: &[u8]) -> Digits {
     let ([first, from @ ..], [last, to @ ..]) = (from, to) else { return Digits::Any(0, 0) };
     let len = from.len();
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn all_of_a_range_and_nothing_else() {
+    fn a_range_matches_exactly_its_integers() {
         let edges = [0, 1, 2, 9, 10, 11, 19, 20, 45, 99, 100, 101, 555, 999, 1000, 1234];
         for from in edges {
             for to in edges.into_iter().filter(|to| *to >= from).map(Some).chain([None]) {
@@ -149,7 +149,7 @@ mod tests {
                     let is_in = number >= from && to.is_none_or(|to| number <= to);
                     let text = number.to_string();
                     assert_eq!(accepts(&digits, text.as_bytes()), is_in, "{number}: {digits}");
-                    // No zeros in front.
+                    // No leading zeros.
                     let padded = format!("0{text}");
                     assert!(!accepts(&digits, padded.as_bytes()), "{padded}: {digits}");
                 }
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn signs_stand_in_front() {
+    fn signs_come_first() {
         let written = |least, most| range(Range { least, most });
         assert_eq!(written(Some(0), Some(9)), "[0-9]");
         assert_eq!(

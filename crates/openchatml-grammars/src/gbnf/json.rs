@@ -1,4 +1,4 @@
-//! JSON Schemas as rules.
+//! Rules for JSON Schemas.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -8,20 +8,20 @@ use super::text::{Kind, first_characters, named, text};
 use super::{integer, keys};
 use crate::schema::{Array, Count, Id, Node, Number, Object, Schema, Text};
 use crate::tokens::{Region, Tokens};
-use crate::unsaid::Unsaid;
+use crate::unenforced::Unenforced;
 
-/// Nothing is repeated more often: engines refuse it.
+/// The maximum number of repetitions: engines reject more.
 const REPEATS: usize = 256;
 
-/// Adds the rules of a schema, whose names begin with `prefix`. Gives the name of the first one,
-/// and what of the schema the rules do not say.
+/// Adds the rules of a schema, with names that start with `prefix`. Returns the name of the first
+/// rule, and the requirements that the rules do not enforce.
 pub(super) fn json(
     rules: &mut Rules,
     schema: &Schema,
     prefix: &str,
     region: Region,
     tokens: Tokens<'_>,
-) -> (String, Vec<Unsaid>) {
+) -> (String, Vec<Unenforced>) {
     let region = tokens.region(region);
     let mut writer = Writer {
         rules,
@@ -31,7 +31,7 @@ pub(super) fn json(
         tokens,
         open: Vec::new(),
         named: HashSet::new(),
-        unsaid: Vec::new(),
+        unenforced: Vec::new(),
     };
     let root = writer.name(Schema::ROOT);
     while let Some(id) = writer.open.pop() {
@@ -39,7 +39,7 @@ pub(super) fn json(
         let name = writer.numbered(id);
         writer.rules.add(&name, &body);
     }
-    (root, writer.unsaid)
+    (root, writer.unenforced)
 }
 
 struct Writer<'w> {
@@ -48,11 +48,11 @@ struct Writer<'w> {
     prefix: &'w str,
     region: Region,
     tokens: Tokens<'w>,
-    /// What has a name and no rule yet.
+    /// The nodes that have a name but no rule yet.
     open: Vec<Id>,
-    /// What has a name.
+    /// The nodes that have a name.
     named: HashSet<Id>,
-    unsaid: Vec<Unsaid>,
+    unenforced: Vec<Unenforced>,
 }
 
 impl Writer<'_> {
@@ -60,7 +60,7 @@ impl Writer<'_> {
         format!("{}-{id}", self.prefix)
     }
 
-    /// The name of the rule for a node.
+    /// Returns the name of the rule for a node.
     fn name(&mut self, id: Id) -> String {
         match self.schema.node(id) {
             Node::Any => self.value(),
@@ -100,7 +100,7 @@ impl Writer<'_> {
                 let range = number.range();
                 for (keyword, _) in &number.bounds {
                     if range.is_none() || *keyword == "multipleOf" {
-                        self.unsaid.push(self.schema.keyword(id, keyword));
+                        self.unenforced.push(self.schema.keyword(id, keyword));
                     }
                 }
                 match range {
@@ -116,7 +116,7 @@ impl Writer<'_> {
         self.rules.shared(if number.is_integer { "integer" } else { "number" })
     }
 
-    /// The name of the rule for any string.
+    /// Returns the name of the rule for any string.
     fn string(&mut self) -> String {
         let rest = text(self.rules, Kind::JsonString(self.region), self.tokens);
         let name = named("any-string", self.region);
@@ -124,7 +124,7 @@ impl Writer<'_> {
         name
     }
 
-    /// The name of the rule for any value.
+    /// Returns the name of the rule for any value.
     fn value(&mut self) -> String {
         let [value, member, object, array] =
             ["value", "any-member", "any-object", "any-array"].map(|it| named(it, self.region));
@@ -143,7 +143,7 @@ impl Writer<'_> {
         value
     }
 
-    /// Properties stand in the order of the schema, and those that it does not list behind them.
+    /// Properties are in the order of the schema, followed by unlisted properties.
     fn object(&mut self, id: Id, object: &Object) -> String {
         self.rules.shared("ws");
         self.counts(id, object.count);
@@ -159,7 +159,7 @@ impl Writer<'_> {
             let _ = write!(key, "{} ws \":\" ws {} ws", quoted(&name), self.name(property.value));
             members.push((key, property.is_required));
         }
-        // What may follow the member before: rule `next-N` is for the members from the Nth on.
+        // The members that may follow: rule `next-N` is for the members from the Nth on.
         let next = |at: usize| format!("{}-next-{at}", self.numbered(id));
         let last = additional.as_ref().map_or("\"\"".to_owned(), |it| format!("(\",\" ws {it})*"));
         let mut rules = vec![(next(members.len()), last)];
@@ -168,7 +168,7 @@ impl Writer<'_> {
             let body = if *is_required { body } else { format!("({body})?") };
             rules.push((next(at), format!("{body} {}", next(at + 1))));
         }
-        // The first member is the first required one, or one before that.
+        // The first member is the first required one or an earlier one.
         let mut first = Vec::new();
         let required = members.iter().position(|member| member.1);
         let until = required.map_or(members.len(), |at| at + 1);
@@ -186,7 +186,7 @@ impl Writer<'_> {
         format!("\"{{\" ws ({}) \"}}\"", first.join(" | "))
     }
 
-    /// The name of the rule for a key that is none of these.
+    /// Returns the name of the rule for a key that is not one of these.
     fn other_key(&mut self, id: Id, names: &[&str]) -> String {
         let rest = text(self.rules, Kind::JsonString(self.region), self.tokens);
         let firsts = first_characters(self.region, self.tokens, &rest);
@@ -196,8 +196,8 @@ impl Writer<'_> {
     }
 
     fn counts(&mut self, id: Id, count: Count) {
-        for (keyword, _) in count.said() {
-            self.unsaid.push(self.schema.keyword(id, keyword));
+        for (keyword, _) in count.limits() {
+            self.unenforced.push(self.schema.keyword(id, keyword));
         }
     }
 
@@ -209,7 +209,7 @@ impl Writer<'_> {
         let given = prefix.len().min(most);
         let items = array.items.map(|items| self.name(items)).filter(|_| most > given);
         let mut rest = items.map(|items| {
-            // The first item has no comma before it where nothing stands before.
+            // Without items before it, the first item has no comma.
             let least = count.least.saturating_sub(given);
             let repeats = repeats(least, count.most.map(|most| most - given));
             match given {
@@ -227,14 +227,14 @@ impl Writer<'_> {
         format!("\"[\" ws {} \"]\"", rest.unwrap_or_default())
     }
 
-    /// The count, as far as an engine takes it.
+    /// Limits a count to the maximum of engines.
     fn bounded(&mut self, id: Id, mut count: Count) -> Count {
         if count.most.is_some_and(|most| most > REPEATS) {
-            self.unsaid.push(self.schema.keyword(id, count.keywords[1]));
+            self.unenforced.push(self.schema.keyword(id, count.keywords[1]));
             count.most = None;
         }
         if count.least > REPEATS {
-            self.unsaid.push(self.schema.keyword(id, count.keywords[0]));
+            self.unenforced.push(self.schema.keyword(id, count.keywords[0]));
             count.least = REPEATS;
         }
         count
@@ -242,20 +242,21 @@ impl Writer<'_> {
 
     fn text(&mut self, id: Id, it: &Text) -> String {
         if it.pattern.is_some() {
-            self.unsaid.push(self.schema.keyword(id, "pattern"));
+            self.unenforced.push(self.schema.keyword(id, "pattern"));
         }
         if let Some(format) = &it.format {
             if let Some(known) = FORMATS.iter().find(|known| **known == *format) {
                 self.counts(id, it.count);
                 return self.rules.shared(known).to_owned();
             }
-            self.unsaid.push(self.schema.keyword(id, "format"));
+            self.unenforced.push(self.schema.keyword(id, "format"));
         }
         let count = self.bounded(id, it.count);
         if count.is_any() {
             return self.string();
         }
-        // Counted characters cannot be watched for control tokens, so `<` is an escape there.
+        // The automaton for control tokens cannot count characters, so `<` is written as an escape
+        // here.
         let escape = self.rules.escape();
         self.rules.add("character", &format!("[^\\u0022\\u005C\\u003C\\u0000-\\u001F] | {escape}"));
         match count.most {
@@ -271,7 +272,7 @@ impl Writer<'_> {
     }
 }
 
-/// How often something is repeated.
+/// Returns the repetition operator.
 pub(super) fn repeats(least: usize, most: Option<usize>) -> String {
     match (least, most) {
         (0, None) => "*".to_owned(),
@@ -281,7 +282,7 @@ pub(super) fn repeats(least: usize, most: Option<usize>) -> String {
     }
 }
 
-/// Items with commas between them.
+/// Creates a list of items with commas.
 fn first_of(items: &str, least: usize, most: Option<usize>) -> String {
     let times = repeats(least.saturating_sub(1), most.map(|most| most - 1));
     let all = format!("{items} ws (\",\" ws {items} ws){times}");

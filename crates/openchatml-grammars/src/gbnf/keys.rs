@@ -1,4 +1,4 @@
-//! The names of properties that a schema does not list.
+//! Rules for property names that a schema does not list.
 
 use std::collections::BTreeMap;
 
@@ -6,15 +6,15 @@ use openchatml::Value;
 
 use super::rules::{Rules, class, quoted};
 
-/// The escapes of characters that a JSON string cannot have as they are, and that have a letter.
+/// The short escapes of characters that JSON strings must escape.
 const ESCAPES: &[&str] = &["\\\"", "\\\\", "\\b", "\\f", "\\n", "\\r", "\\t"];
 
-/// Adds the rules of a JSON string that is none of `names`; `rest` is the rule of what follows the
-/// opening quote of any string, and `firsts` are the characters that control tokens begin with, with
-/// the rule of what follows each of them.
+/// Adds the rules of a JSON string that is not one of `names`. `rest` is the rule for the text
+/// after the opening quote of any string. `firsts` are the first characters of control tokens, with
+/// the rules for the text after them.
 ///
-/// As long as it is like a listed name, it is spelled plainly, with no escape that it does not
-/// need: or another spelling of a listed name would pass for one that is not listed.
+/// While the string is a prefix of a listed name, it contains no unnecessary escapes. Otherwise
+/// another spelling of a listed name would count as unlisted.
 pub(super) fn other(
     rules: &mut Rules,
     prefix: &str,
@@ -30,7 +30,8 @@ pub(super) fn other(
     }
     for (at, node) in trie.nodes.iter().enumerate() {
         let mut ways = Vec::new();
-        // Behind the first character of a control token in a listed name, nobody watches for these.
+        // After the first character of a control token inside a listed name, the automaton for
+        // control tokens is not active.
         if !node.after_first {
             let taken: String = node.next.keys().filter_map(|unit| single(unit)).collect();
             let none = [class(&watched), "\\u0000-\\u001F".to_owned(), class(&taken)].concat();
@@ -64,17 +65,17 @@ pub(super) fn other(
     rules.add(prefix, &format!("\"\\\"\" {prefix}-0"));
 }
 
-/// Names by what they begin with.
+/// A trie of names.
 struct Trie {
     nodes: Vec<Node>,
 }
 
 #[derive(Default)]
 struct Node {
-    /// What follows, a character or its escape, and where that leads to.
+    /// The next characters or escapes, with their nodes.
     next: BTreeMap<String, usize>,
     is_name: bool,
-    /// Whether a character before it is the first of a control token.
+    /// Whether an earlier character is the first of a control token.
     after_first: bool,
 }
 
@@ -95,7 +96,7 @@ impl Trie {
     }
 }
 
-/// The character of a unit that is no escape.
+/// Returns the character of a unit that is not an escape.
 fn single(unit: &str) -> Option<char> {
     let mut chars = unit.chars();
     chars.next().filter(|_| chars.next().is_none())

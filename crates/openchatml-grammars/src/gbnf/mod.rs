@@ -1,4 +1,4 @@
-//! GBNF, the grammars of llama.cpp.
+//! GBNF grammars for llama.cpp.
 
 mod integer;
 mod json;
@@ -12,21 +12,21 @@ use self::rules::{Rules, quoted};
 use self::text::{Kind, text as text_rules};
 use crate::shape::{Part, Shape};
 use crate::tokens::{Region, Tokens};
-use crate::unsaid::Unsaid;
+use crate::unenforced::Unenforced;
 
 /// Writes a grammar.
 pub(crate) fn write(
     shape: &Shape,
     parts: &[Part],
     tokens: Tokens<'_>,
-    unsaid: &mut Vec<Unsaid>,
+    unenforced: &mut Vec<Unenforced>,
 ) -> String {
-    let mut writer = Writer { rules: Rules::default(), parts, tokens, unsaid };
+    let mut writer = Writer { rules: Rules::default(), parts, tokens, unenforced };
     let root = writer.shape(shape);
     writer.rules.finish(&root)
 }
 
-/// The grammar of a body alone.
+/// Writes a grammar for only a body.
 pub(crate) fn body(region: Region, ends: bool, tokens: Tokens<'_>) -> String {
     let mut rules = Rules::default();
     let root = text_rules(&mut rules, Kind::Body { region, ends }, tokens);
@@ -37,7 +37,7 @@ struct Writer<'w> {
     rules: Rules,
     parts: &'w [Part],
     tokens: Tokens<'w>,
-    unsaid: &'w mut Vec<Unsaid>,
+    unenforced: &'w mut Vec<Unenforced>,
 }
 
 impl Writer<'_> {
@@ -85,9 +85,9 @@ impl Writer<'_> {
         if !self.rules.has(&name) {
             let part = &self.parts[index];
             let prefix = format!("json-{index}");
-            let (root, unsaid) =
+            let (root, unenforced) =
                 json::json(&mut self.rules, &part.schema, &prefix, part.region(), self.tokens);
-            self.unsaid.extend(unsaid.into_iter().map(|it| part.name(it)));
+            self.unenforced.extend(unenforced.into_iter().map(|it| part.name(it)));
             self.rules.add(&name, &root);
         }
         name

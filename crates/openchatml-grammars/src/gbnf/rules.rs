@@ -1,9 +1,9 @@
-//! The rules of a grammar, and how text is written in them.
+//! The rules of a grammar, and literals in them.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-/// Rules, in the order in which they were added.
+/// The rules, in the order of their addition.
 #[derive(Debug, Default)]
 pub(super) struct Rules {
     text: String,
@@ -22,12 +22,12 @@ impl Rules {
         }
     }
 
-    /// The grammar that begins with the rule `root`.
+    /// Returns the grammar that starts with the rule `root`.
     pub(super) fn finish(self, root: &str) -> String {
         format!("root ::= {root}\n{}", self.text)
     }
 
-    /// The name of a rule of those that all schemas share, which is added with what it needs.
+    /// Returns the name of a shared rule, and adds it with the rules that it needs.
     pub(super) fn shared(&mut self, name: &'static str) -> &'static str {
         if !self.has(name)
             && let Some((_, body, needs)) = SHARED.iter().find(|rule| rule.0 == name)
@@ -40,15 +40,15 @@ impl Rules {
         name
     }
 
-    /// The name of the rule for an escape in a JSON string.
+    /// Returns the name of the rule for an escape in a JSON string.
     pub(super) fn escape(&mut self) -> &'static str {
         self.shared("escape")
     }
 }
 
-/// Rules that do not depend on anything: name, body, the others that they need.
+/// The shared rules: name, body, and the other rules that they need.
 const SHARED: &[(&str, &str, &[&str])] = &[
-    // Bounded, or a model could go on with it for ever.
+    // Limited, because a model could repeat white space forever.
     ("ws", r"[ \t\n\r]{0,32}", &[]),
     ("escape", r#""\\" (["\\/bfnrt] | "u" hex hex hex hex)"#, &["hex"]),
     ("short-escape", r#""\\" ["\\bfnrt]"#, &[]),
@@ -56,7 +56,7 @@ const SHARED: &[(&str, &str, &[&str])] = &[
     ("integer", r#""-"? ("0" | [1-9] [0-9]{0,38})"#, &[]),
     ("number", r#"integer ("." [0-9]{1,38})? ([eE] [-+]? [0-9]{1,4})?"#, &["integer"]),
     ("boolean", r#""true" | "false""#, &[]),
-    // Nothing is none of all characters.
+    // A class without any character matches nothing.
     ("never", r"[^\U00000000-\U0010FFFF]", &[]),
     ("year", "[0-9]{4}", &[]),
     ("month", r#"("0" [1-9] | "1" [0-2])"#, &[]),
@@ -73,10 +73,10 @@ const SHARED: &[(&str, &str, &[&str])] = &[
     ("uuid", r#""\"" hex{8} "-" hex{4} "-" hex{4} "-" hex{4} "-" hex{12} "\"""#, &["hex"]),
 ];
 
-/// The formats of strings that there are rules for.
+/// The string formats that have rules.
 pub(super) const FORMATS: &[&str] = &["date", "time", "date-time", "uuid"];
 
-/// Text as a literal.
+/// Quotes text as a literal.
 pub(super) fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
@@ -93,7 +93,7 @@ pub(super) fn quoted(text: &str) -> String {
     out
 }
 
-/// Characters as a part of a class.
+/// Escapes characters for a character class.
 pub(super) fn class(characters: &str) -> String {
     let mut out = String::new();
     for c in characters.chars() {
@@ -106,10 +106,11 @@ pub(super) fn class(characters: &str) -> String {
     out
 }
 
-/// `\x` is no way to write one: some engines read all digits that follow it.
+/// `\x` is not usable: some engines read all digits that follow it.
 fn character(out: &mut String, c: char) {
     let code = u32::from(c);
-    // Line separators, direction marks and their like, which editors do strange things to.
+    // Line separators, direction marks and similar characters, which editors display in confusing
+    // ways.
     let is_odd = c.is_control() || (0x2000..0x2070).contains(&code) || code == 0xFEFF;
     if is_odd {
         let _ = write!(out, "\\u{code:04X}");

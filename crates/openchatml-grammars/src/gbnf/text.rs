@@ -1,8 +1,8 @@
-//! Text that spells no control tokens, as rules.
+//! Rules for text that does not spell control tokens.
 //!
-//! GBNF matches characters, and the characters of a control token's spelling, too: that is how an
-//! engine sees the token where the grammar wants text. So text is matched by an automaton that
-//! never completes a spelling.
+//! GBNF matches characters, including those in the spelling of a control token: an engine would
+//! accept the token where the grammar allows text. Therefore an automaton matches text and never
+//! completes a spelling.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -10,19 +10,19 @@ use std::fmt::Write as _;
 use super::rules::{Rules, class};
 use crate::tokens::{Region, Tokens};
 
-/// What a text is.
+/// The kind of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
     /// A body. `ends` says that a spelled control token follows it.
     Body { region: Region, ends: bool },
-    /// The rest of a JSON string, with its closing quote.
+    /// The rest of a JSON string, including its closing quote.
     JsonString(Region),
 }
 
-/// What was just taken.
+/// The state of the automaton: the end of the matched text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct State {
-    /// The beginning of a spelling.
+    /// A prefix of a spelling.
     prefix: String,
     mode: Mode,
 }
@@ -30,9 +30,9 @@ struct State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Mode {
     Plain,
-    /// A `<` stands before the prefix: it is escaped.
+    /// A `<` precedes the prefix, so it is escaped.
     Escaped,
-    /// In a literal block.
+    /// Inside a literal block.
     Literal,
 }
 
@@ -42,15 +42,15 @@ impl State {
 
 struct Automaton<'o> {
     kind: Kind,
-    /// What is never complete.
+    /// The spellings that must never be complete.
     tokens: Vec<&'o str>,
-    /// What is complete only where it is escaped.
+    /// The spellings that may be complete only if they are escaped.
     spelled: Vec<&'o str>,
     escapes: bool,
     literal: Option<[&'static str; 2]>,
 }
 
-/// Adds the rules of a text. Gives the name of the first one.
+/// Adds the rules of a text. Returns the name of the first rule.
 pub(super) fn text(rules: &mut Rules, kind: Kind, tokens: Tokens<'_>) -> String {
     let (name, region) = match kind {
         Kind::Body { region, ends: false } => ("text", region),
@@ -81,7 +81,7 @@ fn automaton<'o>(kind: Kind, tokens: Tokens<'o>) -> Automaton<'o> {
     }
 }
 
-/// The name of the rule of a state.
+/// Returns the name of the rule of a state.
 fn numbered(name: &str, number: usize) -> String {
     match number {
         0 => name.to_owned(),
@@ -89,8 +89,8 @@ fn numbered(name: &str, number: usize) -> String {
     }
 }
 
-/// The characters that control tokens begin with, in the rest of a JSON string, and the rule of what
-/// follows each of them; none for a token of one character. `name` is the rule of the rest.
+/// Returns the first characters of control tokens in the rest of a JSON string, each with the rule
+/// for the text after it, or none for a token of one character. `name` is the rule for the rest.
 pub(super) fn first_characters(
     region: Region,
     tokens: Tokens<'_>,
@@ -99,7 +99,7 @@ pub(super) fn first_characters(
     let automaton = automaton(Kind::JsonString(region), tokens);
     let mut known = vec![State::FIRST];
     let mut number = |state: State| {
-        // In the order in which the rules are written.
+        // The same order as that of the rules.
         let at = known.iter().position(|it| *it == state).unwrap_or(known.len());
         if at == known.len() {
             known.push(state);
@@ -111,7 +111,7 @@ pub(super) fn first_characters(
     automaton.specials(&first).into_iter().map(after).collect()
 }
 
-/// The name of a rule that differs between regions.
+/// Returns the name of a rule that differs between regions.
 pub(super) fn named(name: &str, region: Region) -> String {
     match region {
         Region::Hidden => format!("hidden-{name}"),
@@ -161,9 +161,9 @@ impl Automaton<'_> {
         self.tokens.iter().chain(&self.spelled).copied().chain(ends)
     }
 
-    /// The characters after which something else is true than after most.
+    /// Returns the characters that lead to a special state.
     fn specials(&self, state: &State) -> Vec<char> {
-        // Of no spelling, a class must not be empty.
+        // A character class must not be empty, even without spellings.
         let mut specials = vec!['<'];
         for begun in suffixes(&state.prefix).chain([""]) {
             let next = |spelling: &str| spelling.strip_prefix(begun)?.chars().next();
@@ -174,7 +174,7 @@ impl Automaton<'_> {
         specials
     }
 
-    /// After a character that no spelling goes on with.
+    /// Returns the state after a character that continues no spelling.
     fn other(&self, state: &State) -> State {
         let mode = if state.mode == Mode::Literal { Mode::Literal } else { Mode::Plain };
         State { prefix: String::new(), mode }
@@ -211,16 +211,16 @@ impl Automaton<'_> {
 
     fn accepts(&self, state: &State) -> bool {
         let ends = matches!(self.kind, Kind::Body { ends: true, .. });
-        // A `<` would escape what follows.
+        // A `<` would escape the following spelling.
         let escapes = ends && self.escapes && state.prefix == "<";
         state.mode != Mode::Literal && !escapes
     }
 }
 
-/// What no JSON string has as it is, as a part of a class.
+/// The characters that JSON strings must escape, as part of a character class.
 const JSON: &str = r"\u0022\u005C\u0000-\u001F";
 
-/// A text without more and more of its first characters, all of it first.
+/// Returns all suffixes of a text, the longest first.
 fn suffixes(text: &str) -> impl Iterator<Item = &str> {
     text.char_indices().map(|(at, _)| &text[at..])
 }

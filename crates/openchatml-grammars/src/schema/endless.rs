@@ -1,8 +1,9 @@
-//! Parts of a schema that no value satisfies, or only one without an end.
+//! Removes parts of a schema that no finite value satisfies.
 
 use super::{Id, Node, Schema};
 
-/// Makes each node that no finite value satisfies one that allows nothing: a grammar of it could not end.
+/// Replaces each node that no finite value satisfies by one that allows nothing, because its
+/// grammar could not end.
 pub(super) fn prune(schema: &mut Schema) {
     let finite = finite(schema);
     for (id, entry) in schema.entries.iter_mut().enumerate() {
@@ -25,34 +26,34 @@ pub(super) fn prune(schema: &mut Schema) {
     }
 }
 
-/// What a node needs a part for.
+/// How a node uses a part.
 #[derive(Clone, Copy, Debug)]
-enum Use {
-    /// The part must be there.
+enum PartUse {
+    /// The part is required.
     Needed,
-    /// The part may be there once.
+    /// The part may occur once.
     Counts,
-    /// The part may be there any number of times.
+    /// The part may occur any number of times.
     Repeats,
 }
 
-/// What a node still lacks before a finite value is known to satisfy it.
+/// The parts that a node still needs before a finite value is known to satisfy it.
 #[derive(Clone, Copy, Debug, Default)]
-struct Lack {
-    /// How many parts that must be there.
+struct MissingParts {
+    /// The number of required parts.
     needed: usize,
-    /// How many parts, whichever they are.
+    /// The number of parts of any kind.
     parts: usize,
 }
 
-/// For each node, whether a finite value satisfies it.
+/// Returns for each node whether a finite value satisfies it.
 fn finite(schema: &Schema) -> Vec<bool> {
     let count = schema.entries.len();
-    let mut lacks = vec![Lack::default(); count];
-    let mut users: Vec<Vec<(Id, Use)>> = vec![Vec::new(); count];
+    let mut lacks = vec![MissingParts::default(); count];
+    let mut users: Vec<Vec<(Id, PartUse)>> = vec![Vec::new(); count];
     for (id, lack) in lacks.iter_mut().enumerate() {
-        let mut uses = |part: Id, is: Use| {
-            lack.needed += usize::from(matches!(is, Use::Needed));
+        let mut uses = |part: Id, is: PartUse| {
+            lack.needed += usize::from(matches!(is, PartUse::Needed));
             users[part].push((id, is));
         };
         lack.parts = match schema.node(id) {
@@ -61,29 +62,29 @@ fn finite(schema: &Schema) -> Vec<bool> {
                 0
             }
             Node::Union(parts) => {
-                parts.iter().for_each(|part| uses(*part, Use::Counts));
+                parts.iter().for_each(|part| uses(*part, PartUse::Counts));
                 1
             }
             Node::Object(object) => {
                 for property in &object.properties {
                     let is_needed = property.is_required;
-                    uses(property.value, if is_needed { Use::Needed } else { Use::Counts });
+                    uses(property.value, if is_needed { PartUse::Needed } else { PartUse::Counts });
                 }
-                object.additional.iter().for_each(|part| uses(*part, Use::Repeats));
+                object.additional.iter().for_each(|part| uses(*part, PartUse::Repeats));
                 object.count.least
             }
             Node::Array(array) => {
                 let least = array.count.least;
-                array.prefix.iter().take(least).for_each(|part| uses(*part, Use::Needed));
+                array.prefix.iter().take(least).for_each(|part| uses(*part, PartUse::Needed));
                 let items = array.items.iter().filter(|_| least > array.prefix.len());
-                items.for_each(|part| uses(*part, Use::Needed));
+                items.for_each(|part| uses(*part, PartUse::Needed));
                 0
             }
             _ => 0,
         };
     }
     let mut finite = vec![false; count];
-    let has_all = |lack: &Lack| lack.needed == 0 && lack.parts == 0;
+    let has_all = |lack: &MissingParts| lack.needed == 0 && lack.parts == 0;
     let mut found: Vec<Id> = (0..count).filter(|id| has_all(&lacks[*id])).collect();
     while let Some(id) = found.pop() {
         if std::mem::replace(&mut finite[id], true) {
@@ -92,12 +93,12 @@ fn finite(schema: &Schema) -> Vec<bool> {
         for (user, is) in &users[id] {
             let lack = &mut lacks[*user];
             match is {
-                Use::Needed => {
+                PartUse::Needed => {
                     lack.needed -= 1;
                     lack.parts = lack.parts.saturating_sub(1);
                 }
-                Use::Counts => lack.parts = lack.parts.saturating_sub(1),
-                Use::Repeats => lack.parts = 0,
+                PartUse::Counts => lack.parts = lack.parts.saturating_sub(1),
+                PartUse::Repeats => lack.parts = 0,
             }
             if has_all(lack) {
                 found.push(*user);

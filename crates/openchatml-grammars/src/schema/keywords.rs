@@ -1,11 +1,11 @@
-//! What keywords of a schema say.
+//! Evaluates single keywords of a schema.
 
 use openchatml::{Data, Value};
 
 use super::Count;
 use super::merge::{Map, get};
 
-/// The values that a schema lists.
+/// Returns the values that a schema lists.
 pub(super) fn listed(map: &Map<'_>) -> Option<Vec<Value<'static>>> {
     let values = get(map, "enum").and_then(Value::as_list);
     let one = get(map, "const");
@@ -32,7 +32,7 @@ pub(super) fn has_type(value: &Value<'_>, types: &[String]) -> bool {
     }
 }
 
-/// Whether no value can be what two of these variants allow.
+/// Whether no value can match two of these variants.
 pub(super) fn are_apart(variants: &[Value<'_>]) -> bool {
     let types: Option<Vec<_>> = variants.iter().map(|it| it.get("type")?.as_str()).collect();
     let mut types = types.unwrap_or_default();
@@ -52,7 +52,7 @@ pub(super) fn count(map: &Map<'_>, keywords: [&'static str; 2]) -> Count {
     Count { least: number(keywords[0]).unwrap_or(0), most: number(keywords[1]), keywords }
 }
 
-/// A name as a step of a pointer (RFC 6901).
+/// Escapes a name for a JSON pointer (RFC 6901).
 pub(super) fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
@@ -67,7 +67,7 @@ pub(super) fn resolve<'s, 'a>(root: &'s Value<'a>, pointer: &str) -> Option<&'s 
     })
 }
 
-/// How many values there are in a value.
+/// Returns the number of values in a value, including nested ones.
 pub(super) fn weight(value: &Value<'_>) -> usize {
     1 + match &value.data {
         Data::List(items) => items.iter().map(weight).sum(),

@@ -1,4 +1,4 @@
-//! Two schemas as one that demands what both do.
+//! Merges two schemas into one with the requirements of both.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use openchatml::{Data, Value};
 /// The entries of a schema.
 pub(super) type Map<'a> = Vec<(Cow<'a, str>, Value<'a>)>;
 
-/// Keywords that say nothing about values.
+/// Annotations, which do not restrict values.
 const NOTES: &[&str] = &[
     "$anchor",
     "$comment",
@@ -32,7 +32,7 @@ const NOTES: &[&str] = &[
     "xml",
 ];
 
-/// Whether a keyword says nothing about values.
+/// Whether a keyword is an annotation.
 pub(super) fn is_note(keyword: &str) -> bool {
     NOTES.contains(&keyword) || keyword.starts_with("x-")
 }
@@ -46,10 +46,10 @@ pub(super) fn get<'m, 'a>(map: &'m Map<'a>, key: &str) -> Option<&'m Value<'a>> 
     map.iter().find(|entry| entry.0 == key).map(|entry| &entry.1)
 }
 
-/// Adds what `other` demands to `map`. Gives the keywords for which that cannot be said.
+/// Adds the requirements of `other` to `map`. Returns the keywords that cannot be merged.
 pub(super) fn merge<'a>(map: &mut Map<'a>, mut other: Map<'a>) -> Vec<String> {
     close(map, &mut other);
-    let mut unsaid = Vec::new();
+    let mut unenforced = Vec::new();
     for (key, value) in other {
         match map.iter_mut().find(|entry| entry.0 == key) {
             None => map.push((key, value)),
@@ -58,15 +58,15 @@ pub(super) fn merge<'a>(map: &mut Map<'a>, mut other: Map<'a>) -> Vec<String> {
                 if let Some(value) = both(key, own, value) {
                     *own = value;
                 } else {
-                    unsaid.push(key.to_string());
+                    unenforced.push(key.to_string());
                 }
             }
         }
     }
-    unsaid
+    unenforced
 }
 
-/// What both values of a keyword demand, if that can be said.
+/// Returns the value of a keyword with the requirements of both values, if it exists.
 fn both<'a>(key: &str, one: &Value<'a>, two: Value<'a>) -> Option<Value<'a>> {
     Some(match key {
         "properties" => properties(one, two)?,
@@ -121,7 +121,7 @@ fn properties<'a>(one: &Value<'a>, two: Value<'a>) -> Option<Value<'a>> {
     Some(Data::Map(entries).into())
 }
 
-/// What one says of properties that it does not list, it says of those that only the other lists.
+/// Applies `additionalProperties` of each schema to the properties that only the other lists.
 fn close<'a>(one: &mut Map<'a>, two: &mut Map<'a>) {
     let [first, second] = [listed(one), listed(two)];
     restrict(one, &second, get(two, "additionalProperties").cloned());
@@ -164,7 +164,7 @@ fn types<'a>(one: &Value<'a>, two: &Value<'a>) -> Value<'a> {
     Data::List(kept).into()
 }
 
-/// The words of `type`.
+/// Returns the words of `type`.
 pub(super) fn words(value: &Value<'_>) -> Vec<String> {
     let word = |value: &Value<'_>| value.as_str().map(str::to_owned);
     match &value.data {

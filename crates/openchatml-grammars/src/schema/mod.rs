@@ -1,7 +1,8 @@
-//! JSON Schemas, in the few forms that grammars are made of.
+//! JSON Schemas in a reduced form for grammars.
 //!
-//! References are followed, `allOf` is merged, and what no grammar can say is noted. What remains
-//! is small enough for each language to say all of it, or to note what it does not.
+//! References are resolved, `allOf` is merged, and requirements that no grammar can express are
+//! noted. The rest is small enough that each language can express it completely or note what is
+//! missing.
 
 mod endless;
 mod keywords;
@@ -15,39 +16,39 @@ use openchatml::{Data, Value};
 pub(crate) use self::read::read;
 pub(crate) use self::write::{Dialect, write};
 
-use crate::unsaid::{Unsaid, What};
+use crate::unenforced::{Requirement, Unenforced};
 
-/// The place of a node in its schema.
+/// The index of a node in its schema.
 pub(crate) type Id = usize;
 
 /// A schema.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Schema {
     entries: Vec<Entry>,
-    /// What was noted while it was read.
-    pub(crate) unsaid: Vec<Unsaid>,
+    /// The notes from the conversion.
+    pub(crate) unenforced: Vec<Unenforced>,
 }
 
 #[derive(Clone, Debug)]
 struct Entry {
     node: Node,
-    /// What it is a part of, and how to get there from that.
+    /// The node that contains it, and the path from there.
     parent: Option<Id>,
     step: String,
-    /// Whether others refer to it by name.
+    /// Whether references point at the node.
     is_named: bool,
 }
 
-/// What a value may be.
+/// The allowed values of a node.
 #[derive(Clone, Debug)]
 pub(crate) enum Node {
-    /// Anything.
+    /// Any value.
     Any,
-    /// Nothing at all.
+    /// No value.
     Never,
     /// One of these.
     Const(Vec<Value<'static>>),
-    /// What one of these may be.
+    /// The values that one of these nodes allows.
     Union(Vec<Id>),
     Object(Object),
     Array(Array),
@@ -60,9 +61,9 @@ pub(crate) enum Node {
 #[derive(Clone, Debug)]
 pub(crate) struct Object {
     pub(crate) properties: Vec<Property>,
-    /// What properties that are not listed may be; `None` if there are none.
+    /// The values of unlisted properties; `None` if unlisted properties are not allowed.
     pub(crate) additional: Option<Id>,
-    /// How many properties there are, at least and at most.
+    /// The number of properties.
     pub(crate) count: Count,
 }
 
@@ -77,14 +78,14 @@ pub(crate) struct Property {
 pub(crate) struct Array {
     /// The first items.
     pub(crate) prefix: Vec<Id>,
-    /// What follows them; `None` if nothing does.
+    /// The items after them; `None` if there are no more.
     pub(crate) items: Option<Id>,
     pub(crate) count: Count,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Text {
-    /// How many characters there are, at least and at most.
+    /// The number of characters.
     pub(crate) count: Count,
     pub(crate) pattern: Option<String>,
     pub(crate) format: Option<String>,
@@ -93,11 +94,11 @@ pub(crate) struct Text {
 #[derive(Clone, Debug)]
 pub(crate) struct Number {
     pub(crate) is_integer: bool,
-    /// The keywords that bound it.
+    /// The keywords that limit it.
     pub(crate) bounds: Vec<(&'static str, Value<'static>)>,
 }
 
-/// The integers from here to there.
+/// A range of integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Range {
     pub(crate) least: Option<i64>,
@@ -105,8 +106,8 @@ pub(crate) struct Range {
 }
 
 impl Number {
-    /// The integers that its bounds leave, if it is an integer that has any, of which none is too
-    /// large to be told exactly.
+    /// Returns the range of allowed integers, if the number is an integer with limits that can be
+    /// represented exactly.
     pub(crate) fn range(&self) -> Option<Range> {
         let bound = |keyword: &str| match &self.bounds.iter().find(|it| it.0 == keyword)?.1.data {
             Data::Number(spelling) => Some(spelling.parse::<f64>().unwrap_or(f64::NAN)),
@@ -115,7 +116,7 @@ impl Number {
         let lower = [bound("minimum"), bound("exclusiveMinimum").map(|it| it.floor() + 1.0)];
         let upper = [bound("maximum"), bound("exclusiveMaximum").map(|it| it.ceil() - 1.0)];
         let all = || lower.iter().chain(&upper).flatten();
-        // Beyond that, a float is not each integer.
+        // Beyond this, floats cannot represent every integer.
         let are_exact = all().all(|it| it.abs() <= 9_007_199_254_740_992.0);
         if !self.is_integer || all().next().is_none() || !are_exact {
             return None;
@@ -130,13 +131,13 @@ impl Number {
 }
 
 impl Range {
-    /// Whether there is no such integer.
+    /// Whether the range is empty.
     pub(crate) fn is_empty(self) -> bool {
         self.least.zip(self.most).is_some_and(|(least, most)| least > most)
     }
 }
 
-/// A number of things, and the keywords that bound it.
+/// A range for a number of things, and the keywords that limit it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Count {
     pub(crate) least: usize,
@@ -145,42 +146,42 @@ pub(crate) struct Count {
 }
 
 impl Count {
-    /// The keywords that say something, with what they say.
-    pub(crate) fn said(self) -> impl Iterator<Item = (&'static str, usize)> {
+    /// Returns the keywords with limits, and their values.
+    pub(crate) fn limits(self) -> impl Iterator<Item = (&'static str, usize)> {
         let least = (self.least > 0).then_some((self.keywords[0], self.least));
         least.into_iter().chain(self.most.map(|most| (self.keywords[1], most)))
     }
 
-    /// Whether there is no such number.
+    /// Whether the range is empty.
     pub(crate) fn is_empty(self) -> bool {
         self.most.is_some_and(|most| most < self.least)
     }
 
-    /// Whether any number will do.
+    /// Whether any number is allowed.
     pub(crate) fn is_any(self) -> bool {
-        self.said().next().is_none()
+        self.limits().next().is_none()
     }
 }
 
 impl Schema {
-    /// Where every value begins.
+    /// The root node.
     pub(crate) const ROOT: Id = 0;
 
     pub(crate) fn node(&self, id: Id) -> &Node {
         self.entries.get(id).map_or(&Node::Any, |entry| &entry.node)
     }
 
-    /// Whether no value at all is allowed.
+    /// Whether the schema allows no value.
     pub(crate) fn is_never(&self) -> bool {
         matches!(self.node(Self::ROOT), Node::Never)
     }
 
-    /// Whether others refer to it by name.
+    /// Whether references point at the node.
     pub(crate) fn is_named(&self, id: Id) -> bool {
         self.entries.get(id).is_some_and(|entry| entry.is_named)
     }
 
-    /// Where a node is in the schema that was read (RFC 6901).
+    /// Returns the JSON pointer of a node in the original schema (RFC 6901).
     pub(crate) fn pointer(&self, id: Id) -> String {
         let mut steps = Vec::new();
         let mut at = self.entries.get(id);
@@ -191,8 +192,8 @@ impl Schema {
         steps.into_iter().rev().collect()
     }
 
-    /// Notes that a keyword of a node is not said.
-    pub(crate) fn keyword(&self, id: Id, keyword: &str) -> Unsaid {
-        Unsaid::at(self.pointer(id), What::Keyword(keyword.to_owned()))
+    /// Creates a note for an unenforced keyword of a node.
+    pub(crate) fn keyword(&self, id: Id, keyword: &str) -> Unenforced {
+        Unenforced::at(self.pointer(id), Requirement::Keyword(keyword.to_owned()))
     }
 }

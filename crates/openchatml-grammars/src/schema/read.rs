@@ -1,4 +1,4 @@
-//! From JSON Schema to nodes.
+//! Converts JSON Schema to nodes.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -9,9 +9,9 @@ use super::keywords::{are_apart, count, escaped, has_type, listed, resolve, weig
 use super::merge::{Map, get, is_note, merge, nothing, words};
 use super::{Array, Entry, Id, Node, Number, Object, Property, Range, Schema, Text};
 use super::{endless, unions};
-use crate::unsaid::{Unsaid, What};
+use crate::unenforced::{Requirement, Unenforced};
 
-/// Reads a schema, no deeper than `depth` and into no more than `nodes` nodes.
+/// Converts a schema, up to this depth and this number of nodes.
 pub(crate) fn read(root: &Value<'_>, depth: usize, nodes: usize) -> Schema {
     let mut reader = Reader {
         root,
@@ -32,16 +32,16 @@ pub(crate) fn read(root: &Value<'_>, depth: usize, nodes: usize) -> Schema {
     reader.schema
 }
 
-/// So many entries may be copied for each node that there may be.
+/// The maximum number of copied entries for each allowed node.
 const WORK: usize = 64;
 
-/// No more notes are taken while a schema is read.
+/// The maximum number of notes for one schema.
 const NOTES: usize = 1_000;
 
-/// The types that there are.
+/// The types of JSON Schema.
 const TYPES: &[&str] = &["object", "array", "string", "number", "integer", "boolean", "null"];
 
-/// The keywords that are read.
+/// The supported keywords.
 const KNOWN: &[&str] = &[
     "$ref",
     "additionalItems",
@@ -79,13 +79,13 @@ const BOUNDS: [&str; 5] =
 struct Reader<'s, 'a> {
     root: &'s Value<'a>,
     schema: Schema,
-    /// What references point at, by their pointers.
+    /// The nodes that references point at, by their pointers.
     refs: HashMap<String, Id>,
-    /// What was referred to and is not read yet.
+    /// The referenced schemas that were not converted yet.
     pending: Vec<(Id, &'s Value<'a>)>,
     depth: usize,
     nodes: usize,
-    /// How many entries may still be copied.
+    /// The number of entries that may still be copied.
     work: usize,
 }
 
@@ -95,23 +95,23 @@ impl<'a> Reader<'_, 'a> {
         self.schema.entries.len() - 1
     }
 
-    fn note(&mut self, id: Id, what: What) {
-        let unsaid = Unsaid::at(self.schema.pointer(id), what);
-        let unsaid_so_far = &mut self.schema.unsaid;
-        if unsaid_so_far.len() < NOTES && !unsaid_so_far.contains(&unsaid) {
-            unsaid_so_far.push(unsaid);
+    fn note(&mut self, id: Id, requirement: Requirement) {
+        let unenforced = Unenforced::at(self.schema.pointer(id), requirement);
+        let unenforced_so_far = &mut self.schema.unenforced;
+        if unenforced_so_far.len() < NOTES && !unenforced_so_far.contains(&unenforced) {
+            unenforced_so_far.push(unenforced);
         }
     }
 
     fn keyword(&mut self, id: Id, keyword: &str) {
-        self.note(id, What::Keyword(keyword.to_owned()));
+        self.note(id, Requirement::Keyword(keyword.to_owned()));
     }
 
-    /// A part of a node.
+    /// Converts a part of a node.
     fn part(&mut self, parent: Id, step: String, value: &Value<'a>, depth: usize) -> Id {
         let entries = value.as_map().unwrap_or_default();
-        let mut said = entries.iter().filter(|entry| !is_note(&entry.0));
-        if let (Some((key, reference)), None) = (said.next(), said.next())
+        let mut restrictions = entries.iter().filter(|entry| !is_note(&entry.0));
+        if let (Some((key, reference)), None) = (restrictions.next(), restrictions.next())
             && key == "$ref"
             && let Some(id) = reference.as_str().and_then(|pointer| self.named(pointer))
         {
@@ -122,7 +122,7 @@ impl<'a> Reader<'_, 'a> {
         id
     }
 
-    /// What a reference points at. It is read later, so that references may run in circles.
+    /// Returns the node of a reference. It is converted later, so that references may be cyclic.
     fn named(&mut self, reference: &str) -> Option<Id> {
         let pointer = reference.strip_prefix('#')?;
         if let Some(id) = self.refs.get(pointer) {
@@ -141,16 +141,16 @@ impl<'a> Reader<'_, 'a> {
         let node = if let Data::Bool(allows) = value.data {
             if allows { Node::Any } else { Node::Never }
         } else if depth > self.depth {
-            self.note(id, What::Depth);
+            self.note(id, Requirement::Depth);
             Node::Any
         } else if self.schema.entries.len() > self.nodes {
-            self.note(id, What::Size);
+            self.note(id, Requirement::Size);
             Node::Any
         } else {
             match &value.data {
                 Data::Map(map) => self.node(id, map, depth),
                 _ => {
-                    self.note(id, What::Keyword(value.kind().to_owned()));
+                    self.note(id, Requirement::Keyword(value.kind().to_owned()));
                     Node::Any
                 }
             }
@@ -196,7 +196,7 @@ impl<'a> Reader<'_, 'a> {
         self.types(id, map, &types, depth)
     }
 
-    /// What may be of one of several types.
+    /// Creates a union of several types.
     fn types(&mut self, id: Id, map: &Map<'a>, types: &[String], depth: usize) -> Node {
         let has = |kind: &str| types.iter().any(|it| it == kind);
         let wanted = TYPES.iter().filter(|kind| has(kind));
@@ -249,7 +249,7 @@ impl<'a> Reader<'_, 'a> {
         if has_patterns {
             self.keyword(id, "patternProperties");
         }
-        // What a pattern allows may have any name.
+        // Properties from `patternProperties` may have any name.
         let additional = if has_patterns { &anything } else { additional };
         let mut properties: Vec<Property> = Vec::new();
         let listed = get(map, "properties").and_then(Value::as_map).unwrap_or_default();
@@ -275,7 +275,8 @@ impl<'a> Reader<'_, 'a> {
     }
 
     fn array(&mut self, id: Id, map: &Map<'a>, depth: usize) -> Node {
-        // Before 2020, the first items were a list in `items`, the others `additionalItems`.
+        // Before the 2020-12 draft, `items` could list the first items, and `additionalItems`
+        // described the others.
         let (first, others) = match get(map, "items") {
             Some(items) if items.as_list().is_some() => ("items", "additionalItems"),
             _ => ("prefixItems", "items"),
@@ -341,26 +342,26 @@ impl<'a> Reader<'_, 'a> {
         if parts.is_empty() { Node::Never } else { Node::Union(parts) }
     }
 
-    /// Whether so many entries more may be copied.
+    /// Whether this many more entries may be copied.
     fn afford(&mut self, id: Id, entries: usize) -> bool {
         let left = self.work.checked_sub(entries);
         self.work = left.unwrap_or(0);
         if left.is_none() {
-            self.note(id, What::Size);
+            self.note(id, Requirement::Size);
         }
         left.is_some()
     }
 
-    /// A schema with what it refers to and its `allOf` merged into it.
+    /// Merges the references and the `allOf` of a schema into it.
     fn flat(&mut self, id: Id, map: &Map<'a>, hops: usize) -> Map<'a> {
         let own = |entry: &&(Cow<'a, str>, Value<'a>)| entry.0 != "$ref" && entry.0 != "allOf";
         if self.work == 0 {
-            self.note(id, What::Size);
+            self.note(id, Requirement::Size);
             return Map::new();
         }
         let weight = map.iter().map(|entry| weight(&entry.1)).sum::<usize>() + 1;
         if hops > self.depth {
-            self.note(id, What::Depth);
+            self.note(id, Requirement::Depth);
             return Map::new();
         }
         if !self.afford(id, weight) {

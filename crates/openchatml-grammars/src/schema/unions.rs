@@ -1,11 +1,11 @@
-//! Unions that lead back to themselves.
+//! Resolves recursive unions.
 
 use std::collections::HashSet;
 
 use super::{Id, Node, Schema};
 
-/// Replaces each union from which unions lead in a circle by all that can be reached from it: a
-/// grammar must not come back to a rule before it took anything.
+/// Replaces each union that is part of a cycle of unions by all nodes that can be reached from it.
+/// A grammar must consume input before it returns to a rule.
 pub(super) fn unroll(schema: &mut Schema) {
     let circular = circular(schema);
     let reached: Vec<(Id, Vec<Id>)> =
@@ -15,7 +15,7 @@ pub(super) fn unroll(schema: &mut Schema) {
     }
 }
 
-/// The unions that are a part of this one, which may be there more than once.
+/// Returns the unions inside this one, possibly more than once.
 fn unions(schema: &Schema, id: Id) -> impl Iterator<Item = Id> {
     let parts = match schema.node(id) {
         Node::Union(parts) => parts.as_slice(),
@@ -24,7 +24,7 @@ fn unions(schema: &Schema, id: Id) -> impl Iterator<Item = Id> {
     parts.iter().copied().filter(|part| matches!(schema.node(*part), Node::Union(_)))
 }
 
-/// The unions that are in a circle, or lead to one.
+/// Returns the unions that are in a cycle or lead to one.
 fn circular(schema: &Schema) -> Vec<Id> {
     let count = schema.entries.len();
     let mut parents = vec![Vec::new(); count];
@@ -35,7 +35,7 @@ fn circular(schema: &Schema) -> Vec<Id> {
             *open += 1;
         }
     }
-    // What has no unions in it, or only such as are done, is done.
+    // A union is done if it contains no unions, or only unions that are done.
     let mut done: Vec<Id> = (0..count).filter(|id| open[*id] == 0).collect();
     while let Some(id) = done.pop() {
         for parent in &parents[id] {
@@ -48,7 +48,7 @@ fn circular(schema: &Schema) -> Vec<Id> {
     (0..count).filter(|id| open[*id] > 0).collect()
 }
 
-/// What is no union and can be reached from this one by unions alone.
+/// Returns the nodes that are not unions and can be reached from this one through unions.
 fn reached(schema: &Schema, id: Id) -> Vec<Id> {
     let mut seen = HashSet::from([id]);
     let mut open = vec![id];

@@ -1,20 +1,20 @@
-//! From nodes to JSON Schema, as far as a library knows it.
+//! Converts nodes to JSON Schema with the keywords that a library supports.
 
 use std::borrow::Cow;
 
 use openchatml::{Data, Value};
 
 use super::{Array, Id, Node, Number, Object, Schema, Text};
-use crate::unsaid::Unsaid;
+use crate::unenforced::Unenforced;
 
-/// Which keywords a library knows.
+/// The library that reads the schema, which determines the supported keywords.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
     Llguidance,
     Xgrammar,
 }
 
-/// The formats of strings that a library knows.
+/// The string formats that a library supports.
 const LLGUIDANCE: &[&str] =
     &["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid", "uri"];
 const XGRAMMAR: &[&str] = &[
@@ -34,9 +34,9 @@ const XGRAMMAR: &[&str] = &[
     "relative-json-pointer",
 ];
 
-/// The schema as JSON, and what of it the library does not know.
-pub(crate) fn write(schema: &Schema, dialect: Dialect) -> (Value<'static>, Vec<Unsaid>) {
-    let mut writer = Writer { schema, dialect, unsaid: Vec::new() };
+/// Returns the schema as JSON, and the requirements that the library does not support.
+pub(crate) fn write(schema: &Schema, dialect: Dialect) -> (Value<'static>, Vec<Unenforced>) {
+    let mut writer = Writer { schema, dialect, unenforced: Vec::new() };
     let mut root = match schema.is_named(Schema::ROOT) {
         true => vec![reference(Schema::ROOT)],
         false => writer.node(Schema::ROOT),
@@ -47,7 +47,7 @@ pub(crate) fn write(schema: &Schema, dialect: Dialect) -> (Value<'static>, Vec<U
     if !named.is_empty() {
         root.push(("$defs".into(), Data::Map(named).into()));
     }
-    (Data::Map(root).into(), writer.unsaid)
+    (Data::Map(root).into(), writer.unenforced)
 }
 
 type Entries = Vec<(Cow<'static, str>, Value<'static>)>;
@@ -71,7 +71,7 @@ fn number(value: usize) -> Value<'static> {
 struct Writer<'s> {
     schema: &'s Schema,
     dialect: Dialect,
-    unsaid: Vec<Unsaid>,
+    unenforced: Vec<Unenforced>,
 }
 
 impl Writer<'_> {
@@ -90,7 +90,8 @@ impl Writer<'_> {
     fn node(&mut self, id: Id) -> Entries {
         match self.schema.node(id) {
             Node::Any => Vec::new(),
-            // A part that allows nothing is `false`; a schema that allows nothing has no grammar.
+            // A part that allows nothing is `false`. A whole schema that allows nothing has no
+            // grammar.
             Node::Never => vec![("enum".into(), Data::List(Vec::new()).into())],
             Node::Const(values) => vec![("enum".into(), Data::List(values.clone()).into())],
             Node::Union(parts) => vec![("anyOf".into(), self.parts(parts))],
@@ -109,9 +110,9 @@ impl Writer<'_> {
         for property in &object.properties {
             let is_never = matches!(self.schema.node(property.value), Node::Never);
             if is_never && self.dialect == Dialect::Xgrammar {
-                // It refuses a schema that allows nothing.
+                // The library rejects a schema that allows nothing.
                 if object.additional.is_some() {
-                    self.unsaid.push(self.schema.keyword(property.value, "false"));
+                    self.unenforced.push(self.schema.keyword(property.value, "false"));
                 }
                 continue;
             }
@@ -126,13 +127,13 @@ impl Writer<'_> {
         if !required.is_empty() {
             out.push(("required".into(), Data::List(required).into()));
         }
-        // It takes a listed name with an escape in it for one that is not listed.
+        // The library treats a listed name with an escape as an unlisted name.
         let is_escaped = |name: &str| Value::from(name).to_json().contains('\\');
         if self.dialect == Dialect::Xgrammar
             && object.additional.is_some()
             && object.properties.iter().any(|it| is_escaped(&it.name))
         {
-            self.unsaid.push(self.schema.keyword(id, "properties"));
+            self.unenforced.push(self.schema.keyword(id, "properties"));
         }
         let additional = match object.additional {
             None => false.into(),
@@ -142,12 +143,12 @@ impl Writer<'_> {
             },
         };
         out.push(("additionalProperties".into(), additional));
-        for (keyword, count) in object.count.said() {
-            // It counts those that no name is given for.
+        for (keyword, count) in object.count.limits() {
+            // The library counts only the unlisted properties.
             if all_required {
                 out.push((keyword.into(), number(count)));
             } else {
-                self.unsaid.push(self.schema.keyword(id, keyword));
+                self.unenforced.push(self.schema.keyword(id, keyword));
             }
         }
         out
@@ -160,7 +161,7 @@ impl Writer<'_> {
         }
         let items = array.items.map_or(false.into(), |items| self.part(items));
         out.push(("items".into(), items));
-        out.extend(array.count.said().map(|(key, count)| (key.into(), number(count))));
+        out.extend(array.count.limits().map(|(key, count)| (key.into(), number(count))));
         out
     }
 
@@ -170,23 +171,23 @@ impl Writer<'_> {
             Dialect::Llguidance => LLGUIDANCE,
             Dialect::Xgrammar => XGRAMMAR,
         };
-        let mut said: Vec<(&'static str, Value<'static>)> = Vec::new();
-        said.extend(text.pattern.as_ref().map(|it| ("pattern", it.clone().into())));
+        let mut restrictions: Vec<(&'static str, Value<'static>)> = Vec::new();
+        restrictions.extend(text.pattern.as_ref().map(|it| ("pattern", it.clone().into())));
         if let Some(format) = &text.format {
             if formats.contains(&format.as_str()) {
-                said.push(("format", format.clone().into()));
+                restrictions.push(("format", format.clone().into()));
             } else {
-                self.unsaid.push(self.schema.keyword(id, "format"));
+                self.unenforced.push(self.schema.keyword(id, "format"));
             }
         }
-        said.extend(text.count.said().map(|(key, count)| (key, number(count))));
-        // It goes by one of them, or by both counts.
+        restrictions.extend(text.count.limits().map(|(key, count)| (key, number(count))));
+        // The library supports one of these keywords, or both length limits.
         let is_alone = |key: &str| key == "pattern" || key == "format";
         let single = self.dialect == Dialect::Xgrammar
-            && said.first().is_some_and(|first| is_alone(first.0));
-        for (index, (keyword, value)) in said.into_iter().enumerate() {
+            && restrictions.first().is_some_and(|first| is_alone(first.0));
+        for (index, (keyword, value)) in restrictions.into_iter().enumerate() {
             if single && index > 0 {
-                self.unsaid.push(self.schema.keyword(id, keyword));
+                self.unenforced.push(self.schema.keyword(id, keyword));
             } else {
                 out.push((keyword.into(), value));
             }
@@ -198,7 +199,7 @@ impl Writer<'_> {
         let mut out = vec![kind(if number.is_integer { "integer" } else { "number" })];
         for (keyword, value) in &number.bounds {
             if *keyword == "multipleOf" && self.dialect == Dialect::Xgrammar {
-                self.unsaid.push(self.schema.keyword(id, keyword));
+                self.unenforced.push(self.schema.keyword(id, keyword));
             } else {
                 out.push(((*keyword).into(), value.clone()));
             }

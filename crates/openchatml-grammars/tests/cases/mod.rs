@@ -1,4 +1,4 @@
-//! Completions that a grammar must accept, and such as it must not.
+//! Completions that a grammar must accept, and completions that it must reject.
 
 pub(crate) mod schema;
 
@@ -14,21 +14,21 @@ use openchatml_tokens::{ByteEncoding, Encoding as _, Tokenizer};
 
 use self::schema::Sample;
 
-/// A grammar that is asked for, and completions.
+/// A grammar to generate, with completions.
 pub(crate) struct Case {
     pub(crate) format: TextFormat,
     pub(crate) tools: Vec<Namespace<'static>>,
     pub(crate) options: Options,
-    /// What is written for the engine, as ids of [`encoding`].
+    /// Valid completions, as ids of [`encoding`].
     pub(crate) good: Vec<Vec<u32>>,
-    /// What is wrong, and in which way.
+    /// Invalid completions, with the reason.
     pub(crate) bad: Vec<(&'static str, Vec<u32>)>,
 }
 
-/// What is wrong where a value is not what its schema allows.
+/// The reason for a value that violates its schema.
 pub(crate) const AGAINST_SCHEMA: &str = "not what the schema allows";
 
-/// The formats that there are grammars for.
+/// The formats with grammars.
 pub(crate) fn formats() -> Vec<TextFormat> {
     let has_grammar = |format: &TextFormat| {
         openchatml_grammars::grammar(*format, &[], Language::Lark, &Options::default()).is_ok()
@@ -36,13 +36,15 @@ pub(crate) fn formats() -> Vec<TextFormat> {
     TextFormat::all().filter(has_grammar).collect()
 }
 
-/// Tokens of a tokenizer that no format has. llama.cpp ends a text at `<|endoftext|>` wherever it can end.
+/// Tokens of a tokenizer that are in no format. llama.cpp ends a text at `<|endoftext|>` wherever
+/// it may end.
 const FOREIGN: &[&str] = &["<|foreign|>", "[INST]", "</s", "<|start|", "<|reserved_"];
 
-/// What is wrong where one of them stands in a completion.
+/// The reason for a completion with one of them.
 pub(crate) const FOREIGN_TOKEN: &str = "a token of no format";
 
-/// The tokens of a tokenizer: those that are not spelled, and such as no format has.
+/// The tokens of a tokenizer: the control tokens that are not spelled, and some that are in no
+/// format.
 fn vocabulary(format: TextFormat, options: &Options) -> Vec<(String, u32)> {
     let foreign = FOREIGN.iter().map(|spelling| match spelling.ends_with('_') {
         true => (0..20).map(|number| format!("{spelling}{number}|>")).collect(),
@@ -69,7 +71,7 @@ pub(crate) fn encoding(format: TextFormat, options: &Options) -> ByteEncoding {
     )
 }
 
-/// A random case. `language` decides what text may spell.
+/// A random case. The text that may spell tokens depends on `language`.
 pub(crate) fn random(source: &mut Source<'_>, language: Language) -> Case {
     let format = pick(source, &formats());
     let mut options = Options::default();
@@ -80,7 +82,7 @@ pub(crate) fn random(source: &mut Source<'_>, language: Language) -> Case {
     if one_in(source, 2) {
         options.vocabulary = vocabulary(format, &options);
     }
-    // llama.cpp takes `<|call|>` for a stop token wherever it is one.
+    // llama.cpp stops at `<|call|>` wherever it is a token.
     let may_go_on = is_spelled || language != Language::Gbnf;
     options.calls = if may_go_on && one_in(source, 4) { Calls::Many } else { Calls::One };
     options.before = one_in(source, 4).then_some(3);
@@ -113,8 +115,8 @@ pub(crate) fn listed(language: Language) -> Vec<(Case, Sample)> {
     schema::listed(language).into_iter().map(case).collect()
 }
 
-/// Answers in OpenChatML 2.2 that spell what its tokenizer has no tokens for, and such as all
-/// tokens are spelled in.
+/// Answers in OpenChatML 2.2 with spelled tokens: some that its tokenizer does not have, and cases
+/// in which all tokens are spelled.
 pub(crate) fn spelled() -> Vec<Case> {
     let good = [
         "",
@@ -156,7 +158,7 @@ pub(crate) fn spelled() -> Vec<Case> {
             }
             ids
         };
-        // What comes last would be escaped by it.
+        // A backslash at the end would escape what follows.
         let ends = |body: &&&str| !all_spelled || !body.ends_with('<');
         let good = good.iter().filter(ends).map(|body| ids(body)).collect();
         let mut bad: Vec<_> =
@@ -172,14 +174,14 @@ pub(crate) fn spelled() -> Vec<Case> {
     [false, true].map(case).into()
 }
 
-/// A value of this project.
+/// Converts a value of `serde_json`.
 pub(crate) fn value(json: &serde_json::Value) -> Value<'static> {
     let body = format!(r#"{{"ok":true,"content":{json}}}"#);
     let content = Reply::parse(&body, &Limits::default()).expect("it is JSON").content;
     content.expect("it has content").into_owned()
 }
 
-/// What a model says, as ids: all that is written of the messages behind the first words.
+/// A model's output as ids: the written messages without the start that the prompt contains.
 fn written(messages: &[Message<'_>], format: TextFormat, options: &Options) -> Vec<u32> {
     let tokenizer = Tokenizer::new(format, encoding(format, options));
     let conversation = Conversation::from_messages(messages.iter().cloned());
@@ -254,7 +256,8 @@ impl Builder<'_, '_> {
         } else {
             text::hostile(self.source)
         };
-        // Where characters are matched, no text spells a token; NUL ends a text for some engines.
+        // In grammars over characters, text must not spell a token; NUL ends a text for some
+        // engines.
         let controls = self.format.controls();
         let escapes = controls.escape() != openchatml::lex::Escape::None;
         let spells = controls.entries().iter().any(|(control, spelling)| {
@@ -278,7 +281,7 @@ impl Builder<'_, '_> {
         message
     }
 
-    /// What a model may say.
+    /// Messages that a model may write.
     fn messages(&mut self) -> Vec<Message<'static>> {
         if self.is_turn() {
             let mut message = Message::new(Role::Assistant, "");
@@ -313,7 +316,7 @@ impl Builder<'_, '_> {
         messages
     }
 
-    /// The sections of a turn: reasoning, then an answer, or calls that a text may lead to.
+    /// The sections of a turn: reasoning, then an answer, or calls, which may follow a text.
     fn sections(&mut self) -> Vec<Message<'static>> {
         let mut messages = Vec::new();
         if self.options.reasoning == Presence::Required || one_in(self.source, 2) {
@@ -343,7 +346,7 @@ impl Builder<'_, '_> {
         messages
     }
 
-    /// Text between sections that is no layout of theirs.
+    /// Text between sections that is not their layout.
     fn shown(&mut self) -> String {
         format!(".{}.", self.free())
     }
@@ -377,7 +380,7 @@ impl Builder<'_, '_> {
         message
     }
 
-    /// The same with a mistake in the last message.
+    /// The same messages with an error in the last one.
     fn wrong(
         &mut self,
         mut messages: Vec<Message<'static>>,
@@ -420,7 +423,7 @@ impl Builder<'_, '_> {
                 AGAINST_SCHEMA
             }
         };
-        // An engine's own stop tokens are no part of the grammar.
+        // The stop tokens of an engine are not part of the grammar.
         let stops = what == "a call that ends like an answer" && self.language != Language::Lark;
         (!stops).then_some((what, messages))
     }
@@ -433,7 +436,7 @@ impl Builder<'_, '_> {
             let at = controls[self.source.int_in_range(0..=controls.len() - 2).unwrap_or(0)];
             let mut less = ids.to_vec();
             less.remove(at);
-            // A turn may say that it has no reasoning.
+            // A turn may contain empty reasoning.
             if at > 0 || !self.has_sections() {
                 mutants.push(("a token is missing", less));
             }
@@ -441,7 +444,8 @@ impl Builder<'_, '_> {
             more.insert(at, ids[at]);
             mutants.push(("a token is doubled", more));
         }
-        // The JSON strings of structural tags may hold control tokens, as it is said.
+        // JSON strings of structural tags may contain control tokens, which is listed as
+        // unenforced.
         let has_strings =
             self.language == Language::StructuralTag && ids.contains(&u32::from(b'"'));
         if let Some(foreign) = self.options.vocabulary.first().filter(|_| !has_strings) {
@@ -457,11 +461,11 @@ impl Builder<'_, '_> {
     }
 }
 
-/// The functions: one name is the beginning of another, one is made of what grammars are made of.
+/// The names of functions: one is a prefix of another, and one contains the syntax of grammars.
 const NAMES: &[&str] = &["get", "get_weather-é", "q\"uo\\te]|[^/"];
 
-/// The spelling of the control tokens at which the engine of a language stops, so that its grammars
-/// leave them out.
+/// The spelling of the control tokens at which the engine stops, so that its grammars leave them
+/// out.
 pub(crate) fn stops(case: &Case, language: Language) -> Vec<Control> {
     let close = Control::Close(Role::Assistant);
     let mut stops = match language {

@@ -1,14 +1,14 @@
-//! JSON Schemas with values that they allow and values that they do not.
+//! JSON Schemas with valid and invalid values.
 
 use openchatml_grammars::Language;
 use openchatml_testkit::{Source, one_in, pick};
 use serde_json::{Map, Value, json};
 
-/// A schema, a value that it allows, and one that it does not.
+/// A schema, a valid value, and an invalid one.
 pub(crate) struct Sample {
     pub(crate) schema: Value,
     pub(crate) good: Value,
-    /// `None` if everything is allowed.
+    /// `None` if all values are valid.
     pub(crate) bad: Option<Value>,
 }
 
@@ -18,8 +18,8 @@ impl Sample {
     }
 }
 
-/// The schemas of `schemas.json`, each with one pair of its values, but for those that engines of
-/// this language are known not to enforce or to enforce too much.
+/// The schemas of `schemas.json`, each with a pair of its values. Schemas that engines of this
+/// language are known to enforce wrongly are left out.
 pub(crate) fn listed(language: Language) -> Vec<Sample> {
     let listed: Vec<Value> =
         serde_json::from_str(include_str!("../schemas.json")).expect("it is JSON");
@@ -39,7 +39,7 @@ pub(crate) fn listed(language: Language) -> Vec<Sample> {
     samples
 }
 
-/// Texts that grammars may take for more than text.
+/// Texts that a grammar might treat as syntax.
 pub(crate) const TEXTS: &[&str] = &[
     "",
     "Tokyo",
@@ -66,7 +66,7 @@ pub(crate) const TEXTS: &[&str] = &[
     "\u{1}",
 ];
 
-/// Names of properties, and of nothing else.
+/// Names that are used only for properties.
 const NAMES: &[&str] = &[
     "a",
     "b",
@@ -89,7 +89,7 @@ const NAMES: &[&str] = &[
     "\t",
 ];
 
-/// A schema of an object, as the arguments of a tool have it.
+/// A schema of an object, like that of a tool's arguments.
 pub(crate) fn arguments(source: &mut Source<'_>) -> Sample {
     let mut sample = object(source, 3);
     if one_in(source, 4) {
@@ -166,7 +166,7 @@ fn object(source: &mut Source<'_>, depth: usize) -> Sample {
         }
         1 if !required.is_empty() => {
             bad.shift_remove(required[0]);
-            // What is not listed cannot stand in for it.
+            // An additional property must not replace a listed one.
             schema["additionalProperties"] = json!({"type": "string"});
         }
         2 => {

@@ -1,25 +1,25 @@
-//! Many pieces of ASCII at once.
+//! Finds many pieces of ASCII at once.
 //!
-//! Of sixty-four bytes, sets of places are made: those of upper letters, of digits, of white space.
-//! Where pieces begin follows from these sets by few operations on words. The first byte is always
-//! the first of a piece, so that nothing before it matters. What follows the last byte may matter:
-//! the last piece is left for the bytes that come next.
+//! The positions of sixty-four bytes are put into sets: upper-case letters, digits, white space,
+//! and so on. A few operations on these words find the starts of pieces. The first byte always
+//! starts a piece, so earlier text does not matter. Text after the last byte can matter, so the
+//! last piece is left for the next window.
 
 use super::sets::{BYTES, Sets, below};
 use super::unicode::contraction;
 
 /// The pieces of a window.
 pub(super) struct Cut {
-    /// The places where pieces begin. The first place is always one.
+    /// The starts of pieces. The first position is always one.
     pub(super) starts: u64,
-    /// How many bytes these are about.
+    /// The number of bytes that were examined.
     pub(super) end: u32,
-    /// Whether the last piece ends there. If not, it is not known where it ends.
+    /// Whether the last piece ends there. If not, its end is unknown.
     pub(super) whole: bool,
 }
 
-/// Finds the pieces of a window. Of its bytes, `known` are text, from one to [`BYTES`] of them. The
-/// text `ends` behind them and zeros follow, or else what follows is text too.
+/// Finds the pieces of a window. `known` of its bytes, from one to [`BYTES`], are text. If `ends`
+/// is set, the text ends after them and zeros follow; otherwise text follows.
 #[inline]
 pub(super) fn cut(window: &[u8; super::WINDOW], known: u32, ends: bool) -> Cut {
     let mut sets = Sets::of(window);
@@ -39,28 +39,28 @@ pub(super) fn cut(window: &[u8; super::WINDOW], known: u32, ends: bool) -> Cut {
     }
 }
 
-/// The places where pieces begin, if these are known of all places. Otherwise how many of the
-/// bytes are to be looked at instead.
+/// Returns the starts of pieces, if they are known for all positions. Otherwise returns the number
+/// of bytes to examine instead.
 #[inline(always)]
 fn starts(sets: &Sets, window: &[u8; super::WINDOW], end: u32, whole: bool) -> Result<u64, u32> {
     let Sets { letter, lower, digit, space, white, newline, other, mark, .. } = *sets;
     let blank = white & !newline;
 
-    // Ends of lines that belong to what stands before them.
+    // Line ends that belong to the piece before them.
     let absorbed = newline & !newline.wrapping_add(newline & other << 1);
     let slash = mark & absorbed << 1;
     if slash != 0 {
         return Err(slash.trailing_zeros());
     }
 
-    // White space begins where nothing white stands before it, behind ends of lines, and with the
-    // last blank before something else.
-    let behind = behind_newlines(blank, newline, absorbed);
+    // White space starts a piece if no white space precedes it, after line ends, and at the last
+    // blank before other text.
+    let after_newline = after_newlines(blank, newline, absorbed);
     let last = blank & !(white >> 1) & below(end) >> 1;
-    let whites = white & !(white << 1) & !absorbed | behind | last;
+    let whites = white & !(white << 1) & !absorbed | after_newline | last;
 
-    // Other characters begin where none stands before them, and no space. One alone, without a
-    // space, belongs to the letters behind it, as a blank does.
+    // Other characters start a piece if no such character and no space precedes them. A single one
+    // without a space belongs to the letters after it, like a blank.
     let others = other & !(other << 1) & !(space << 1);
     let prefix = blank | others & !(other >> 1);
     let small = letter & lower;
@@ -75,7 +75,8 @@ fn starts(sets: &Sets, window: &[u8; super::WINDOW], end: u32, whole: bool) -> R
         let at = apostrophes.trailing_zeros();
         apostrophes &= apostrophes - 1;
         let length = contraction(&window[at as usize..at as usize + 4]) as u32;
-        // The letter before it may be of another contraction, behind which this one is a piece.
+        // The letter before it may belong to another contraction, after which this one is a piece
+        // of its own.
         if at <= from || length == 0 {
             continue;
         }
@@ -86,8 +87,8 @@ fn starts(sets: &Sets, window: &[u8; super::WINDOW], end: u32, whole: bool) -> R
         starts = starts & !(below(from) & !below(at)) | bit(from) & below(end);
     }
 
-    // White space at the end is one piece if the text ends. If it does not, only its first
-    // character is known to begin a piece.
+    // White space at the end is one piece if the text ends. Otherwise only its first character is
+    // known to start a piece.
     if !whole && white & bit(end - 1) != 0 {
         let run = (white << (BYTES - end)).leading_ones();
         starts &= below(end - run + 1);
@@ -95,31 +96,31 @@ fn starts(sets: &Sets, window: &[u8; super::WINDOW], end: u32, whole: bool) -> R
     Ok(starts & below(end) | 1)
 }
 
-/// The set of one place, or of none.
+/// Returns the set of one position, or an empty set.
 #[inline(always)]
 fn bit(place: u32) -> u64 {
     1_u64.checked_shl(place).unwrap_or(0)
 }
 
-/// The first blanks behind ends of lines, behind which there is no other end of a line, or before
-/// which all of them are absorbed.
+/// Returns the first blanks after line ends, if no other line end follows, or if all line ends
+/// before them are absorbed.
 #[inline(always)]
-fn behind_newlines(blank: u64, newline: u64, absorbed: u64) -> u64 {
-    let mut behind = blank & newline << 1;
-    // The last blanks of those behind which there is one.
+fn after_newlines(blank: u64, newline: u64, absorbed: u64) -> u64 {
+    let mut after_newline = blank & newline << 1;
+    // The last blanks of runs that a line end follows.
     let mut before = blank & newline >> 1;
     while before != 0 {
         let last = before.trailing_zeros();
         before &= before - 1;
         let first = BYTES - (!blank & below(last)).leading_zeros();
         if absorbed << 1 & bit(first) == 0 {
-            behind &= !bit(first);
+            after_newline &= !bit(first);
         }
     }
-    behind
+    after_newline
 }
 
-/// Every third digit of a run of them.
+/// Returns every third digit of each run of digits.
 #[inline(always)]
 fn threes(digit: u64) -> u64 {
     let mut starts = digit & !(digit << 1);

@@ -1,4 +1,4 @@
-//! Cuts text into pieces, as the pattern of `o200k_base` does:
+//! Splits text into pieces, as the pattern of `o200k_base` does:
 //!
 //! ```text
 //! [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?
@@ -10,35 +10,36 @@
 //! \s+
 //! ```
 //!
-//! Where a piece begins, nothing before it matters. So ASCII is cut many pieces at once by
-//! [`ascii`], and each piece that has or touches other characters by [`unicode`].
+//! The start of a piece does not depend on the text before it. Therefore [`ascii`] splits many
+//! pieces of ASCII at once, and [`unicode`] splits each piece that contains or touches other
+//! characters.
 
 mod ascii;
 mod sets;
 mod unicode;
 
-/// How many bytes [`ascii`] is given: those it looks at, and some more, so that each of its pieces
-/// can be read as sixteen bytes.
+/// The number of bytes that [`ascii`] gets: those it examines and some more, so that each of its
+/// pieces can be read as sixteen bytes.
 pub(crate) const WINDOW: usize = sets::BYTES as usize + 16;
 
-/// What is done with pieces.
+/// Receives pieces.
 pub(crate) trait Pieces {
-    /// Takes the pieces of a window that is at this place of the text: the first begins with it, and
-    /// each ends where the next one begins, at the next of these places.
+    /// Receives the pieces of a window at this position of the text. The first piece starts with
+    /// the window, and each piece ends at the next of `ends`, where the next piece starts.
     fn window(&mut self, at: usize, window: &[u8; WINDOW], ends: Places);
 
-    /// Takes a piece: where it begins in the text, and where it ends.
+    /// Receives a piece with its start and end in the text.
     fn piece(&mut self, start: usize, end: usize);
 }
 
-/// Places in a window: a set, and one behind it.
+/// Positions in a window: a set, and one position after the set.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Places {
     pub(crate) set: u64,
     pub(crate) last: u32,
 }
 
-/// Cuts a text.
+/// Splits a text.
 #[inline]
 pub(crate) fn split(text: &str, to: &mut impl Pieces) {
     let bytes = text.as_bytes();
@@ -61,8 +62,8 @@ pub(crate) fn split(text: &str, to: &mut impl Pieces) {
     }
 }
 
-/// Hands over the pieces of a window but for one that is not known to end. Returns how many bytes
-/// they have, and whether there may be more like them at once.
+/// Passes on the pieces of a window, except a last one whose end is unknown. Returns the number of
+/// their bytes, and whether there may be more such pieces.
 #[inline(always)]
 fn take(
     at: usize,
@@ -83,8 +84,8 @@ fn take(
     (last as usize, last > 0 && cut.end == sets::BYTES)
 }
 
-/// Hands over a piece, and those behind it as long as characters are not ASCII. Returns where the
-/// last one ends.
+/// Passes on a piece, and the following ones while they contain characters that are not ASCII.
+/// Returns the end of the last one.
 fn take_others(bytes: &[u8], mut at: usize, to: &mut impl Pieces) -> usize {
     while at < bytes.len() {
         let end = unicode::piece_end(bytes, at);
@@ -97,7 +98,7 @@ fn take_others(bytes: &[u8], mut at: usize, to: &mut impl Pieces) -> usize {
     at
 }
 
-/// The pieces of a text, each as the encoding of `o200k_base` encodes it for itself.
+/// Returns the pieces of a text, which `o200k_base` encodes separately.
 ///
 /// ```
 /// assert_eq!(openchatml_o200k::pieces("It's 2,000 lines."), ["It's", " ", "2", ",", "000", " lines", "."]);
@@ -107,14 +108,14 @@ pub fn pieces(text: &str) -> Vec<&str> {
     split(text, &mut lengths);
     let mut rest = text;
     let pieces = lengths.0.into_iter().map(|length| {
-        let (piece, behind) = rest.split_at(length);
-        rest = behind;
+        let (piece, tail) = rest.split_at(length);
+        rest = tail;
         piece
     });
     pieces.collect()
 }
 
-/// How long pieces are.
+/// Collects the lengths of pieces.
 struct Lengths(Vec<usize>);
 
 impl Pieces for Lengths {

@@ -1,15 +1,15 @@
-//! Sets of the places of bytes.
+//! Sets of byte positions.
 
 use wide::i8x16;
 
-/// How many bytes a set is about.
+/// The number of bytes that a set covers.
 pub(super) const BYTES: u32 = 64;
 
-/// Where the bytes of a window are that have something in common.
+/// The positions of the bytes of a window, by their kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sets {
     pub(super) letter: u64,
-    /// Letters that are lower, and some other bytes.
+    /// Lower-case letters, and some other bytes.
     pub(super) lower: u64,
     pub(super) digit: u64,
     /// U+0020.
@@ -18,22 +18,22 @@ pub(super) struct Sets {
     pub(super) white: u64,
     /// CR and LF.
     pub(super) newline: u64,
-    /// Everything else that is ASCII.
+    /// All other ASCII characters.
     pub(super) other: u64,
     /// Slashes and apostrophes.
     pub(super) mark: u64,
-    /// What is not ASCII.
+    /// Bytes that are not ASCII.
     pub(super) high: u64,
 }
 
-/// The places below one.
+/// Returns the positions below one.
 #[inline(always)]
 pub(super) fn below(place: u32) -> u64 {
     if place >= BYTES { u64::MAX } else { (1 << place) - 1 }
 }
 
 impl Sets {
-    /// The sets of the first bytes of a window, but for `other`.
+    /// Returns the sets of the first bytes of a window, without `other`.
     #[inline(always)]
     pub(super) fn of(window: &[u8; super::WINDOW]) -> Self {
         let mut sets = Self::default();
@@ -43,11 +43,12 @@ impl Sets {
         sets
     }
 
-    /// Adds the places of sixteen bytes, the first of which is at this place.
+    /// Adds the positions of sixteen bytes, starting at this one.
     #[inline(always)]
     fn add(&mut self, bytes: i8x16, place: u32) {
         let is = |byte: u8| bytes.simd_eq(i8x16::splat(byte as i8));
-        // Moved so that the last is the highest number there is, they are those above another.
+        // The range is shifted so that its last value is the highest number. One comparison then
+        // tests the range.
         let between = |bytes: i8x16, first: u8, last: u8| {
             let moved = bytes + i8x16::splat((0x7f - last) as i8);
             moved.simd_gt(i8x16::splat((0x7e - (last - first)) as i8))
@@ -55,7 +56,8 @@ impl Sets {
         let set = |of: i8x16| u64::from(of.to_bitmask()) << place;
         let space = is(b' ');
         self.letter |= set(between(bytes | i8x16::splat(0x20), b'a', b'z'));
-        // The bit that lower letters have and upper ones do not, moved to the highest place.
+        // The bit that distinguishes lower-case from upper-case letters, shifted to the highest
+        // place.
         self.lower |= set(bytes + bytes + (bytes + bytes));
         self.digit |= set(between(bytes, b'0', b'9'));
         self.space |= set(space);
@@ -65,7 +67,7 @@ impl Sets {
         self.high |= set(bytes);
     }
 
-    /// Forgets all places but the first ones.
+    /// Removes all positions except the first ones.
     #[inline(always)]
     pub(super) fn keep(&mut self, places: u32) {
         let kept = below(places);

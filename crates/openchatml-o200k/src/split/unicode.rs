@@ -1,11 +1,11 @@
-//! One piece of any text: the pattern, alternative by alternative.
+//! Finds one piece of any text: the pattern, alternative by alternative.
 
 use crate::classes::Class;
 
-/// Where the piece ends that begins at `start`, which is the start of a character. The bytes are
-/// UTF-8, and there is at least one more of them. Time is linear in what the piece and the run of
-/// letters or of white space it begins with have: a run that was read once and is not in the piece
-/// is read once more at most.
+/// Returns the end of the piece at `start`, which is the start of a character. The bytes are UTF-8
+/// and not empty after `start`. The time is linear in the length of the piece and of the run of
+/// letters or white space that it starts with. A run that is not completely in the piece is read at
+/// most once more.
 pub(super) fn piece_end(bytes: &[u8], start: usize) -> usize {
     let first = class_at(bytes, start);
     if let Some(end) = word_end(bytes, start, first) {
@@ -35,14 +35,14 @@ pub(super) fn piece_end(bytes: &[u8], start: usize) -> usize {
     }
 }
 
-/// A character: its class, and where it ends.
+/// A character: its class and its end.
 #[derive(Clone, Copy)]
 struct Char {
     class: Class,
     end: usize,
 }
 
-/// The character at a place. At the end of the text it is one of no bytes.
+/// Returns the character at a position. At the end of the text, it has no bytes.
 #[inline]
 fn class_at(bytes: &[u8], at: usize) -> Char {
     let low = |byte: u8| u32::from(byte & 0x3f);
@@ -62,8 +62,8 @@ fn class_at(bytes: &[u8], at: usize) -> Char {
     Char { class: Class::of(character), end: at + length }
 }
 
-/// Where the letters of a piece end, if it is a word: the first two alternatives, without the
-/// contraction after them.
+/// Returns the end of the letters of a piece, if it is a word: the first two alternatives, without
+/// the contraction after them.
 fn word_end(bytes: &[u8], start: usize, first: Char) -> Option<usize> {
     match first.class {
         Class::Upper | Class::Lower | Class::Letter => match letters(bytes, start) {
@@ -74,7 +74,8 @@ fn word_end(bytes: &[u8], start: usize, first: Char) -> Option<usize> {
             Letters::Mixed(end) | Letters::Upper(end) => Some(end),
             Letters::None => None,
         },
-        // It stands before a word, or is one. The second is tried before words of upper letters.
+        // It precedes a word or is one itself. The second alternative is tried before words of
+        // upper-case letters.
         Class::Mark => match letters(bytes, first.end) {
             Letters::Mixed(end) => Some(end),
             _ => Some(first.end),
@@ -83,12 +84,12 @@ fn word_end(bytes: &[u8], start: usize, first: Char) -> Option<usize> {
     }
 }
 
-/// What letters at a place match.
+/// The alternative that the letters at a position match.
 enum Letters {
-    /// The first alternative: upper letters and those that are both, then one at least that is
-    /// lower or both.
+    /// The first alternative: upper-case and caseless letters, then at least one lower-case or
+    /// caseless letter.
     Mixed(usize),
-    /// Only the second: nothing but upper letters.
+    /// Only the second alternative: upper-case letters.
     Upper(usize),
     /// None.
     None,
@@ -96,7 +97,7 @@ enum Letters {
 
 fn letters(bytes: &[u8], start: usize) -> Letters {
     let mut at = start;
-    // Behind the last letter that is both.
+    // The end of the last caseless letter.
     let mut both = None;
     loop {
         let next = class_at(bytes, at);
@@ -115,7 +116,7 @@ fn letters(bytes: &[u8], start: usize) -> Letters {
     }
 }
 
-/// Where letters that are lower or both end.
+/// Returns the end of lower-case and caseless letters.
 fn lower_end(bytes: &[u8], mut at: usize) -> usize {
     loop {
         let next = class_at(bytes, at);
@@ -126,22 +127,22 @@ fn lower_end(bytes: &[u8], mut at: usize) -> usize {
     }
 }
 
-/// How long the contraction is that these bytes begin with: `'s`, `'t`, `'re`, `'ve`, `'m`, `'ll`,
-/// `'d`, in either case, or nothing.
+/// Returns the length of the contraction at the beginning of these bytes: `'s`, `'t`, `'re`, `'ve`,
+/// `'m`, `'ll` or `'d` in upper or lower case, or zero.
 #[inline]
 pub(super) fn contraction(bytes: &[u8]) -> usize {
     let [b'\'', first, rest @ ..] = bytes else { return 0 };
     match (first | 0x20, rest.first().map(|byte| byte | 0x20)) {
         (b's' | b't' | b'm' | b'd', _) => 2,
         (b'r' | b'v', Some(b'e')) | (b'l', Some(b'l')) => 3,
-        // The long s is an s in another case.
+        // The long s equals s without case.
         _ if bytes[1..].starts_with("ſ".as_bytes()) => 3,
         _ => 0,
     }
 }
 
-/// Where characters end that are no letters, numbers or white space, and the ends of lines and
-/// slashes behind them.
+/// Returns the end of characters that are not letters, numbers or white space, and of the line ends
+/// and slashes after them.
 fn others_end(bytes: &[u8], mut at: usize) -> usize {
     while at < bytes.len() {
         let next = class_at(bytes, at);
@@ -150,12 +151,13 @@ fn others_end(bytes: &[u8], mut at: usize) -> usize {
         }
         at = next.end;
     }
-    let behind = bytes[at..].iter().take_while(|byte| matches!(byte, b'\r' | b'\n' | b'/')).count();
-    at + behind
+    let trailing =
+        bytes[at..].iter().take_while(|byte| matches!(byte, b'\r' | b'\n' | b'/')).count();
+    at + trailing
 }
 
-/// Where white space ends as a piece: behind its last end of a line if it has one, and otherwise
-/// before its last character, unless that is all there is, or nothing stands behind it.
+/// Returns the end of a piece of white space: after its last line end if it has one; otherwise
+/// before its last character, unless it has only one character or nothing follows it.
 fn white_end(bytes: &[u8], start: usize) -> usize {
     let (mut at, mut last) = (start, start);
     let mut newline = None;

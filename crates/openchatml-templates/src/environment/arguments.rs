@@ -5,19 +5,18 @@ use std::cell::Cell;
 use minijinja::value::{ArgType, Kwargs};
 use minijinja::{Error, ErrorKind, Value};
 
-/// The arguments of a call, taken in their order: as in Python, each is given by its place or by
-/// its name.
+/// The arguments of a call, read in order. As in Python, each is given by position or by name.
 pub(super) struct Arguments<'a> {
-    /// Those that are given by their places.
+    /// The positional arguments.
     pub(super) places: &'a [Value],
-    /// Those that are given by their names.
+    /// The named arguments.
     pub(super) names: Kwargs,
-    /// How many places were asked for.
+    /// The number of positional arguments that were read.
     taken: Cell<usize>,
 }
 
 impl<'a> Arguments<'a> {
-    /// The arguments among these values.
+    /// Splits these values into positional and named arguments.
     pub(super) fn of(args: &'a [Value]) -> Result<Self, Error> {
         let (places, names) = match args.split_last() {
             Some((names, places)) if names.is_kwargs() => (places, names.clone().try_into()?),
@@ -26,7 +25,7 @@ impl<'a> Arguments<'a> {
         Ok(Self { places, names, taken: Cell::new(0) })
     }
 
-    /// The next one, if it is given.
+    /// Reads the next argument, if it is given.
     pub(super) fn next<'s, T>(&'s self, name: &'s str) -> Result<Option<T>, Error>
     where
         T: ArgType<'s, Output = T>,
@@ -36,7 +35,7 @@ impl<'a> Arguments<'a> {
         Ok(given.or(self.names.get(name)?))
     }
 
-    /// The next one, which has a place and no name.
+    /// Reads the next argument, which must be positional.
     pub(super) fn placed<'s, T>(&'s self) -> Result<T, Error>
     where
         T: ArgType<'s, Output = T>,
@@ -46,13 +45,13 @@ impl<'a> Arguments<'a> {
         T::from_value(given)
     }
 
-    /// There are no more arguments.
+    /// Checks that there are no more arguments.
     pub(super) fn end(&self) -> Result<(), Error> {
         self.end_places()?;
         self.names.assert_all_used()
     }
 
-    /// There are no more places; whoever takes the named ones knows which of them there are.
+    /// Checks that there are no more positional arguments, and returns the named ones.
     pub(super) fn rest(self) -> Result<Kwargs, Error> {
         self.end_places().map(|()| self.names)
     }

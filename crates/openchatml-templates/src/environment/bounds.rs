@@ -1,8 +1,8 @@
-//! Bounds that the engine does not keep.
+//! Limits that the engine does not enforce.
 //!
-//! The engine counts steps, and text that is made as it is made. It does not count what a value
-//! holds in all, and so not how long its text is, how long a comparison takes, or how deep it nests.
-//! So what a variable keeps is bounded when it is kept, and what is made of values when it is made.
+//! The engine counts steps and created text. It does not count the total size of a value, which
+//! determines the length of its text, the time of comparisons and its depth. Therefore values are
+//! checked when a variable stores them, and texts when they are created.
 
 use std::sync::Arc;
 
@@ -12,15 +12,15 @@ use minijinja::{Error, ErrorKind, State, Value};
 use crate::limits::Limits;
 use crate::marks::Marks;
 
-/// Bounds on values.
+/// The limits on values.
 #[derive(Clone, Debug)]
 pub(super) struct Bounds {
     pub(super) limits: Limits,
-    /// What content is marked with.
+    /// The marks of content.
     pub(super) marks: Arc<Marks>,
 }
 
-/// A limit that is exceeded, as the source of the engine's error.
+/// An exceeded limit, as the source of an error of the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exceeded {
     Bytes,
@@ -37,12 +37,12 @@ impl std::fmt::Display for Exceeded {
 impl std::error::Error for Exceeded {}
 
 impl Bounds {
-    /// The error that says so.
+    /// Returns the error for an exceeded limit.
     pub(super) fn exceeded(&self, limit: Exceeded) -> Error {
         Error::new(ErrorKind::InvalidOperation, limit.to_string()).with_source(limit)
     }
 
-    /// Checks how deep a value nests.
+    /// Checks the depth of a value.
     pub(super) fn depth(&self, depth: usize) -> Result<(), Error> {
         match depth > self.limits.value_depth {
             true => Err(self.exceeded(Exceeded::Depth)),
@@ -50,7 +50,7 @@ impl Bounds {
         }
     }
 
-    /// Checks how long a text gets before it is made.
+    /// Checks the length of a text before it is created.
     pub(super) fn bytes(&self, bytes: Option<usize>) -> Result<(), Error> {
         match bytes {
             Some(bytes) if bytes <= self.limits.value_bytes => Ok(()),
@@ -58,14 +58,14 @@ impl Bounds {
         }
     }
 
-    /// A value that may be kept in a variable: it has no more items than it may, nests no deeper,
-    /// and is made in full, since one that is made of another when it is read would keep that, too.
+    /// Returns the value for a variable: it has not too many items, is not too deep, and is fully
+    /// evaluated, because a lazy value would also keep the values that it is computed from.
     pub(super) fn keep(&self, state: &State, value: Value) -> Result<Value, Error> {
         let mut items = self.limits.value_items;
         Ok(self.made(state, &value, &mut items, 0)?.unwrap_or(value))
     }
 
-    /// The value made in full, unless it is already.
+    /// Evaluates a value fully. Returns `None` if it already is.
     fn made(
         &self,
         state: &State,
@@ -85,7 +85,7 @@ impl Bounds {
         if kind == ValueKind::Map {
             let mut made = Vec::new();
             let mut is_made = true;
-            // What is no data has no keys.
+            // A value that is not data has no keys.
             let Ok(keys) = value.try_iter() else { return Ok(None) };
             for key in keys.checked() {
                 take()?;
@@ -118,7 +118,7 @@ impl Bounds {
         Ok((!is_made).then(|| list(all)))
     }
 
-    /// A value that may be compared: it has no more items than it may, and nests no deeper.
+    /// Checks a value for a comparison: the number of its items and its depth.
     pub(super) fn bounded(&self, state: &State, value: Value) -> Result<Value, Error> {
         self.keep(state, value.clone()).map(|_| value)
     }

@@ -1,5 +1,5 @@
-//! Filters that are not those of the engine: `tojson` as `transformers` has it, and all that depend
-//! on marks or make text of a value.
+//! Filters that replace those of the engine: `tojson` as in `transformers`, and all that depend on
+//! marks or convert values to text.
 
 use std::sync::Arc;
 
@@ -9,16 +9,16 @@ use minijinja::{Environment, Error, State, Value};
 use super::arguments::Arguments;
 use super::bounds::Bounds;
 use super::methods::{self, wrong};
-use super::text::{Layout, Text};
+use super::text::{JsonLayout, Text};
 use super::text_of;
 
-/// Filters of the engine that Jinja does not have.
+/// Filters of the engine that do not exist in Jinja.
 const FOREIGN: &[&str] = &["bool", "chain", "lines", "pprint", "split", "zip"];
 
-/// Filters that are methods of strings, too.
+/// Filters that are also methods of strings.
 const METHODS: &[&str] = &["capitalize", "lower", "title", "upper"];
 
-/// Tests that compare.
+/// The tests that compare values.
 const COMPARISONS: &[&str] = &[
     "eq",
     "equalto",
@@ -38,7 +38,7 @@ const COMPARISONS: &[&str] = &[
     "in",
 ];
 
-/// Adds the filters, and the tests that are bounded.
+/// Adds the filters, and the limited tests.
 pub(super) fn add(environment: &mut Environment<'static>, bounds: &Arc<Bounds>) {
     for name in FOREIGN {
         environment.remove_filter(name);
@@ -54,7 +54,7 @@ pub(super) fn add(environment: &mut Environment<'static>, bounds: &Arc<Bounds>) 
     tests(environment, bounds);
 }
 
-/// How a filter is called.
+/// A call of a filter.
 struct Call<'c, 't, 'e> {
     bounds: &'c Bounds,
     state: &'c mut State<'t, 'e>,
@@ -64,7 +64,7 @@ struct Call<'c, 't, 'e> {
 
 type Filter = fn(Call<'_, '_, '_>) -> Result<Value, Error>;
 
-/// The filters that are ours.
+/// The filters that are implemented here.
 const FILTERS: &[(&str, Filter)] = &[
     ("center", center),
     ("count", length),
@@ -113,7 +113,7 @@ fn default(Call { value, args, .. }: Call<'_, '_, '_>) -> Result<Value, Error> {
     Ok(if is_missing { other } else { value.clone() })
 }
 
-/// As Python's, but for what is no number.
+/// Like in Python, except for values that are not numbers.
 fn int(Call { state, value, args, .. }: Call<'_, '_, '_>) -> Result<Value, Error> {
     let args = Arguments::of(args)?;
     let other = args.next("default")?.unwrap_or(Value::from(0));
@@ -121,7 +121,7 @@ fn int(Call { state, value, args, .. }: Call<'_, '_, '_>) -> Result<Value, Error
     minijinja::filters::int(state, value, Some(other), base, args.rest()?)
 }
 
-/// As Python's, but for what is no number.
+/// Like in Python, except for values that are not numbers.
 fn float(Call { state, value, args, .. }: Call<'_, '_, '_>) -> Result<Value, Error> {
     let args = Arguments::of(args)?;
     let other = args.next("default")?.unwrap_or(Value::from(0.0));
@@ -161,7 +161,7 @@ fn methods_as_filters(environment: &mut Environment<'static>, bounds: &Arc<Bound
 }
 
 fn tests(environment: &mut Environment<'static>, bounds: &Arc<Bounds>) {
-    // What has a length and can be indexed.
+    // Values with a length and an index.
     environment.add_test("sequence", |value: &Value| {
         matches!(
             value.kind(),
@@ -190,7 +190,7 @@ fn tests(environment: &mut Environment<'static>, bounds: &Arc<Bounds>) {
     }
 }
 
-/// The length as the template would see it if nothing was marked.
+/// Returns the length without marks.
 fn length(Call { bounds, value, .. }: Call<'_, '_, '_>) -> Result<Value, Error> {
     if let Some(text) = value.as_str() {
         return Ok(Value::from(bounds.marks.without(text).chars().count()));
@@ -225,8 +225,8 @@ fn tojson(Call { bounds, state, value, args }: Call<'_, '_, '_>) -> Result<Value
         }
     };
     let mut out = Text::new(bounds);
-    out.push_json(value, &Layout { ascii, indent, separators, sorts }, 0)?;
-    // It walks through values, which the engine does not count.
+    out.push_json(value, &JsonLayout { ascii, indent, separators, sorts }, 0)?;
+    // The engine does not count the visited values, so they are counted here.
     state.consume_fuel(u64::try_from(out.text.len() / 16).unwrap_or(u64::MAX))?;
     Ok(Value::from(out.text))
 }
@@ -297,7 +297,7 @@ fn indent(Call { bounds, value, args, .. }: Call<'_, '_, '_>) -> Result<Value, E
     Ok(Value::from(out.text))
 }
 
-/// What lines are indented by: the text that was given, or so many spaces.
+/// Returns the indentation: the given text, or this number of spaces.
 fn spaces(bounds: &Bounds, given: &Value) -> Result<String, Error> {
     if let Some(text) = given.as_str() {
         return Ok(text.to_owned());

@@ -1,7 +1,7 @@
 //! The methods of Python's strings, dicts and lists.
 //!
-//! Those whose result depends on marks, or can be much longer than its parts, are ours; the others
-//! are those of `minijinja-contrib`.
+//! Methods whose result depends on marks or can be much longer than their input are implemented
+//! here. The others are those of `minijinja-contrib`.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use super::arguments::Arguments;
 use super::bounds::Bounds;
 use super::text::Text;
 
-/// What Python takes for white space.
+/// Whether Python treats a character as white space.
 pub(super) fn is_space(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}')
 }
@@ -103,7 +103,7 @@ fn of_string(
     }
 }
 
-/// An error of a call.
+/// Creates the error of an invalid call.
 pub(super) fn wrong(text: impl Into<Cow<'static, str>>) -> Error {
     Error::new(ErrorKind::InvalidOperation, text)
 }
@@ -197,7 +197,7 @@ fn split(bounds: &Bounds, text: &str, from_end: bool, args: &[Value]) -> Result<
         None => spaces(text),
     };
     let most = most.unwrap_or(usize::MAX);
-    // What is left over keeps its white space.
+    // The rest keeps its white space.
     let is_whole = places.len() < most;
     let skipped = if from_end { places.len().saturating_sub(most) } else { 0 };
     let mut parts = Vec::new();
@@ -208,7 +208,7 @@ fn split(bounds: &Bounds, text: &str, from_end: bool, args: &[Value]) -> Result<
     }
     parts.push(&text[at..]);
     if separator.is_none() {
-        // White space at the ends parts nothing.
+        // White space at the ends does not separate words.
         let last = parts.len() - 1;
         if is_whole || !from_end {
             parts[0] = parts[0].trim_start_matches(is_space);
@@ -221,7 +221,7 @@ fn split(bounds: &Bounds, text: &str, from_end: bool, args: &[Value]) -> Result<
     Ok(parts.into_iter().map(Value::from).collect())
 }
 
-/// Where white space stands between words.
+/// Returns the ranges of white space between words.
 fn spaces(text: &str) -> Vec<std::ops::Range<usize>> {
     let inner = text.trim_end_matches(is_space);
     let mut at = inner.len() - inner.trim_start_matches(is_space).len();
@@ -257,7 +257,7 @@ pub(super) fn replace(
     Ok(out)
 }
 
-/// The text of all items, with a text between them.
+/// Joins the texts of all items with a separator.
 pub(super) fn join(bounds: &Bounds, items: Value, between: &str) -> Result<Value, Error> {
     let mut out = Text::new(bounds);
     for (index, item) in items.try_iter()?.checked().enumerate() {
@@ -278,20 +278,21 @@ fn pad(bounds: &Bounds, text: &str, method: &str, args: &[Value]) -> Result<Valu
         .bytes(missing.checked_mul(fill.len()).and_then(|added| added.checked_add(text.len())))?;
     let before = match method {
         "ljust" => 0,
-        // Python's way to halve.
+        // The rounding of Python.
         "center" => missing / 2 + (missing & usize::try_from(width).unwrap_or(0) & 1),
         _ => missing,
     };
-    let [before, behind] = [before, missing - before].map(|count| fill.repeat(count));
+    let [before, padding_after] = [before, missing - before].map(|count| fill.repeat(count));
     let (sign, digits) = match text.strip_prefix(['-', '+']) {
         Some(digits) if method == "zfill" => text.split_at(text.len() - digits.len()),
         _ => ("", text),
     };
-    Ok(Value::from([sign, &before, digits, &behind].concat()))
+    Ok(Value::from([sign, &before, digits, &padding_after].concat()))
 }
 
-/// The arguments of a format, if what they make is not too long: as many times the longest of them
-/// as there are places, and what the format asks for in digits. Values become text beforehand.
+/// Returns the arguments of a format string, if the result cannot be too long. The estimate is the
+/// longest argument times the number of placeholders, plus the digits that the format requests.
+/// Values are converted to text first.
 pub(super) fn format_args(
     bounds: &Bounds,
     template: &str,

@@ -1,4 +1,4 @@
-//! The environment that `transformers` gives its templates.
+//! The environment of templates in `transformers`.
 
 mod arguments;
 mod bounds;
@@ -24,7 +24,7 @@ use crate::limits::Limits;
 use crate::marks::Marks;
 use crate::source::Names;
 
-/// What a template raised, as the source of the engine's error.
+/// The message that a template raised, as the source of an error of the engine.
 #[derive(Debug)]
 pub(crate) struct Raised(pub(crate) String);
 
@@ -36,7 +36,7 @@ impl fmt::Display for Raised {
 
 impl std::error::Error for Raised {}
 
-/// An environment in which templates are read: it knows their syntax, and nothing else.
+/// Creates an environment that can only parse templates.
 pub(crate) fn bare(limits: &Limits) -> Environment<'static> {
     let mut environment = Environment::new();
     let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
@@ -49,8 +49,8 @@ pub(crate) fn bare(limits: &Limits) -> Environment<'static> {
     environment
 }
 
-/// Adds to an environment what templates use in it.
-pub(crate) fn furnish(
+/// Adds the functions, filters and methods for templates.
+pub(crate) fn add_globals(
     environment: &mut Environment<'static>,
     names: &Names,
     limits: &Limits,
@@ -82,7 +82,7 @@ fn text_of(bounds: &Bounds, value: &Value) -> Result<String, Error> {
     Ok(out.text)
 }
 
-/// The functions that templates know.
+/// Adds the functions that templates can call.
 fn functions(environment: &mut Environment<'static>, bounds: &Arc<Bounds>, date: Option<Date>) {
     environment.remove_global("debug");
     let shared = Arc::clone(bounds);
@@ -119,14 +119,14 @@ fn functions(environment: &mut Environment<'static>, bounds: &Arc<Bounds>, date:
     environment.add_function("joiner", globals::joiner);
 }
 
-/// The functions that the rewritten source calls.
+/// Adds the functions that the rewritten source calls.
 fn guards(environment: &mut Environment<'static>, names: &Names, bounds: &Arc<Bounds>) {
     let [open, close] = bounds.marks.generation();
     let add = environment;
     add.add_function(names.generation.clone(), move |state: &mut State, kwargs: Kwargs| {
         let caller: Value = kwargs.get("caller")?;
-        let said = caller.call(state, &[])?;
-        Ok::<_, Error>(format!("{open}{}{close}", said.as_str().unwrap_or_default()))
+        let generated = caller.call(state, &[])?;
+        Ok::<_, Error>(format!("{open}{}{close}", generated.as_str().unwrap_or_default()))
     });
     add.add_function(names.see.clone(), |_: Rest<Value>| Value::UNDEFINED);
     let shared = Arc::clone(bounds);

@@ -1,6 +1,6 @@
-//! Values as Python writes them: `str(value)` and `json.dumps(value)`.
+//! Converts values to text like Python: `str(value)` and `json.dumps(value)`.
 //!
-//! What is written is bounded while it is written: a small value may have a long text.
+//! The length is limited during the conversion, because a small value may have a long text.
 
 use minijinja::value::ValueKind;
 use minijinja::{Error, Value};
@@ -8,7 +8,7 @@ use minijinja::{Error, Value};
 use super::bounds::{Bounds, Exceeded};
 use crate::number::BigInt;
 
-/// Text that grows no longer than it may.
+/// Text with a maximum length.
 pub(super) struct Text<'b> {
     pub(super) text: String,
     bounds: &'b Bounds,
@@ -16,7 +16,7 @@ pub(super) struct Text<'b> {
 }
 
 impl<'b> Text<'b> {
-    /// No text yet.
+    /// Creates an empty text.
     pub(super) fn new(bounds: &'b Bounds) -> Self {
         Self { text: String::new(), bounds, most: bounds.limits.value_bytes }
     }
@@ -30,7 +30,7 @@ impl<'b> Text<'b> {
         Ok(())
     }
 
-    /// Adds `str(value)`; nothing for what is undefined.
+    /// Adds `str(value)`, or nothing for an undefined value.
     pub(super) fn push_str(&mut self, value: &Value) -> Result<(), Error> {
         match (value.as_str(), value.kind()) {
             (Some(text), _) => self.push(text),
@@ -71,13 +71,13 @@ impl<'b> Text<'b> {
                 }
                 self.push("}")
             }
-            // Words, and objects that are no data: their text is short.
+            // Words and objects without data, whose text is short.
             _ => self.push(&value.to_string()),
         }
     }
 }
 
-/// A number as Python writes it.
+/// Converts a number to text like Python.
 pub(super) fn number(value: &Value) -> String {
     if value.is_integer() {
         return value.to_string();
@@ -88,8 +88,8 @@ pub(super) fn number(value: &Value) -> String {
     }
 }
 
-/// A float as Python writes it: the fewest digits that say which it is, with an exponent where the
-/// point would be far away.
+/// Converts a float to text like Python: with the fewest digits that identify it, and with an
+/// exponent if it is very large or small.
 fn float(number: f64) -> String {
     if !number.is_finite() {
         return number.to_string().to_lowercase();
@@ -105,7 +105,7 @@ fn float(number: f64) -> String {
     format!("{digits}e{sign}{:02}", exponent.abs())
 }
 
-/// A string as Python shows it.
+/// Returns the `repr` of a string.
 fn repr(text: &str, is_mark: impl Fn(char) -> bool) -> String {
     let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
     let mut out = String::with_capacity(text.len() + 2);
@@ -131,16 +131,16 @@ fn repr(text: &str, is_mark: impl Fn(char) -> bool) -> String {
 }
 
 fn is_printable(c: char) -> bool {
-    // Behind a letter, since characters that join with one are escaped where there is none.
+    // After a letter, because Rust escapes combining characters without one.
     !c.is_whitespace() && !format!("a{c}").escape_debug().any(|c| c == '\\')
 }
 
-/// How JSON is written.
-pub(super) struct Layout {
+/// The layout of JSON.
+pub(super) struct JsonLayout {
     pub(super) ascii: bool,
-    /// What each line begins with, once for each level, if there are lines.
+    /// The indentation of a level. `None`: no line breaks.
     pub(super) indent: Option<String>,
-    /// What stands between items, and behind keys.
+    /// The separators after items and after keys.
     pub(super) separators: (String, String),
     pub(super) sorts: bool,
 }
@@ -150,7 +150,7 @@ impl Text<'_> {
     pub(super) fn push_json(
         &mut self,
         value: &Value,
-        layout: &Layout,
+        layout: &JsonLayout,
         depth: usize,
     ) -> Result<(), Error> {
         self.bounds.depth(depth)?;
@@ -177,7 +177,12 @@ impl Text<'_> {
         }
     }
 
-    fn push_json_map(&mut self, value: &Value, layout: &Layout, depth: usize) -> Result<(), Error> {
+    fn push_json_map(
+        &mut self,
+        value: &Value,
+        layout: &JsonLayout,
+        depth: usize,
+    ) -> Result<(), Error> {
         let mut keys = value.try_iter()?.checked().collect::<Result<Vec<_>, _>>()?;
         if layout.sorts {
             keys.sort();
@@ -198,11 +203,11 @@ impl Text<'_> {
         })
     }
 
-    /// Adds items, each by `item`, which says whether there was one.
+    /// Adds items with `item`, which returns whether there was one.
     fn push_items(
         &mut self,
         [open, close]: [&str; 2],
-        layout: &Layout,
+        layout: &JsonLayout,
         depth: usize,
         mut item: impl FnMut(&mut Self) -> Result<bool, Error>,
     ) -> Result<(), Error> {
@@ -246,7 +251,7 @@ impl Text<'_> {
                 '\u{8}' => out.push_str("\\b"),
                 '\u{c}' => out.push_str("\\f"),
                 c if c < ' ' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
-                // Marks stay what they are: they are taken out of what is written.
+                // Marks are not escaped, because they are removed from the output.
                 c if ascii && c > '~' && !self.bounds.marks.contains(&c) => {
                     for unit in c.encode_utf16(&mut [0; 2]) {
                         out.push_str(&format!("\\u{unit:04x}"));
@@ -276,7 +281,7 @@ mod tests {
     use super::{float, repr};
 
     #[test]
-    fn floats_are_those_of_python() {
+    fn floats_are_formatted_like_in_python() {
         for (number, text) in [
             (1.0, "1.0"),
             (0.1, "0.1"),
@@ -294,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_are_shown_like_in_python() {
+    fn strings_are_represented_like_in_python() {
         for (text, shown) in
             [("it's", "\"it's\""), ("it's \"x\"", r#"'it\'s "x"'"#), ("a\n\u{7f}é", r"'a\n\x7fé'")]
         {

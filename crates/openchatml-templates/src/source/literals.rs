@@ -1,31 +1,31 @@
-//! What a template spells.
+//! Collects the literals of a template.
 
 use std::collections::HashSet;
 
 use minijinja::Environment;
 
-use super::scan::{Kind, Part, Tag, scan};
+use super::scan::{Tag, TemplatePart, TokenKind, scan};
 
-/// What a template spells: in its text, in its strings, as names.
+/// The literals of a template: its text, its strings and its names.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Literals {
-    /// Its text, and what its strings say.
+    /// The text outside of tags, and the contents of strings.
     pub(crate) texts: Vec<String>,
-    /// The strings that it compares with, looks for, or gives to functions: those that need not be
-    /// written where they stand.
+    /// The strings that the template compares with, searches for, or passes to functions. They are
+    /// not necessarily written to the output.
     pub(crate) sought: HashSet<String>,
-    /// Its names and the strings that are keys.
+    /// The names, and the strings that are keys.
     pub(crate) names: HashSet<String>,
 }
 
 impl Literals {
-    /// What this template spells.
+    /// Returns the literals of this template.
     pub(crate) fn of(source: &str) -> Self {
         let mut this = Self::default();
         for part in scan(source) {
             match part {
-                Part::Text(range) => this.texts.push(source[range].to_owned()),
-                Part::Tag(tag) => this.add(source, &tag),
+                TemplatePart::Text(range) => this.texts.push(source[range].to_owned()),
+                TemplatePart::Tag(tag) => this.add(source, &tag),
             }
         }
         this
@@ -34,24 +34,24 @@ impl Literals {
     fn add(&mut self, source: &str, tag: &Tag) {
         let tokens = &tag.tokens;
         let text = |at: Option<usize>| at.and_then(|at| tokens.get(at)).map(|it| it.text(source));
-        // The brackets that are open: whether each holds what is sought.
+        // For each open bracket, whether it contains searched strings.
         let mut open: Vec<bool> = Vec::new();
         for (at, token) in tokens.iter().enumerate() {
             let word = token.text(source);
             let before = at.checked_sub(1);
             match (token.kind, word) {
-                (Kind::Name, _) => drop(self.names.insert(word.to_owned())),
-                (Kind::Sign, "[" | "{") => open.push(true),
-                (Kind::Sign, "(") => {
-                    // Of a call, and not around a sum.
+                (TokenKind::Name, _) => drop(self.names.insert(word.to_owned())),
+                (TokenKind::Sign, "[" | "{") => open.push(true),
+                (TokenKind::Sign, "(") => {
+                    // A bracket of a call, not of an expression.
                     let is_call = before.is_some_and(|at| {
-                        tokens[at].kind == Kind::Name && !is_key_word(tokens[at].text(source))
+                        tokens[at].kind == TokenKind::Name && !is_key_word(tokens[at].text(source))
                     });
                     open.push(is_call);
                 }
-                (Kind::Sign, ")" | "]" | "}") => drop(open.pop()),
-                (Kind::String, _) => {
-                    let said = said(word);
+                (TokenKind::Sign, ")" | "]" | "}") => drop(open.pop()),
+                (TokenKind::String, _) => {
+                    let content = content_of(word);
                     let is_sought = |word: &str| {
                         matches!(word, "==" | "!=" | "<" | ">" | "<=" | ">=" | "in" | "not")
                     };
@@ -61,12 +61,12 @@ impl Literals {
                         || text(before).is_some_and(is_sought)
                         || text(Some(at + 1)).is_some_and(is_sought)
                     {
-                        self.sought.insert(said.clone());
+                        self.sought.insert(content.clone());
                     }
                     if text(before) == Some("[") {
-                        self.names.insert(said.clone());
+                        self.names.insert(content.clone());
                     }
-                    self.texts.push(said);
+                    self.texts.push(content);
                 }
                 _ => {}
             }
@@ -78,9 +78,9 @@ fn is_key_word(word: &str) -> bool {
     matches!(word, "if" | "elif" | "else" | "and" | "or" | "not" | "in" | "is" | "set" | "for")
 }
 
-/// What a string says, which stands there with its quotes. One that is malformed says nothing: the
-/// engine refuses the template.
-fn said(string: &str) -> String {
+/// Returns the content of a string with quotes. A malformed string has no content: the engine
+/// rejects the template.
+fn content_of(string: &str) -> String {
     if !string.contains('\\') {
         return string[1..string.len() - 1].to_owned();
     }
@@ -94,7 +94,7 @@ mod tests {
     use super::Literals;
 
     #[test]
-    fn strings_are_written_or_sought() {
+    fn strings_are_output_or_searched() {
         let source = "a{{ '<b>' + c }}{% if '<d>' in c or c.split('<e>')[0] == \"f\\x67\" %}\
             {% set g = '<h>' %}{{ ('<i>' ~ c['j']) }}{% endif %}";
         let Literals { texts, sought, names } = Literals::of(source);

@@ -1,4 +1,4 @@
-//! What a template is made of, as far as it must be known before it runs.
+//! Analyzes the source of a template before it runs.
 
 mod literals;
 mod operands;

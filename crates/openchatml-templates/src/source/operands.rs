@@ -1,30 +1,30 @@
-//! How far the operands of an operator reach.
+//! Finds the operands of operators.
 
 use std::ops::Range;
 
-use super::scan::{Kind, Tag, Token};
+use super::scan::{Tag, Token, TokenKind};
 
-/// Operators that compare.
+/// The comparison operators.
 const COMPARISONS: &[&str] = &["==", "!=", "<", ">", "<=", ">="];
 
-/// What binds less than any operator that is looked for here: an operand ends before it.
+/// Words with lower precedence than these operators. They end an operand.
 const LOOSE: &[&str] =
     &["and", "or", "not", "if", "else", "in", "elif", "set", "for", "with", "do", "print", "call"];
 
-/// An operator whose operands are guarded.
+/// An operator with limited operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operator {
-    /// `~`, which makes text of anything.
+    /// `~`, which converts its operands to text.
     Concatenation,
-    /// `==` and its kin, and `in`.
+    /// `==` and similar operators, and `in`.
     Comparison,
 }
 
-/// The tokens of a tag, with what is known of each.
+/// The analyzed tokens of a tag.
 pub(super) struct Operands<'s> {
     source: &'s str,
     tokens: &'s [Token],
-    /// Where the first operand can begin: a statement has its name before it.
+    /// The first token that can start an operand: a statement begins with its name.
     first: usize,
 }
 
@@ -37,12 +37,12 @@ impl<'s> Operands<'s> {
         self.tokens[at].text(self.source)
     }
 
-    /// The operator at a token, if it is one of those.
+    /// Returns the operator at a token, if it is one of these.
     pub(super) fn operator(&self, at: usize) -> Option<Operator> {
         match (self.tokens[at].kind, self.text(at)) {
-            (Kind::Sign, "~") => Some(Operator::Concatenation),
-            (Kind::Sign, text) if COMPARISONS.contains(&text) => Some(Operator::Comparison),
-            (Kind::Name, "in") if !self.is_test(at) && !self.is_of_loop(at) => {
+            (TokenKind::Sign, "~") => Some(Operator::Concatenation),
+            (TokenKind::Sign, text) if COMPARISONS.contains(&text) => Some(Operator::Comparison),
+            (TokenKind::Name, "in") if !self.is_test(at) && !self.is_of_loop(at) => {
                 Some(Operator::Comparison)
             }
             _ => None,
@@ -58,18 +58,19 @@ impl<'s> Operands<'s> {
 
     /// Whether an `in` is that of `for x in`.
     fn is_of_loop(&self, at: usize) -> bool {
-        let is_for = |at: &usize| self.tokens[*at].kind == Kind::Name && self.text(*at) == "for";
+        let is_for =
+            |at: &usize| self.tokens[*at].kind == TokenKind::Name && self.text(*at) == "for";
         let mut before = (0..at).rev();
-        // Between the two are names alone.
+        // Only names are between the two words.
         let found = before.find(|at| {
             is_for(at)
-                || !(self.tokens[*at].kind == Kind::Name
+                || !(self.tokens[*at].kind == TokenKind::Name
                     || matches!(self.text(*at), "," | "(" | ")"))
         });
         found.is_some_and(|at| is_for(&at))
     }
 
-    /// The tokens of the operands of the operator at `at`.
+    /// Returns the tokens of both operands of the operator at `at`.
     pub(super) fn of(&self, at: usize, operator: Operator) -> [Range<usize>; 2] {
         let mut before = at;
         // `not in` is one operator.
@@ -83,7 +84,7 @@ impl<'s> Operands<'s> {
         let mut depth = 0usize;
         for at in (self.first..end).rev() {
             match self.text(at) {
-                _ if self.tokens[at].kind == Kind::String => {}
+                _ if self.tokens[at].kind == TokenKind::String => {}
                 ")" | "]" | "}" => depth += 1,
                 "(" | "[" | "{" if depth == 0 => return at + 1,
                 "(" | "[" | "{" => depth -= 1,
@@ -98,7 +99,7 @@ impl<'s> Operands<'s> {
         let mut depth = 0usize;
         for at in start..self.tokens.len() {
             match self.text(at) {
-                _ if self.tokens[at].kind == Kind::String => {}
+                _ if self.tokens[at].kind == TokenKind::String => {}
                 "(" | "[" | "{" => depth += 1,
                 ")" | "]" | "}" if depth == 0 => return at,
                 ")" | "]" | "}" => depth -= 1,
@@ -109,10 +110,10 @@ impl<'s> Operands<'s> {
         self.tokens.len()
     }
 
-    /// Whether the token at `at` is no part of an operand of such an operator.
+    /// Whether the token at `at` cannot be part of an operand of this operator.
     fn ends_operand(&self, at: usize, operator: Operator) -> bool {
         let text = self.text(at);
-        if self.tokens[at].kind == Kind::Name {
+        if self.tokens[at].kind == TokenKind::Name {
             return LOOSE.contains(&text) && !self.is_test(at) && !self.is_negated_test(at);
         }
         let is_loose = COMPARISONS.contains(&text) || matches!(text, "," | ":" | "=");
@@ -120,18 +121,18 @@ impl<'s> Operands<'s> {
         is_loose || operator == Operator::Concatenation && (text == "~" || is_sum)
     }
 
-    /// Whether a `not` is that of `is not`.
+    /// Whether a `not` belongs to `is not`.
     fn is_negated_test(&self, at: usize) -> bool {
         self.text(at) == "not" && at > 0 && self.text(at - 1) == "is"
     }
 
-    /// Whether a sign stands between two operands.
+    /// Whether a sign is a binary operator.
     fn is_binary(&self, at: usize) -> bool {
         let Some(before) = at.checked_sub(1) else { return false };
         match self.tokens[before].kind {
-            Kind::String | Kind::Number => true,
-            Kind::Name => !LOOSE.contains(&self.text(before)),
-            Kind::Sign => matches!(self.text(before), ")" | "]" | "}"),
+            TokenKind::String | TokenKind::Number => true,
+            TokenKind::Name => !LOOSE.contains(&self.text(before)),
+            TokenKind::Sign => matches!(self.text(before), ")" | "]" | "}"),
         }
     }
 }

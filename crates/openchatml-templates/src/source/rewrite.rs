@@ -1,31 +1,31 @@
-//! The source as the engine gets it.
+//! Rewrites the source for the engine.
 //!
-//! Things that the engine does not have are calls there: `{% generation %}` blocks, bounds
-//! on the values that are kept in variables, and bounds on what operators make text of or compare.
-//! Only tags are touched; places in what the engine gets lead back to places in the source.
+//! Features that the engine lacks become function calls: `{% generation %}` blocks, limits on the
+//! values of variables, and limits on operators that convert to text or compare. Only tags change.
+//! Positions in the rewritten source can be mapped back to the original.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::operands::{Operands, Operator};
-use super::scan::{Kind, Part, Tag, scan};
+use super::scan::{Tag, TemplatePart, TokenKind, scan};
 
-/// The functions that are called, by names that the source does not have.
+/// The names of the called functions, which do not occur in the source.
 #[derive(Clone, Debug)]
 pub(crate) struct Names {
-    /// Marks what a generation block writes.
+    /// Marks the output of a generation block.
     pub(crate) generation: String,
-    /// Takes any values, and does nothing with them.
+    /// Accepts any values and ignores them.
     pub(crate) see: String,
-    /// Gives a value that may be kept.
+    /// Returns a value that may be stored.
     pub(crate) keep: String,
-    /// Gives the text of a value.
+    /// Returns the text of a value.
     pub(crate) text: String,
-    /// Gives a value that may be compared.
+    /// Returns a value that may be compared.
     pub(crate) bounded: String,
 }
 
-/// Names that are none of variables.
+/// Words that are not names of variables.
 const KEY_WORDS: &[&str] = &[
     "and",
     "else",
@@ -43,40 +43,40 @@ const KEY_WORDS: &[&str] = &[
     "True",
 ];
 
-/// A source as the engine gets it.
+/// A rewritten source.
 #[derive(Clone, Debug)]
 pub(crate) struct Rewritten {
     pub(crate) text: String,
     pub(crate) names: Names,
-    /// Where something stands there that the source does not have.
+    /// The differences from the original source.
     edits: Vec<Edit>,
 }
 
 #[derive(Clone, Debug)]
 struct Edit {
-    /// What is replaced in the source.
+    /// The replaced range of the source.
     span: Range<usize>,
     text: String,
 }
 
-/// Tokens that a call is put around.
+/// Tokens to wrap in a call.
 struct Wrap {
     range: Range<usize>,
-    /// The text before them.
+    /// The text before the tokens.
     call: String,
-    /// The text behind them.
+    /// The text after the tokens.
     end: String,
 }
 
-/// The source as the engine gets it.
+/// Rewrites the source for the engine.
 pub(crate) fn rewrite(source: &str) -> Rewritten {
     let names = Names::unused_in(source);
     let mut edits = Vec::new();
     let tags: Vec<Tag> = scan(source)
         .into_iter()
         .filter_map(|part| match part {
-            Part::Tag(tag) => Some(tag),
-            Part::Text(_) => None,
+            TemplatePart::Tag(tag) => Some(tag),
+            TemplatePart::Text(_) => None,
         })
         .collect();
     for (at, tag) in tags.iter().enumerate() {
@@ -89,7 +89,7 @@ pub(crate) fn rewrite(source: &str) -> Rewritten {
             None => edit(source, tag, &names, &mut edits),
         }
     }
-    // Jinja knows one kind of line break.
+    // Jinja normalizes line breaks.
     for (at, _) in source.match_indices('\r') {
         let text = if source[at + 1..].starts_with('\n') { "" } else { "\n" }.to_owned();
         edits.push(Edit { span: at..at + 1, text });
@@ -124,9 +124,9 @@ impl Names {
 }
 
 impl Rewritten {
-    /// The place in the source of a place in what the engine gets.
+    /// Maps a position in the rewritten source to the original source.
     pub(crate) fn place(&self, at: usize) -> usize {
-        // How far places are apart behind the edits so far.
+        // The difference of the positions after the edits so far.
         let (mut added, mut removed) = (0, 0);
         for Edit { span, text } in &self.edits {
             let start = span.start + added - removed;
@@ -143,7 +143,7 @@ impl Rewritten {
     }
 }
 
-/// Whether a tag opens a block of the generation, or closes one.
+/// Returns whether a tag opens (`true`) or closes a generation block, or `None` for other tags.
 fn block_of(source: &str, tag: &Tag) -> Option<bool> {
     match (tag.tokens.as_slice(), tag.is_block) {
         ([word], true) => match word.text(source) {
@@ -155,10 +155,10 @@ fn block_of(source: &str, tag: &Tag) -> Option<bool> {
     }
 }
 
-/// The edit of the first of these tags, which opens a block of the generation.
+/// Returns the edit of the first of these tags, which opens a generation block.
 ///
-/// A block of the engine sees of the variables around it what it names before it assigns to it, and
-/// does not know all the ways to do so. So all names are named first.
+/// A block of the engine captures an outer variable only if it uses it before assigning it, and
+/// does not recognize all uses. Therefore all names are used at the beginning of the block.
 fn opening(source: &str, tags: &[Tag], names: &Names) -> Edit {
     let mut seen = BTreeSet::new();
     let mut depth = 0usize;
@@ -177,20 +177,20 @@ fn opening(source: &str, tags: &[Tag], names: &Names) -> Edit {
     Edit { span: tags[0].tokens[0].span.clone(), text }
 }
 
-/// The names in a tag that may be those of variables.
+/// Returns the names in a tag that may be variables.
 fn variables<'s>(source: &'s str, tag: &'s Tag) -> impl Iterator<Item = &'s str> {
     let skipped = usize::from(tag.is_block);
     tag.tokens.iter().enumerate().skip(skipped).filter_map(move |(at, token)| {
         let before = at.checked_sub(1).map(|at| tag.tokens[at].text(source));
         let word = token.text(source);
-        let is_one = token.kind == Kind::Name
+        let is_one = token.kind == TokenKind::Name
             && !KEY_WORDS.contains(&word)
             && !matches!(before, Some("." | "|" | "is"));
         is_one.then_some(word)
     })
 }
 
-/// Adds the edits of one tag, in order.
+/// Adds the edits of a tag, in order.
 fn edit(source: &str, tag: &Tag, names: &Names, edits: &mut Vec<Edit>) {
     let tokens = &tag.tokens;
     let mut wraps: Vec<Wrap> = kept(source, tag, names).into_iter().collect();
@@ -200,11 +200,13 @@ fn edit(source: &str, tag: &Tag, names: &Names, edits: &mut Vec<Edit>) {
         let [left, right] = operands.of(at, operator);
         let is_plain = |range: &Range<usize>| {
             range.len() <= 1
-                && range.clone().all(|at| matches!(tokens[at].kind, Kind::String | Kind::Number))
+                && range
+                    .clone()
+                    .all(|at| matches!(tokens[at].kind, TokenKind::String | TokenKind::Number))
         };
         let is_guarded = |range: &Range<usize>| match operator {
             Operator::Concatenation => !is_plain(range),
-            // What is compared with something plain is not looked into.
+            // A comparison with a plain value does not examine nested values.
             Operator::Comparison => !is_plain(&left) && !is_plain(&right) && !range.is_empty(),
         };
         let call = match operator {
@@ -221,7 +223,7 @@ fn edit(source: &str, tag: &Tag, names: &Names, edits: &mut Vec<Edit>) {
     put(tag, wraps, edits);
 }
 
-/// What `{% set x = … %}` keeps.
+/// Returns the tokens of the value in `{% set x = … %}`.
 fn kept(source: &str, tag: &Tag, names: &Names) -> Option<Wrap> {
     let words = || tag.tokens.iter().map(|token| token.text(source));
     if !tag.is_block || words().next() != Some("set") {
@@ -236,9 +238,9 @@ fn kept(source: &str, tag: &Tag, names: &Names) -> Option<Wrap> {
         }
         depth == 0 && word == "="
     })?;
-    // Twice, since `1, 2` is one value.
+    // Two parentheses, because `1, 2` is one value.
     let range = equals + 1..tag.tokens.len();
-    // What is assigned to is named, too: a block sees of the variables around it what it names.
+    // The assigned name is used as well, so that blocks capture it.
     let end = match words().collect::<Vec<_>>().get(1..3) {
         Some([namespace, "."]) => format!("), {namespace})"),
         _ => "))".to_owned(),
@@ -246,15 +248,15 @@ fn kept(source: &str, tag: &Tag, names: &Names) -> Option<Wrap> {
     (!range.is_empty()).then(|| Wrap { range, call: format!("{}((", names.keep), end })
 }
 
-/// Adds the edits that put calls around tokens.
+/// Adds the edits that wrap tokens in calls.
 fn put(tag: &Tag, mut wraps: Vec<Wrap>, edits: &mut Vec<Edit>) {
     wraps.sort_by_key(|wrap| (wrap.range.start, usize::MAX - wrap.range.end));
     let mut put = Vec::new();
     for (order, Wrap { range, call, end }) in wraps.iter().enumerate() {
         let (first, last) = (&tag.tokens[range.start], &tag.tokens[range.end - 1]);
-        // What ends at a place ends before something else begins there.
+        // A call that ends at a position comes before one that starts there.
         put.push(((first.span.start, 1, order), call.clone()));
-        // Of those that end together, the inner one first.
+        // If several calls end together, the inner one ends first.
         put.push(((last.span.end, 0, wraps.len() - order), end.clone()));
     }
     put.sort();
@@ -268,7 +270,7 @@ mod tests {
     fn rewritten(source: &str) -> String {
         let rewritten = rewrite(source);
         for (at, byte) in source.bytes().enumerate() {
-            // Every place of the source is that of a byte like it, unless that is replaced.
+            // Every position maps to the same byte of the source, unless it was replaced.
             let there = rewritten.text.char_indices().find(|(to, _)| {
                 rewritten.place(*to) == at && rewritten.text.as_bytes()[*to] == byte
             });
@@ -278,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_of_the_generation_are_calls() {
+    fn generation_blocks_become_calls() {
         let source =
             "{%- generation -%}{{ x.y | z }}{% set a = b is c %}{% endgeneration %}{{ d }}";
         let wanted = "{%- call @generation() %}{% do @see(a, b, x) -%}\
@@ -295,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn operands_are_wrapped_as_far_as_they_reach() {
+    fn operands_are_wrapped_completely() {
         for (source, wanted) in [
             ("{{ a ~ b }}", "{{ @text(a) ~ @text(b) }}"),
             ("{{ a ~ 'b' ~ c.d[0] }}", "{{ @text(a) ~ 'b' ~ @text(c.d[0]) }}"),
@@ -317,14 +319,14 @@ mod tests {
     }
 
     #[test]
-    fn line_breaks_are_of_one_kind() {
+    fn line_breaks_are_normalized() {
         let rewritten = rewrite("a\r\n{{ b ~\r'\r\n' }}\r");
         assert_eq!(rewritten.text.replace("ocml_", "@"), "a\n{{ @text(b) ~\n'\n' }}\n");
         assert_eq!(rewritten.place(rewritten.text.rfind('}').unwrap()), 16);
     }
 
     #[test]
-    fn names_are_none_of_the_source() {
+    fn generated_names_do_not_occur_in_the_source() {
         let rewritten = rewrite("{% set ocml_x = a ~ ocml__b %}");
         assert!(
             rewritten.text.contains(" = ocml____keep((ocml____text(a) ~ "),

@@ -1,13 +1,13 @@
-//! From the source of a template to text and tags, and from tags to words.
+//! Splits the source of a template into text and tags, and tags into tokens.
 //!
-//! Nothing is checked here: where a template is malformed, the engine says so.
+//! Nothing is checked here: the engine reports malformed templates.
 
 use std::ops::Range;
 
-/// A part of a template. Comments are none.
+/// A part of a template. Comments are omitted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
-    /// Text that is written as it is, but for white space at its ends.
+pub(crate) enum TemplatePart {
+    /// Text that is written unchanged, except for white space at its ends.
     Text(Range<usize>),
     /// `{{ … }}` or `{% … %}`.
     Tag(Tag),
@@ -18,22 +18,22 @@ pub(crate) enum Part {
 pub(crate) struct Tag {
     /// Whether it is a statement.
     pub(crate) is_block: bool,
-    /// What stands between its ends.
+    /// The tokens between its delimiters.
     pub(crate) tokens: Vec<Token>,
 }
 
-/// A word of the language in a tag.
+/// A token in a tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Token {
-    /// What it is.
-    pub(crate) kind: Kind,
-    /// Where it stands in the source.
+    /// The kind of the token.
+    pub(crate) kind: TokenKind,
+    /// The range in the source.
     pub(crate) span: Range<usize>,
 }
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum TokenKind {
     /// A name or a key word.
     Name,
     /// A string, with its quotes.
@@ -45,14 +45,14 @@ pub(crate) enum Kind {
 }
 
 impl Token {
-    /// How it is spelled.
+    /// Returns the spelling.
     pub(crate) fn text<'s>(&self, source: &'s str) -> &'s str {
         &source[self.span.clone()]
     }
 }
 
-/// The parts of a template. What follows a tag that is never closed is none.
-pub(crate) fn scan(source: &str) -> Vec<Part> {
+/// Returns the parts of a template. The text after an unclosed tag is omitted.
+pub(crate) fn scan(source: &str) -> Vec<TemplatePart> {
     let mut parts = Vec::new();
     let (mut at, mut text) = (0, 0);
     while let Some(found) = source[at..].find('{') {
@@ -71,7 +71,7 @@ pub(crate) fn scan(source: &str) -> Vec<Part> {
                     Some(end)
                 }
                 None => tag(source, open, kind == Some(b'%')).map(|(tag, end)| {
-                    parts.push(Part::Tag(tag));
+                    parts.push(TemplatePart::Tag(tag));
                     end
                 }),
             },
@@ -83,13 +83,13 @@ pub(crate) fn scan(source: &str) -> Vec<Part> {
     parts
 }
 
-fn push_text(parts: &mut Vec<Part>, range: Range<usize>) {
+fn push_text(parts: &mut Vec<TemplatePart>, range: Range<usize>) {
     if !range.is_empty() {
-        parts.push(Part::Text(range));
+        parts.push(TemplatePart::Text(range));
     }
 }
 
-/// `{% raw %}…{% endraw %}` at `open`: where its text is, and where it ends.
+/// Parses `{% raw %}…{% endraw %}` at `open`. Returns the range of its text, and its end.
 fn raw(source: &str, open: usize) -> Option<(Range<usize>, usize)> {
     let start = word_tag(source, open, "raw")?;
     let mut at = start;
@@ -102,7 +102,7 @@ fn raw(source: &str, open: usize) -> Option<(Range<usize>, usize)> {
     }
 }
 
-/// Where a tag of this word alone ends that begins at `open`.
+/// Returns the end of a tag that contains only this word, at `open`.
 fn word_tag(source: &str, open: usize, word: &str) -> Option<usize> {
     let rest = source[open..].strip_prefix("{%")?;
     let rest = rest.strip_prefix(['-', '+']).unwrap_or(rest).trim_start();
@@ -111,7 +111,7 @@ fn word_tag(source: &str, open: usize, word: &str) -> Option<usize> {
     Some(source.len() - rest.len())
 }
 
-/// The tag at `open`, and where it ends.
+/// Parses the tag at `open`. Returns it with its end.
 fn tag(source: &str, open: usize, is_block: bool) -> Option<(Tag, usize)> {
     let bytes = source.as_bytes();
     let end: &[u8] = if is_block { b"%}" } else { b"}}" };
@@ -145,18 +145,18 @@ fn tag(source: &str, open: usize, is_block: bool) -> Option<(Tag, usize)> {
     }
 }
 
-/// The word at the beginning of a text, and its length.
-fn word(text: &str) -> Option<(Kind, usize)> {
+/// Returns the kind and the length of the first token of a text.
+fn word(text: &str) -> Option<(TokenKind, usize)> {
     let first = text.chars().next()?;
     let while_of = |is: fn(char) -> bool| text.find(|c| !is(c)).unwrap_or(text.len());
     Some(match first {
-        '\'' | '"' => (Kind::String, string(text)?),
-        '0'..='9' => (Kind::Number, number(text)),
-        c if is_letter(c) => (Kind::Name, while_of(|c| is_letter(c) || c.is_ascii_digit())),
+        '\'' | '"' => (TokenKind::String, string(text)?),
+        '0'..='9' => (TokenKind::Number, number(text)),
+        c if is_letter(c) => (TokenKind::Name, while_of(|c| is_letter(c) || c.is_ascii_digit())),
         c => {
             let is_pair =
                 ["==", "!=", "<=", ">=", "//", "**"].iter().any(|two| text.starts_with(two));
-            (Kind::Sign, if is_pair { 2 } else { c.len_utf8() })
+            (TokenKind::Sign, if is_pair { 2 } else { c.len_utf8() })
         }
     })
 }
@@ -165,7 +165,7 @@ fn is_letter(c: char) -> bool {
     c == '_' || c.is_alphabetic()
 }
 
-/// The length of a number. A point belongs to it where a digit follows.
+/// Returns the length of a number. A point belongs to it if a digit follows.
 fn number(text: &str) -> usize {
     let bytes = text.as_bytes();
     let mut len = 0;
@@ -184,7 +184,7 @@ fn number(text: &str) -> usize {
     len
 }
 
-/// The length of a string with its quotes.
+/// Returns the length of a string with its quotes.
 fn string(text: &str) -> Option<usize> {
     let quote = text.as_bytes()[0];
     let mut bytes = text.bytes().enumerate().skip(1);
@@ -200,39 +200,39 @@ fn string(text: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Part, scan};
+    use super::{TemplatePart, scan};
 
-    fn said(source: &str) -> Vec<String> {
-        let said = |part: &Part| match part {
-            Part::Text(range) => source[range.clone()].to_owned(),
-            Part::Tag(tag) => {
+    fn scanned(source: &str) -> Vec<String> {
+        let scanned = |part: &TemplatePart| match part {
+            TemplatePart::Text(range) => source[range.clone()].to_owned(),
+            TemplatePart::Tag(tag) => {
                 let words: Vec<_> = tag.tokens.iter().map(|token| token.text(source)).collect();
                 format!("<{}>", words.join(" "))
             }
         };
-        scan(source).iter().map(said).collect()
+        scan(source).iter().map(scanned).collect()
     }
 
     #[test]
-    fn tags_end_where_no_string_and_no_bracket_is_open() {
-        assert_eq!(said("a{{ '}}' + x }}b"), ["a", "<'}}' + x>", "b"]);
-        assert_eq!(said("{{ {'a': {}} }}"), ["<{ 'a' : { } }>"]);
-        assert_eq!(said(r"{%- if a == 'it\'s %}' -%}x"), [r"<if a == 'it\'s %}'>", "x"]);
-        assert_eq!(said("{{ 1.5e-3 ~ x[1:-1] }}"), ["<1.5e-3 ~ x [ 1 : - 1 ]>"]);
+    fn tags_end_outside_of_strings_and_brackets() {
+        assert_eq!(scanned("a{{ '}}' + x }}b"), ["a", "<'}}' + x>", "b"]);
+        assert_eq!(scanned("{{ {'a': {}} }}"), ["<{ 'a' : { } }>"]);
+        assert_eq!(scanned(r"{%- if a == 'it\'s %}' -%}x"), [r"<if a == 'it\'s %}'>", "x"]);
+        assert_eq!(scanned("{{ 1.5e-3 ~ x[1:-1] }}"), ["<1.5e-3 ~ x [ 1 : - 1 ]>"]);
     }
 
     #[test]
     fn comments_and_raw_text_have_no_tags() {
-        assert_eq!(said("a{# {% generation %} #}b"), ["a", "b"]);
+        assert_eq!(scanned("a{# {% generation %} #}b"), ["a", "b"]);
         let raw = "{% raw %}{% generation %}{%- endraw +%}c";
-        assert_eq!(said(raw), ["{% generation %}", "c"]);
-        assert_eq!(said("a { b {"), ["a { b {"]);
+        assert_eq!(scanned(raw), ["{% generation %}", "c"]);
+        assert_eq!(scanned("a { b {"), ["a { b {"]);
     }
 
     #[test]
-    fn nothing_follows_what_is_never_closed() {
-        assert_eq!(said("a{{ 'b }} c"), ["a"]);
-        assert_eq!(said("a{# b"), ["a"]);
-        assert_eq!(said("a{% raw %} b"), ["a", "<raw>", " b"]);
+    fn an_unclosed_tag_ends_the_parts() {
+        assert_eq!(scanned("a{{ 'b }} c"), ["a"]);
+        assert_eq!(scanned("a{# b"), ["a"]);
+        assert_eq!(scanned("a{% raw %} b"), ["a", "<raw>", " b"]);
     }
 }

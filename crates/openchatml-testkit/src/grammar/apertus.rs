@@ -2,14 +2,14 @@
 //! ("Basic Message Structure" to "Format Consistency Rules").
 
 use super::frames::defuse;
+use super::generator::{Generator, Shown};
 use super::json::{Json, compact, object};
-use super::pen::{Pen, Shown};
 use super::plan::{Act, Plan, Step, plan};
-use super::{Draft, Said, canonical, oddities, openai, words};
+use super::{Draft, ExpectedMessage, canonical, oddities, openai, words};
 
 const ACTS: &[Act] = &[Act::System, Act::User, Act::Thought, Act::Call, Act::Reply, Act::Answer];
 
-/// Replies in the order of their calls: the format knows them by nothing else.
+/// Sorts replies in the order of their calls, because the format pairs them only by order.
 fn in_order(plan: &mut Plan) {
     let ids: Vec<_> = plan.steps.iter().map(|step| step.id.clone()).collect();
     let call = |step: &Step| ids.iter().position(|id| *id == step.id);
@@ -22,13 +22,13 @@ fn in_order(plan: &mut Plan) {
     }
 }
 
-/// The text.
-pub(crate) fn write(pen: &mut Pen<'_>) -> Draft {
-    let mut plan = plan(pen, ACTS);
+/// Writes the text.
+pub(crate) fn write(generator: &mut Generator<'_>) -> Draft {
+    let mut plan = plan(generator, ACTS);
     in_order(&mut plan);
     for step in &mut plan.steps {
         step.text = match step.act {
-            // A reply that is JSON ends where it ends.
+            // The end of a JSON reply is the end of its JSON.
             Act::Reply => defuse(&compact(&step.text.as_str().into()), words::APERTUS),
             _ => defuse(&step.text, words::APERTUS),
         };
@@ -37,25 +37,25 @@ pub(crate) fn write(pen: &mut Pen<'_>) -> Draft {
     let mut turn = Turn::default();
     for at in 0..plan.steps.len() {
         let step = &plan.steps[at];
-        draft.said.push(Said::of(step));
+        draft.said.push(ExpectedMessage::of(step));
         match step.act {
             Act::System => {
                 draft.text.push_str(&format!("<|system_start|>{}<|system_end|>", step.text));
-                developer(pen, &mut draft);
+                developer(generator, &mut draft);
             }
             Act::User => {
                 draft.text.push_str(&format!("<|user_start|>{}<|user_end|>", step.text));
             }
-            _ => turn.section(pen, &plan.steps, at, &mut draft.text),
+            _ => turn.section(generator, &plan.steps, at, &mut draft.text),
         }
-        if pen.is_odd(4) {
-            oddities::of_sections(pen, &mut draft.text);
+        if generator.is_odd(4) {
+            oddities::of_sections(generator, &mut draft.text);
         }
     }
     draft
 }
 
-/// Where in a turn of the assistant a text is.
+/// The state within a turn of the assistant.
 #[derive(Default)]
 struct Turn {
     is_open: bool,
@@ -63,8 +63,14 @@ struct Turn {
 }
 
 impl Turn {
-    /// Writes what the assistant thinks, calls or answers, or what a tool replies to it.
-    fn section(&mut self, pen: &mut Pen<'_>, steps: &[Step], at: usize, out: &mut String) {
+    /// Writes reasoning, a call, an answer, or the reply of a tool.
+    fn section(
+        &mut self,
+        generator: &mut Generator<'_>,
+        steps: &[Step],
+        at: usize,
+        out: &mut String,
+    ) {
         let act = |at: Option<usize>| at.and_then(|at| steps.get(at)).map(|step| step.act);
         let (before, after) = (act(at.checked_sub(1)), act(Some(at + 1)));
         let step = &steps[at];
@@ -76,8 +82,8 @@ impl Turn {
             Act::Thought => {
                 out.push_str(if self.is_inner { "" } else { "<|inner_prefix|>" });
                 out.push_str(&step.text);
-                // Calls may stand in the inner section or behind it.
-                self.is_inner = after == Some(Act::Call) && pen.one_in(2);
+                // Calls may be in the inner section or after it.
+                self.is_inner = after == Some(Act::Call) && generator.one_in(2);
                 out.push_str(if self.is_inner { "" } else { "<|inner_suffix|>" });
             }
             Act::Call => {
@@ -94,7 +100,7 @@ impl Turn {
                 out.push_str(if self.is_inner { "<|inner_suffix|>" } else { "" });
                 out.push_str(&step.text);
                 // The template leaves the last turn open.
-                if at + 1 < steps.len() || !pen.one_in(4) {
+                if at + 1 < steps.len() || !generator.one_in(4) {
                     out.push_str("<|assistant_end|>");
                 }
                 *self = Self::default();
@@ -103,24 +109,24 @@ impl Turn {
     }
 }
 
-/// What the template tells of tools and of thinking.
-fn developer(pen: &mut Pen<'_>, draft: &mut Draft) {
-    let text = pen.pick(&[
+/// Writes the declarations of tools and thinking.
+fn developer(generator: &mut Generator<'_>, draft: &mut Draft) {
+    let text = generator.pick(&[
         "Deliberation: enabled\nTool Capabilities: disabled",
         "Deliberation: disabled\nTool Capabilities: disabled",
     ]);
     draft.text.push_str(&format!("<|developer_start|>{text}<|developer_end|>"));
     let text = text.to_owned();
-    draft.said.push(Said { role: "developer", name: None, text, shown: Shown::Hidden });
+    draft.said.push(ExpectedMessage { role: "developer", name: None, text, shown: Shown::Hidden });
 }
 
-/// The messages.
-pub(crate) fn write_json(pen: &mut Pen<'_>) -> Draft {
-    let mut plan = plan(pen, ACTS);
+/// Writes the messages.
+pub(crate) fn write_json(generator: &mut Generator<'_>) -> Draft {
+    let mut plan = plan(generator, ACTS);
     in_order(&mut plan);
-    let blocks = pen.one_in(2);
+    let blocks = generator.one_in(2);
     if !blocks {
-        // Strings have no place for thoughts.
+        // Strings cannot contain reasoning.
         plan.steps.retain(|step| step.act != Act::Thought);
     }
     let mut messages = Vec::new();
@@ -128,44 +134,50 @@ pub(crate) fn write_json(pen: &mut Pen<'_>) -> Draft {
     while let Some(step) = plan.steps.get(at) {
         at += 1;
         let content = match step.act {
-            Act::System if pen.one_in(2) => object([("text", step.text.as_str().into())]),
-            Act::User if pen.one_in(2) => {
+            Act::System if generator.one_in(2) => object([("text", step.text.as_str().into())]),
+            Act::User if generator.one_in(2) => {
                 let part = object([("type", "text".into()), ("text", step.text.as_str().into())]);
                 object([("parts", vec![part].into())])
             }
             Act::System | Act::User | Act::Reply => step.text.as_str().into(),
             _ => {
                 at -= 1;
-                let message = assistant(pen, &plan.steps, &mut at, blocks);
+                let message = assistant(generator, &plan.steps, &mut at, blocks);
                 messages.push(message);
                 continue;
             }
         };
         messages.push(object([("role", step.act.role().into()), ("content", content)]));
     }
-    let mut said: Vec<_> = plan.steps.iter().map(Said::of).collect();
+    let mut said: Vec<_> = plan.steps.iter().map(ExpectedMessage::of).collect();
     let document = match messages.as_slice() {
-        [one] if plan.tools.is_empty() && pen.one_in(2) => one.clone(),
-        _ if plan.tools.is_empty() && pen.one_in(3) => messages.into(),
+        [one] if plan.tools.is_empty() && generator.one_in(2) => one.clone(),
+        _ if plan.tools.is_empty() && generator.one_in(3) => messages.into(),
         _ => {
             let mut document = object([("messages", messages.into())]);
             if !plan.tools.is_empty() {
-                document.set("tools", canonical::tools(pen, &plan.tools));
+                document.set("tools", canonical::tools(generator, &plan.tools));
                 said.clear();
             }
-            if pen.one_in(2) {
-                // What is told of them is a message of the developer's.
-                document.set("enable_thinking", Json::Word(pen.pick(&["true", "false"])));
+            if generator.one_in(2) {
+                // The declarations are a message of the developer.
+                document.set("enable_thinking", Json::Word(generator.pick(&["true", "false"])));
                 said.clear();
             }
             document
         }
     };
-    canonical::draft(pen, document, said)
+    canonical::draft(generator, document, said)
 }
 
-/// What the assistant does up to the next message of somebody else: blocks, or a string and calls.
-fn assistant(pen: &mut Pen<'_>, steps: &[Step], at: &mut usize, in_blocks: bool) -> Json {
+/// Writes the steps of the assistant up to the next message of another role: blocks, or a string
+/// and calls.
+fn assistant(
+    generator: &mut Generator<'_>,
+    steps: &[Step],
+    at: &mut usize,
+    in_blocks: bool,
+) -> Json {
     let mut message = object([("role", "assistant".into())]);
     if !in_blocks {
         let text = match steps.get(*at) {
@@ -177,7 +189,7 @@ fn assistant(pen: &mut Pen<'_>, steps: &[Step], at: &mut usize, in_blocks: bool)
         };
         message.set("content", text);
         if steps.get(*at).is_some_and(|step| step.act == Act::Call) {
-            openai::calls(pen, steps, at, &mut message);
+            openai::calls(generator, steps, at, &mut message);
         }
         return message;
     }
@@ -185,7 +197,7 @@ fn assistant(pen: &mut Pen<'_>, steps: &[Step], at: &mut usize, in_blocks: bool)
     let mut block = |kind: &str, key: &str, value: Json| {
         blocks.push(object([("type", kind.into()), (key, value)]));
     };
-    let replies_outside = pen.one_in(3);
+    let replies_outside = generator.one_in(3);
     while let Some(step) = steps.get(*at) {
         let rest = &steps[*at..];
         match step.act {

@@ -1,17 +1,17 @@
 //! Texts of frames: `<|start|>` header `<|message|>` body `<|end|>`.
 //!
 //! OpenChatML 2.2 (§2, §6, §15), OpenChatML 2.0 (§2, §6), Harmony (HIP-1: OpenChatML 2.2 §12) and
-//! the text form of ChatML ("Grammar") share this grammar. [`Frames`] says in what they differ.
+//! the text form of ChatML ("Grammar") share this grammar. [`Frames`] contains the differences.
 
-use super::pen::{Pen, Shown};
+use super::generator::{Generator, Shown};
 use super::plan::{Act, Plan, Step, plan};
-use super::{Draft, Said, oddities, words};
+use super::{Draft, ExpectedMessage, oddities, words};
 
 /// A dialect of frames.
 pub(crate) struct Frames {
     /// The version in the YAML header, if there is a header (§2).
     version: Option<&'static str>,
-    /// What counts as a control token in a body.
+    /// The spellings that are control tokens in a body.
     tokens: &'static [&'static str],
     acts: &'static [Act],
     /// `<<|start|>` and literal blocks (2.2 §3).
@@ -26,13 +26,13 @@ pub(crate) struct Frames {
     constrains: bool,
     replies: Replies,
     names: Names,
-    /// The token that closes a message.
+    /// The end token of a message.
     end: &'static str,
-    /// What may stand between two frames.
+    /// The allowed text between two frames.
     between: &'static [&'static str],
 }
 
-/// Who a tool's reply is from.
+/// The role of replies of tools.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Replies {
     /// `tool name=functions.f` (2.2 §4), or the role of 2.0 for compatibility.
@@ -41,7 +41,7 @@ enum Replies {
     Role,
 }
 
-/// How users are named.
+/// How names of users are written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Names {
     /// ` name=Eric`
@@ -119,34 +119,34 @@ pub(crate) static CHATML_WIRE: Frames = Frames {
     ..HARMONY
 };
 
-/// The parts of a frame, in their order, so that an oddity can say where it goes.
+/// The parts of a frame in their order, as places for oddities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     Start,
     Role,
     Attributes,
     Channel,
-    /// Attributes behind the channel.
+    /// Attributes after the channel.
     Behind,
     Constrain,
     Message,
     Body,
     End,
-    /// What stands between this frame and the next.
+    /// The text between this frame and the next.
     Between,
 }
 
 const PARTS: usize = Part::Between as usize + 1;
 
 /// Writes a document.
-pub(crate) fn write(frames: &Frames, pen: &mut Pen<'_>) -> Draft {
-    let mut plan = plan(pen, frames.acts);
-    if frames.end == CHATML_WIRE.end && pen.one_in(4) {
-        example(pen, &mut plan);
+pub(crate) fn write(frames: &Frames, generator: &mut Generator<'_>) -> Draft {
+    let mut plan = plan(generator, frames.acts);
+    if frames.end == CHATML_WIRE.end && generator.one_in(4) {
+        example(generator, &mut plan);
     }
     let mut draft = Draft::default();
     if let Some(version) = frames.version {
-        header(pen, version, &mut draft.text);
+        header(generator, version, &mut draft.text);
     }
     let count = plan.steps.len();
     for (at, step) in plan.steps.iter_mut().enumerate() {
@@ -160,18 +160,18 @@ pub(crate) fn write(frames: &Frames, pen: &mut Pen<'_>) -> Draft {
         if step.act.role() == "assistant" {
             draft.spoken.get_or_insert(draft.text.len());
         }
-        let parts = frame(frames, pen, step, at + 1 == count);
+        let parts = frame(frames, generator, step, at + 1 == count);
         draft.text.extend(parts);
         let name = step.name.clone();
-        draft.said.push(Said { name, ..Said::of(step) });
+        draft.said.push(ExpectedMessage { name, ..ExpectedMessage::of(step) });
     }
     draft
 }
 
-/// A few-shot example of ChatML.
-fn example(pen: &mut Pen<'_>, plan: &mut Plan) {
-    let name = pen.pick(&["example_user", "example_assistant"]);
-    let text = pen.text(Shown::Hidden);
+/// Generates a few-shot example of ChatML.
+fn example(generator: &mut Generator<'_>, plan: &mut Plan) {
+    let name = generator.pick(&["example_user", "example_assistant"]);
+    let text = generator.text(Shown::Hidden);
     let step = Step {
         act: Act::System,
         text,
@@ -182,14 +182,14 @@ fn example(pen: &mut Pen<'_>, plan: &mut Plan) {
     plan.steps.insert(0, step);
 }
 
-/// Makes a text one that the body of a frame can say.
+/// Changes a text so that the body of a frame can contain it.
 fn fit(frames: &Frames, text: &mut String) {
     if !frames.escapes {
         *text = defuse(text, frames.tokens);
     }
 }
 
-/// The text without these spellings.
+/// Removes these spellings from a text.
 pub(crate) fn defuse(text: &str, tokens: &[&str]) -> String {
     let mut text = text.to_owned();
     for token in tokens {
@@ -199,21 +199,21 @@ pub(crate) fn defuse(text: &str, tokens: &[&str]) -> String {
     text
 }
 
-/// The YAML header (2.x §2): bare or between fences, with keys that nobody knows.
-fn header(pen: &mut Pen<'_>, version: &str, text: &mut String) {
-    if pen.is_odd(6) {
-        return pen.violation("no header");
+/// Writes the YAML header (2.x §2), with or without fences, and with unknown keys.
+fn header(generator: &mut Generator<'_>, version: &str, text: &mut String) {
+    if generator.is_odd(6) {
+        return generator.violation("no header");
     }
-    let fence = if pen.one_in(6) { "---\n" } else { "" };
+    let fence = if generator.one_in(6) { "---\n" } else { "" };
     text.push_str(&format!("{fence}version: {version}\n"));
-    for _ in 0..pen.upto(2) {
-        let datum = pen.datum();
-        let line = match pen.upto(5) {
+    for _ in 0..generator.upto(2) {
+        let datum = generator.datum();
+        let line = match generator.upto(5) {
             0 => format!("model: {datum}\n"),
-            1 => format!("x_{datum}: [1, {{a: {}}}]\n", pen.datum()),
+            1 => format!("x_{datum}: [1, {{a: {}}}]\n", generator.datum()),
             2 => format!("generation_settings:\n  temperature: 0.7\n  {datum}: ~\n"),
-            3 => format!("\"{datum}\": |\n  a\n  b: {}\n", pen.datum()),
-            4 => format!("{datum}: {}\n", pen.number()),
+            3 => format!("\"{datum}\": |\n  a\n  b: {}\n", generator.datum()),
+            4 => format!("{datum}: {}\n", generator.number()),
             _ => format!("? {datum}\n: 'it''s'\n"),
         };
         let key = line.split(':').next().unwrap_or_default();
@@ -222,47 +222,52 @@ fn header(pen: &mut Pen<'_>, version: &str, text: &mut String) {
         }
     }
     text.push_str(fence);
-    text.push_str(pen.pick(&["\n", "\n", ""]));
+    text.push_str(generator.pick(&["\n", "\n", ""]));
 }
 
-/// Spells one message.
-fn frame(frames: &Frames, pen: &mut Pen<'_>, step: &Step, is_last: bool) -> [String; PARTS] {
+/// Writes one message.
+fn frame(
+    frames: &Frames,
+    generator: &mut Generator<'_>,
+    step: &Step,
+    is_last: bool,
+) -> [String; PARTS] {
     let mut parts = [const { String::new() }; PARTS];
     let mut set = |part: Part, text: String| parts[part as usize] = text;
     set(Part::Start, "<|start|>".to_owned());
-    let role = role(frames, pen, step);
-    let (before, behind) = attributes(frames, pen, step, &role);
+    let role = role(frames, generator, step);
+    let (before, behind) = attributes(frames, generator, step, &role);
     set(Part::Role, role);
     set(Part::Attributes, before);
     set(Part::Behind, behind);
-    if let Some(channel) = channel(frames, pen, step) {
+    if let Some(channel) = channel(frames, generator, step) {
         set(Part::Channel, format!("<|channel|>{channel}"));
     }
-    if frames.constrains && step.act == Act::Call && pen.one_in(2) {
+    if frames.constrains && step.act == Act::Call && generator.one_in(2) {
         let space = if frames.attributes { "" } else { " " };
         set(Part::Constrain, format!("{space}<|constrain|>json"));
     }
     set(Part::Message, "<|message|>".to_owned());
-    set(Part::Body, body(frames, pen, step));
+    set(Part::Body, body(frames, generator, step));
     let end = match step.act {
-        Act::Call if frames.attributes && pen.one_in(8) => "<|call|><|end|>",
+        Act::Call if frames.attributes && generator.one_in(8) => "<|call|><|end|>",
         Act::Call => "<|call|>",
-        Act::Answer if frames.channels && (is_last || pen.one_in(4)) => "<|return|>",
+        Act::Answer if frames.channels && (is_last || generator.one_in(4)) => "<|return|>",
         _ => frames.end,
     };
     set(Part::End, end.to_owned());
-    set(Part::Between, pen.pick(frames.between).to_owned());
-    if pen.is_odd(6) {
-        oddities::of_frame(pen, step.act, frames.tokens, &mut parts);
+    set(Part::Between, generator.pick(frames.between).to_owned());
+    if generator.is_odd(6) {
+        oddities::of_frame(generator, step.act, frames.tokens, &mut parts);
     }
     parts
 }
 
-fn role(frames: &Frames, pen: &mut Pen<'_>, step: &Step) -> String {
+fn role(frames: &Frames, generator: &mut Generator<'_>, step: &Step) -> String {
     let role = step.act.role();
     match (step.act, frames.names, &step.name) {
         (Act::Reply, ..) => match frames.replies {
-            Replies::Named if !pen.one_in(6) => "tool".to_owned(),
+            Replies::Named if !generator.one_in(6) => "tool".to_owned(),
             _ => format!("functions.{}", step.tool),
         },
         (_, Names::Colon | Names::Examples, Some(name)) => format!("{role}:{name}"),
@@ -270,8 +275,13 @@ fn role(frames: &Frames, pen: &mut Pen<'_>, step: &Step) -> String {
     }
 }
 
-/// The attributes before the channel and behind it.
-fn attributes(frames: &Frames, pen: &mut Pen<'_>, step: &Step, role: &str) -> (String, String) {
+/// Returns the attributes before and after the channel.
+fn attributes(
+    frames: &Frames,
+    generator: &mut Generator<'_>,
+    step: &Step,
+    role: &str,
+) -> (String, String) {
     let tool = format!("functions.{}", step.tool);
     let mut all = Vec::new();
     match step.act {
@@ -291,26 +301,26 @@ fn attributes(frames: &Frames, pen: &mut Pen<'_>, step: &Step, role: &str) -> (S
             all.push(" to=assistant".to_owned());
         }
         Act::Preamble if frames.attributes => all.push(" intent=preamble".to_owned()),
-        Act::Note => all.push(format!(" intent={}", pen.pick(&["status", "debug"]))),
+        Act::Note => all.push(format!(" intent={}", generator.pick(&["status", "debug"]))),
         _ => {}
     }
     if let (Names::Attribute, Some(name)) = (frames.names, &step.name) {
         all.push(format!(" name={name}"));
     }
-    if frames.attributes && step.act == Act::Answer && pen.one_in(8) {
+    if frames.attributes && step.act == Act::Answer && generator.one_in(8) {
         all.push(" content_type=markdown".to_owned());
     }
-    if frames.attributes && pen.one_in(6) {
+    if frames.attributes && generator.one_in(6) {
         all.reverse();
     }
-    // HIP-1 §3: `to=` may stand behind the channel.
+    // HIP-1 §3: `to=` may follow the channel.
     let is_call = step.act == Act::Call;
-    let cut = if is_call && frames.constrains && pen.one_in(4) { 0 } else { all.len() };
+    let cut = if is_call && frames.constrains && generator.one_in(4) { 0 } else { all.len() };
     let behind = all.split_off(cut).concat();
     (all.concat(), behind)
 }
 
-fn channel(frames: &Frames, pen: &mut Pen<'_>, step: &Step) -> Option<&'static str> {
+fn channel(frames: &Frames, generator: &mut Generator<'_>, step: &Step) -> Option<&'static str> {
     let channel = match step.act {
         _ if !frames.channels => return None,
         Act::System | Act::Developer | Act::User => return None,
@@ -320,15 +330,15 @@ fn channel(frames: &Frames, pen: &mut Pen<'_>, step: &Step) -> Option<&'static s
     };
     // §5: a message without a channel is final.
     let may_lack = frames.version.is_some() && step.act == Act::Answer;
-    (!(may_lack && pen.one_in(6))).then_some(channel)
+    (!(may_lack && generator.one_in(6))).then_some(channel)
 }
 
-/// A body, escaped in one way or the other (2.2 §3).
-fn body(frames: &Frames, pen: &mut Pen<'_>, step: &Step) -> String {
+/// Writes a body with one of the escapes (2.2 §3).
+fn body(frames: &Frames, generator: &mut Generator<'_>, step: &Step) -> String {
     let is_hidden = step.act.shown() == Shown::Hidden;
     let mut choose = |n: usize| match is_hidden {
-        true => pen.secretly(&[0, 1, 2, 3]) % n,
-        false => pen.upto(n - 1),
+        true => generator.secretly(&[0, 1, 2, 3]) % n,
+        false => generator.upto(n - 1),
     };
     let mut text = match frames.escapes {
         false => step.text.clone(),
@@ -344,7 +354,7 @@ fn body(frames: &Frames, pen: &mut Pen<'_>, step: &Step) -> String {
     text
 }
 
-/// One more `<` in front of each control token. A `<` at the end would escape what follows it.
+/// Adds a `<` before each control token. A `<` at the end would escape the following token.
 fn escaped(text: &str) -> String {
     let stem = text.trim_end_matches('<');
     let mut out = stem.to_owned();

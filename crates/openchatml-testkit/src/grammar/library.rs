@@ -1,9 +1,9 @@
 //! The JSON of Harmony's reference library: `Conversation` of `openai-harmony`, as it is serialized.
 
+use super::generator::Generator;
 use super::json::{Json, object};
-use super::pen::Pen;
 use super::plan::{Act, Declared, Step, plan};
-use super::{Draft, Said, canonical, openai};
+use super::{Draft, ExpectedMessage, canonical, openai};
 
 const ACTS: &[Act] = &[
     Act::System,
@@ -16,27 +16,27 @@ const ACTS: &[Act] = &[
     Act::Answer,
 ];
 
-pub(crate) fn write(pen: &mut Pen<'_>) -> Draft {
-    let mut plan = plan(pen, ACTS);
-    let mut said: Vec<_> = plan.steps.iter().map(Said::of).collect();
-    let mut messages: Vec<_> = plan.steps.iter().map(|step| message(pen, step)).collect();
+pub(crate) fn write(generator: &mut Generator<'_>) -> Draft {
+    let mut plan = plan(generator, ACTS);
+    let mut said: Vec<_> = plan.steps.iter().map(ExpectedMessage::of).collect();
+    let mut messages: Vec<_> = plan.steps.iter().map(|step| message(generator, step)).collect();
     let tools = std::mem::take(&mut plan.tools);
-    if pen.one_in(3) {
-        messages.insert(0, developer(pen, &tools));
+    if generator.one_in(3) {
+        messages.insert(0, developer(generator, &tools));
         said.clear();
     }
-    if pen.one_in(3) {
-        messages.insert(0, system(pen));
+    if generator.one_in(3) {
+        messages.insert(0, system(generator));
         said.clear();
     }
-    let document = match pen.one_in(4) {
+    let document = match generator.one_in(4) {
         true => messages.into(),
         false => object([("messages", messages.into())]),
     };
-    canonical::draft(pen, document, said)
+    canonical::draft(generator, document, said)
 }
 
-fn message(pen: &mut Pen<'_>, step: &Step) -> Json {
+fn message(generator: &mut Generator<'_>, step: &Step) -> Json {
     let mut message = object([("role", step.act.role().into())]);
     let tool = format!("functions.{}", step.tool);
     let channel = match step.act {
@@ -48,7 +48,7 @@ fn message(pen: &mut Pen<'_>, step: &Step) -> Json {
     match step.act {
         Act::Call => {
             message.set("recipient", tool);
-            message.set("content_type", pen.pick(&["<|constrain|>json", "json"]));
+            message.set("content_type", generator.pick(&["<|constrain|>json", "json"]));
         }
         Act::Reply => {
             message.set("name", tool);
@@ -58,35 +58,35 @@ fn message(pen: &mut Pen<'_>, step: &Step) -> Json {
     }
     if let Some(name) = &step.name {
         message.set("name", name.as_str());
-    } else if step.act != Act::Reply && pen.one_in(4) {
+    } else if step.act != Act::Reply && generator.one_in(4) {
         message.set("name", Json::Word("null"));
     }
     if let Some(channel) = channel {
         message.set("channel", channel);
     }
-    message.set("content", openai::content(pen, &step.text, "text"));
+    message.set("content", openai::content(generator, &step.text, "text"));
     message
 }
 
-/// A system message with what the model is told of itself.
-fn system(pen: &mut Pen<'_>) -> Json {
+/// Generates a system message with the settings of the model.
+fn system(generator: &mut Generator<'_>) -> Json {
     let mut content = object([("type", "system_content".into())]);
-    if pen.one_in(2) {
-        content.set("model_identity", pen.datum());
+    if generator.one_in(2) {
+        content.set("model_identity", generator.datum());
     }
-    let effort = match pen.is_odd(3) {
+    let effort = match generator.is_odd(3) {
         true => {
-            pen.flaw("unknown effort");
-            pen.datum()
+            generator.flaw("unknown effort");
+            generator.datum()
         }
-        false => pen.pick(&["Low", "Medium", "High"]).to_owned(),
+        false => generator.pick(&["Low", "Medium", "High"]).to_owned(),
     };
     content.set("reasoning_effort", effort);
-    if pen.one_in(2) {
+    if generator.one_in(2) {
         content.set("conversation_start_date", "2025-06-28");
         content.set("knowledge_cutoff", "2024-06");
     }
-    if pen.one_in(2) {
+    if generator.one_in(2) {
         let channels = vec!["analysis".into(), "commentary".into(), "final".into()];
         let config = object([
             ("valid_channels", Json::List(channels)),
@@ -94,9 +94,9 @@ fn system(pen: &mut Pen<'_>) -> Json {
         ]);
         content.set("channel_config", config);
     }
-    let role = match pen.is_odd(4) {
+    let role = match generator.is_odd(4) {
         true => {
-            pen.flaw("system content of a user");
+            generator.flaw("system content of a user");
             "user"
         }
         false => "system",
@@ -104,15 +104,15 @@ fn system(pen: &mut Pen<'_>) -> Json {
     object([("role", role.into()), ("content", vec![content].into())])
 }
 
-/// A developer message with instructions and functions.
-fn developer(pen: &mut Pen<'_>, tools: &[Declared]) -> Json {
+/// Generates a developer message with instructions and functions.
+fn developer(generator: &mut Generator<'_>, tools: &[Declared]) -> Json {
     let mut content = object([("type", "developer_content".into())]);
-    if pen.one_in(2) {
-        content.set("instructions", pen.hidden_datum());
+    if generator.one_in(2) {
+        content.set("instructions", generator.hidden_datum());
     }
     if !tools.is_empty() {
-        // The reference library knows a name, a description and parameters.
-        let functions = tools.iter().map(|tool| match canonical::function(pen, tool) {
+        // The reference library supports a name, a description and parameters.
+        let functions = tools.iter().map(|tool| match canonical::function(generator, tool) {
             Json::Object(mut members) => {
                 members.retain(|(key, _)| key != "strict");
                 Json::Object(members)
@@ -127,9 +127,9 @@ fn developer(pen: &mut Pen<'_>, tools: &[Declared]) -> Json {
         ]);
         content.set("tools", object([("functions", namespace)]));
     }
-    let role = match pen.is_odd(4) {
+    let role = match generator.is_odd(4) {
         true => {
-            pen.flaw("developer content of the assistant");
+            generator.flaw("developer content of the assistant");
             "assistant"
         }
         false => "developer",

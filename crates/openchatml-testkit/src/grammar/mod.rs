@@ -1,18 +1,18 @@
 //! Documents written from the grammars of the specifications.
 //!
-//! Nothing here uses the readers, writers or token tables of the library: spellings are written out
-//! again, and texts are put together as strings. So a document may be one that no writer of the
-//! library writes, and what the generator knows about it is an expectation of its own.
+//! Nothing here uses the readers, writers or token tables of the library: spellings are listed
+//! again, and texts are concatenated from strings. A document can therefore be one that no writer
+//! of the library writes, and the expectation of the generator is independent.
 
 mod apertus;
 mod canonical;
 mod frames;
+mod generator;
 pub mod json;
 mod library;
 mod objects;
 mod oddities;
 mod openai;
-mod pen;
 mod plan;
 mod responses;
 mod sharegpt;
@@ -20,9 +20,9 @@ mod turns;
 mod wire;
 mod words;
 
-pub use self::pen::{Knobs, Shown, data};
+pub use self::generator::{GeneratorOptions, Shown, data};
 
-use self::pen::Pen;
+use self::generator::Generator;
 use self::plan::Step;
 use crate::{Source, pick};
 
@@ -33,31 +33,31 @@ pub struct Sample {
     pub format: &'static str,
     /// The document.
     pub text: String,
-    /// What it says, if nothing in it deviates from its grammar.
-    pub said: Option<Vec<Said>>,
-    /// Where the first message of the assistant begins, in bytes, if that is known: the words that
-    /// begin it may be quoted before.
+    /// The expected messages, if the document is grammatical.
+    pub said: Option<Vec<ExpectedMessage>>,
+    /// The start of the first message of the assistant in bytes, if it is known: its first words
+    /// may be quoted earlier.
     pub spoken: Option<usize>,
-    /// In what it deviates from its grammar, where that was written on purpose.
+    /// The deliberate deviations from the grammar.
     pub flaws: Vec<&'static str>,
-    /// Those of them that strict reading must find, if the text was not damaged.
+    /// The deviations that strict reading must report, if the text was not damaged.
     pub violations: Vec<&'static str>,
 }
 
-/// What the generator knows of a message.
+/// The message that the generator expects.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct ExpectedMessage {
     /// The role, in the words of OpenChatML 2.2 §4.
     pub role: &'static str,
-    /// The name of who speaks: an alias, or the name of the tool.
+    /// The name of the speaker: an alias, or the name of the tool.
     pub name: Option<String>,
-    /// Its text.
+    /// The text.
     pub text: String,
     /// Whether a user may see it.
     pub shown: Shown,
 }
 
-impl Said {
+impl ExpectedMessage {
     fn of(step: &Step) -> Self {
         let shown = step.act.shown();
         Self { role: step.act.role(), name: None, text: step.text.clone(), shown }
@@ -68,19 +68,19 @@ impl Said {
 #[derive(Debug, Default)]
 struct Draft {
     text: String,
-    said: Vec<Said>,
+    said: Vec<ExpectedMessage>,
     spoken: Option<usize>,
 }
 
-/// Writes a document with a pen.
-type Writer = fn(&mut Pen<'_>) -> Draft;
+/// Writes a document with a generator.
+type Writer = fn(&mut Generator<'_>) -> Draft;
 
-/// A format, and what is known of it apart from the library.
+/// A format, with facts that are independent of the library.
 struct Grammar {
     format: &'static str,
     write: Writer,
-    /// What a prompt ends in, so that the assistant speaks next: ChatML, "Grammar"; the generation
-    /// prompts of the templates of the others.
+    /// The end of a prompt after which the assistant continues: ChatML, "Grammar"; for others, the
+    /// generation prompts of the templates.
     opening: Option<&'static str>,
 }
 
@@ -92,16 +92,16 @@ const fn json(format: &'static str, write: Writer) -> Grammar {
     Grammar { format, write, opening: None }
 }
 
-/// The formats that have a writer here. Such a writer is a second opinion: it is written by hand
-/// from a specification, so that no table of the library can be what it is derived from. A dialect
-/// without one is tested by its conformance cases and by the properties.
+/// The formats with a generator. A generator is an independent check: it is written from a
+/// specification and not derived from tables of the library. Dialects without one are tested by
+/// conformance cases and properties.
 const GRAMMARS: &[Grammar] = &[
-    text("openchatml-2.2", |pen| frames::write(&frames::OPENCHATML_2_2, pen), FRAME),
-    text("openchatml-2.0", |pen| frames::write(&frames::OPENCHATML_2_0, pen), FRAME),
-    text("harmony", |pen| frames::write(&frames::HARMONY, pen), FRAME),
-    text("chatml-wire:text", |pen| frames::write(&frames::CHATML_WIRE, pen), FRAME),
-    text("openchatml-0.1", |pen| turns::write(&turns::OPENCHATML_0_1, pen), TURN),
-    text("chatml", |pen| turns::write(&turns::CHATML, pen), TURN),
+    text("openchatml-2.2", |generator| frames::write(&frames::OPENCHATML_2_2, generator), FRAME),
+    text("openchatml-2.0", |generator| frames::write(&frames::OPENCHATML_2_0, generator), FRAME),
+    text("harmony", |generator| frames::write(&frames::HARMONY, generator), FRAME),
+    text("chatml-wire:text", |generator| frames::write(&frames::CHATML_WIRE, generator), FRAME),
+    text("openchatml-0.1", |generator| turns::write(&turns::OPENCHATML_0_1, generator), TURN),
+    text("chatml", |generator| turns::write(&turns::CHATML, generator), TURN),
     text("apertus", apertus::write, "<|assistant_start|>"),
     json("json", canonical::write),
     json("openchatml-2.2:json", objects::write_2_2),
@@ -123,28 +123,41 @@ pub fn formats() -> impl Iterator<Item = &'static str> {
 }
 
 impl Sample {
-    /// A document of one of these formats, made of the rest of `source`.
-    pub fn draw(source: &mut Source<'_>, formats: &[&'static str], knobs: Knobs) -> Self {
-        let [sample, _] = Self::pair(source, formats, knobs);
+    /// Generates a document of one of these formats from the rest of `source`.
+    pub fn draw(
+        source: &mut Source<'_>,
+        formats: &[&'static str],
+        generator_options: GeneratorOptions,
+    ) -> Self {
+        let [sample, _] = Self::pair(source, formats, generator_options);
         sample
     }
 
-    /// Two documents that differ in hidden text only, made of the rest of `source`.
+    /// Generates two documents that differ only in hidden text, from the rest of `source`.
     ///
-    /// Where the text is damaged, what was hidden may not be hidden any more.
-    pub fn pair(source: &mut Source<'_>, formats: &[&'static str], knobs: Knobs) -> [Self; 2] {
+    /// Texts are not damaged, because damage can make hidden text visible.
+    pub fn pair(
+        source: &mut Source<'_>,
+        formats: &[&'static str],
+        generator_options: GeneratorOptions,
+    ) -> [Self; 2] {
         let format = pick(source, formats);
         let bytes = source.bytes(source.len()).unwrap_or_default();
         let (bytes, secrets) = bytes.split_at(bytes.len() - bytes.len() / 4);
         let (one, two) = secrets.split_at(secrets.len() / 2);
-        [(one, 's'), (two, 't')].map(|(secret, veil)| {
-            let pen = Pen::new(Source::new(bytes), Source::new(secret), knobs, veil);
-            Self::write(format, pen)
+        [(one, 's'), (two, 't')].map(|(secret, hidden_prefix)| {
+            let generator = Generator::new(
+                Source::new(bytes),
+                Source::new(secret),
+                generator_options,
+                hidden_prefix,
+            );
+            Self::write(format, generator)
         })
     }
 
-    /// What follows the first words that make the assistant speak, as a model would say it. `None`
-    /// if there are none.
+    /// Returns the part after the first prompt of the assistant as a completion. `None` if there is
+    /// no such prompt.
     #[must_use]
     pub fn completion(&self) -> Option<Self> {
         let opening = GRAMMARS.iter().find(|it| it.format == self.format)?.opening?;
@@ -155,19 +168,19 @@ impl Sample {
         Some(Self { format: self.format, text, said, spoken, flaws, violations })
     }
 
-    fn write(format: &'static str, mut pen: Pen<'_>) -> Self {
+    fn write(format: &'static str, mut generator: Generator<'_>) -> Self {
         let grammar = GRAMMARS.iter().find(|it| it.format == format);
-        let mut draft = (grammar.expect("a format of the table").write)(&mut pen);
-        let is_damaged = pen.knobs.damaged;
+        let mut draft = (grammar.expect("a format of the table").write)(&mut generator);
+        let is_damaged = generator.generator_options.damaged;
         if is_damaged {
-            draft.text = oddities::damage(&mut pen, &draft.text);
+            draft.text = oddities::damage(&mut generator, &draft.text);
         }
-        let is_exact = !is_damaged && pen.flaws.is_empty();
+        let is_exact = !is_damaged && generator.flaws.is_empty();
         let said = is_exact.then_some(draft.said);
         if is_damaged {
-            pen.violations.clear();
+            generator.violations.clear();
         }
-        let Pen { flaws, violations, .. } = pen;
+        let Generator { flaws, violations, .. } = generator;
         let spoken = draft.spoken.filter(|_| !is_damaged);
         Self { format, text: draft.text, said, spoken, flaws, violations }
     }

@@ -1,38 +1,38 @@
 //! JSON of OpenChatML: one object for each message (2.2 §10) or for each turn (2.0 §10).
 
 use super::frames::defuse;
+use super::generator::Generator;
 use super::json::{Json, object};
 use super::openai;
-use super::pen::Pen;
 use super::plan::{Act, Step, plan};
-use super::{Draft, Said, canonical, words};
+use super::{Draft, ExpectedMessage, canonical, words};
 
 /// `openchatml-2.2:json`.
-pub(crate) fn write_2_2(pen: &mut Pen<'_>) -> Draft {
-    let plan = plan(pen, Act::ALL);
+pub(crate) fn write_2_2(generator: &mut Generator<'_>) -> Draft {
+    let plan = plan(generator, Act::ALL);
     let mut objects: Vec<Json> = Vec::new();
     let mut steps = plan.steps.iter().peekable();
     while let Some(step) = steps.next() {
         let goes_on = |next: &&Step| matches!(next.act, Act::Preamble | Act::Answer | Act::Call);
         match steps.peek().filter(|next| step.act == Act::Thought && goes_on(next)) {
-            Some(next) if pen.one_in(2) => {
-                let mut message = of_message(pen, next);
+            Some(next) if generator.one_in(2) => {
+                let mut message = of_message(generator, next);
                 message.set("thinking", step.text.as_str());
                 objects.push(message);
                 steps.next();
             }
-            _ => objects.push(of_message(pen, step)),
+            _ => objects.push(of_message(generator, step)),
         }
     }
-    let said = plan.steps.iter().map(Said::of).collect();
+    let said = plan.steps.iter().map(ExpectedMessage::of).collect();
     let document = match objects.as_slice() {
-        [one] if pen.one_in(2) => one.clone(),
+        [one] if generator.one_in(2) => one.clone(),
         _ => objects.into(),
     };
-    canonical::draft(pen, document, said)
+    canonical::draft(generator, document, said)
 }
 
-fn of_message(pen: &mut Pen<'_>, step: &Step) -> Json {
+fn of_message(generator: &mut Generator<'_>, step: &Step) -> Json {
     let mut message = object([("role", step.act.role().into())]);
     if let Some(name) = &step.name {
         message.set("name", name.as_str());
@@ -56,9 +56,9 @@ fn of_message(pen: &mut Pen<'_>, step: &Step) -> Json {
                 ("arguments", step.text.as_str().into()),
             ]);
             message.set("tool_call", call);
-            if pen.is_odd(6) {
-                pen.flaw("content beside a call");
-                message.set("content", pen.datum());
+            if generator.is_odd(6) {
+                generator.flaw("content beside a call");
+                message.set("content", generator.datum());
             }
             return message;
         }
@@ -68,39 +68,39 @@ fn of_message(pen: &mut Pen<'_>, step: &Step) -> Json {
             message.set("recipient", "assistant");
         }
         Act::Preamble => message.set("intent", "preamble"),
-        Act::Note => message.set("intent", pen.pick(&["status", "debug"])),
-        Act::Answer if pen.one_in(4) => message.set("end", "return"),
+        Act::Note => message.set("intent", generator.pick(&["status", "debug"])),
+        Act::Answer if generator.one_in(4) => message.set("end", "return"),
         _ => {}
     }
-    odd_words(pen, &mut message);
-    message.set("content", canonical::content(pen, step));
+    odd_words(generator, &mut message);
+    message.set("content", canonical::content(generator, step));
     message
 }
 
-/// What JSON can say and a header of the text form cannot.
-fn odd_words(pen: &mut Pen<'_>, message: &mut Json) {
-    if !pen.is_odd(8) {
+/// Adds values that JSON can represent but a header of the text form cannot.
+fn odd_words(generator: &mut Generator<'_>, message: &mut Json) {
+    if !generator.is_odd(8) {
         return;
     }
-    let datum = pen.datum();
-    let (what, key, value) = match pen.upto(4) {
+    let datum = generator.datum();
+    let (what, key, value) = match generator.upto(4) {
         0 => ("space in a name", "name", format!("{datum} b")),
         1 => ("space in a call id", "call_id", format!("{datum} b")),
         2 => ("control token in a name", "name", format!("{datum}<|end|>")),
         3 => ("open end in the middle", "end", "open".to_owned()),
         _ => ("line break in a content type", "content_type", format!("{datum}\n")),
     };
-    pen.violation(what);
+    generator.violation(what);
     message.set(key, value);
 }
 
 /// `openchatml-2.0:json`.
-pub(crate) fn write_2_0(pen: &mut Pen<'_>) -> Draft {
+pub(crate) fn write_2_0(generator: &mut Generator<'_>) -> Draft {
     let acts =
         [Act::System, Act::Developer, Act::User, Act::Thought, Act::Call, Act::Reply, Act::Answer];
-    let mut plan = plan(pen, &acts);
+    let mut plan = plan(generator, &acts);
     for step in plan.steps.iter_mut().filter(|step| step.act == Act::Thought) {
-        // A string has no other way to say where a marker is.
+        // A string marks the place of a marker only by its spelling.
         step.text = defuse(&step.text, words::MARKERS);
     }
     let mut turns: Vec<Json> = Vec::new();
@@ -112,23 +112,23 @@ pub(crate) fn write_2_0(pen: &mut Pen<'_>) -> Draft {
             Act::Thought => {
                 turn.set("thinking", step.text.as_str());
                 match plan.steps.get(at).map(|next| next.act) {
-                    Some(Act::Answer) if pen.one_in(2) => {
+                    Some(Act::Answer) if generator.one_in(2) => {
                         turn.set("content", plan.steps[at].text.as_str());
                         at += 1;
                     }
-                    Some(Act::Call) if pen.one_in(2) => {
-                        openai::calls(pen, &plan.steps, &mut at, &mut turn);
+                    Some(Act::Call) if generator.one_in(2) => {
+                        openai::calls(generator, &plan.steps, &mut at, &mut turn);
                     }
                     _ => {}
                 }
             }
             Act::Call => {
                 at -= 1;
-                openai::calls(pen, &plan.steps, &mut at, &mut turn);
-                if pen.is_odd(4) {
+                openai::calls(generator, &plan.steps, &mut at, &mut turn);
+                if generator.is_odd(4) {
                     // The example of §10 has all three in one object.
-                    pen.flaw("content beside calls");
-                    let text = if pen.one_in(2) { String::new() } else { pen.datum() };
+                    generator.flaw("content beside calls");
+                    let text = if generator.one_in(2) { String::new() } else { generator.datum() };
                     turn.set("content", text);
                 }
             }
@@ -146,10 +146,10 @@ pub(crate) fn write_2_0(pen: &mut Pen<'_>) -> Draft {
         }
         turns.push(turn);
     }
-    let said = plan.steps.iter().map(Said::of).collect();
+    let said = plan.steps.iter().map(ExpectedMessage::of).collect();
     let document = match turns.as_slice() {
-        [one] if pen.one_in(2) => one.clone(),
+        [one] if generator.one_in(2) => one.clone(),
         _ => turns.into(),
     };
-    canonical::draft(pen, document, said)
+    canonical::draft(generator, document, said)
 }

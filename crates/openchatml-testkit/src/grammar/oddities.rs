@@ -1,30 +1,31 @@
-//! What a grammar does not allow, or allows and nobody expects: as data, and damage to whole texts.
+//! Oddities that a grammar does not allow, or allows but rarely occur, as data; and damage to whole
+//! texts.
 
 use super::frames::Part;
-use super::pen::{Pen, Shown};
+use super::generator::{Generator, Shown};
 use super::plan::Act;
 use super::words;
 
-/// Something odd about a frame.
+/// An oddity of a frame.
 struct Oddity {
     what: &'static str,
     acts: &'static [Act],
     part: Part,
-    how: How,
-    /// `$` stands for a datum, `%` for one that is hidden.
+    how: InsertionMode,
+    /// The inserted text. `$` is replaced by a datum, `%` by a hidden datum.
     text: &'static str,
-    /// Whether the specifications do not allow it, so that strict reading must find an error.
+    /// Whether the specifications forbid it, so that strict reading must report an error.
     is_wrong: bool,
 }
 
 #[derive(Clone, Copy)]
-enum How {
+enum InsertionMode {
     Instead,
     Before,
     After,
 }
 
-use How::{After, Before, Instead};
+use InsertionMode::{After, Before, Instead};
 
 const ASSISTANT: &[Act] = &[Act::Thought, Act::Preamble, Act::Note, Act::Call, Act::Answer];
 const SPEAKERS: &[Act] =
@@ -35,18 +36,18 @@ const fn odd(
     what: &'static str,
     acts: &'static [Act],
     part: Part,
-    how: How,
+    how: InsertionMode,
     text: &'static str,
 ) -> Oddity {
     Oddity { what, acts, part, how, text, is_wrong: true }
 }
 
-/// The same where the specifications allow it, or leave it open.
+/// An oddity that the specifications allow or do not mention.
 const fn open(
     what: &'static str,
     acts: &'static [Act],
     part: Part,
-    how: How,
+    how: InsertionMode,
     text: &'static str,
 ) -> Oddity {
     Oddity { is_wrong: false, ..odd(what, acts, part, how, text) }
@@ -170,36 +171,40 @@ const OF_FRAMES: &[Oddity] = &[
 const MESSAGE: &str = "<|message|>";
 const LITERAL: &str = "<|literal|>";
 
-/// Makes one thing odd about a frame of a dialect with these control tokens.
-pub(super) fn of_frame(pen: &mut Pen<'_>, act: Act, tokens: &[&str], parts: &mut [String]) {
+/// Adds an oddity to a frame of a dialect with these control tokens.
+pub(super) fn of_frame(
+    generator: &mut Generator<'_>,
+    act: Act,
+    tokens: &[&str],
+    parts: &mut [String],
+) {
     let fitting: Vec<_> = OF_FRAMES.iter().filter(|odd| odd.acts.contains(&act)).collect();
-    let odd = pen.pick(&fitting);
-    let text = filled(pen, odd.text);
+    let odd = generator.pick(&fitting);
+    let text = filled(generator, odd.text);
     // In a body, a token of another dialect is text.
     let is_text = odd.part == Part::Body && !tokens.iter().any(|token| odd.text.contains(token));
-    // A quoted token in the body stands in the place of the one that is not there.
+    // A quoted token in the body takes the place of the missing one.
     let is_quoted = odd.part == Part::Message && parts[Part::Body as usize].contains(MESSAGE);
     let part = &mut parts[odd.part as usize];
     let is_first_channel = odd.part == Part::Channel && part.is_empty();
-    // Before a channel one space may stand.
+    // One space before a channel is allowed.
     let is_lone_space = odd.part == Part::Attributes && odd.text == " " && part.is_empty();
-    // Behind `<|literal|>`, all is text.
+    // Everything after `<|literal|>` is text.
     let is_literal = odd.part == Part::Message && text.contains(LITERAL);
     let is_fine = is_text || is_quoted || is_literal || is_first_channel || is_lone_space;
     match odd.is_wrong && !is_fine {
-        true => pen.violation(odd.what),
-        false => pen.flaw(odd.what),
+        true => generator.violation(odd.what),
+        false => generator.flaw(odd.what),
     }
     match odd.how {
-        How::Instead => *part = text,
-        How::Before => part.insert_str(0, &text),
-        How::After => part.push_str(&text),
+        InsertionMode::Instead => *part = text,
+        InsertionMode::Before => part.insert_str(0, &text),
+        InsertionMode::After => part.push_str(&text),
     }
 }
 
-/// Oddities of `<|im_start|>` turns (OpenChatML 0.1 §3, §8): what, whether strict
-/// reading must find it, which of the parts of `turns::turn`, and what to put in its place (`&` for
-/// what is there).
+/// Oddities of `<|im_start|>` turns (OpenChatML 0.1 §3, §8): the name, whether strict reading must
+/// report it, the index of the part in `turns::turn`, and the replacement (`&` is the original).
 const OF_TURNS: &[(&str, bool, usize, &str)] = &[
     ("unknown role", true, 1, "narrator"),
     ("role with a capital letter", true, 1, "User"),
@@ -229,18 +234,18 @@ const OF_TURNS: &[(&str, bool, usize, &str)] = &[
     ("sequence begins between turns", false, 7, "&<s>\n"),
 ];
 
-/// Makes one thing odd about a turn.
-pub(super) fn of_turn(pen: &mut Pen<'_>, parts: &mut [String]) {
-    let (what, is_wrong, part, template) = pen.pick(OF_TURNS);
-    let text = filled(pen, template);
+/// Adds an oddity to a turn.
+pub(super) fn of_turn(generator: &mut Generator<'_>, parts: &mut [String]) {
+    let (what, is_wrong, part, template) = generator.pick(OF_TURNS);
+    let text = filled(generator, template);
     parts[part] = text.replacen('&', &parts[part], 1);
     match is_wrong {
-        true => pen.violation(what),
-        false => pen.flaw(what),
+        true => generator.violation(what),
+        false => generator.flaw(what),
     }
 }
 
-/// Oddities behind any section of Apertus.
+/// Oddities after any section of Apertus.
 const OF_SECTIONS: &[(&str, &str)] = &[
     ("text between sections", "%"),
     ("line break between sections", "\n"),
@@ -265,59 +270,59 @@ const OF_SECTIONS: &[(&str, &str)] = &[
     ("token of another dialect", "<|end|>"),
 ];
 
-/// Adds something odd behind a section.
-pub(super) fn of_sections(pen: &mut Pen<'_>, text: &mut String) {
-    let (what, template) = pen.pick(OF_SECTIONS);
-    text.push_str(&filled(pen, template));
-    pen.flaw(what);
+/// Adds an oddity after a section.
+pub(super) fn of_sections(generator: &mut Generator<'_>, text: &mut String) {
+    let (what, template) = generator.pick(OF_SECTIONS);
+    text.push_str(&filled(generator, template));
+    generator.flaw(what);
 }
 
-/// A template with data in it.
-pub(super) fn filled(pen: &mut Pen<'_>, template: &str) -> String {
+/// Fills data into a template.
+pub(super) fn filled(generator: &mut Generator<'_>, template: &str) -> String {
     let mut text = String::new();
     for c in template.chars() {
         match c {
-            '$' => text.push_str(&pen.datum()),
-            '%' => text.push_str(&pen.text(Shown::Hidden)),
+            '$' => text.push_str(&generator.datum()),
+            '%' => text.push_str(&generator.text(Shown::Hidden)),
             c => text.push(c),
         }
     }
     text
 }
 
-/// Damages a text, as it happens to text.
-pub(super) fn damage(pen: &mut Pen<'_>, text: &str) -> String {
+/// Damages a text in a realistic way.
+pub(super) fn damage(generator: &mut Generator<'_>, text: &str) -> String {
     let mut out = text.to_owned();
-    for _ in 0..=pen.upto(1) {
+    for _ in 0..=generator.upto(1) {
         let mut place = || {
-            let at = pen.upto(out.len());
+            let at = generator.upto(out.len());
             out.floor_char_boundary(at)
         };
         let (at, to) = (place(), place());
         let (at, to) = (at.min(to), at.max(to));
-        match pen.upto(9) {
+        match generator.upto(9) {
             0 => out.truncate(at),
             1 => drop(out.drain(at..to.min(out.floor_char_boundary(at + 16)))),
             2 => {
                 let copy = out[at..to].to_owned();
                 out.insert_str(at, &copy);
             }
-            3 => out.insert_str(at, words::piece(&mut pen.source)),
+            3 => out.insert_str(at, words::piece(&mut generator.source)),
             4 => {
                 let tail = out.split_off(at);
                 out.insert_str(0, &tail);
             }
             5 => {
-                let [here, there] = [(); 2].map(|()| words::token(&mut pen.source));
+                let [here, there] = [(); 2].map(|()| words::token(&mut generator.source));
                 out = out.replacen(here, there, 1);
             }
             6 => {
-                let token = words::token(&mut pen.source);
+                let token = words::token(&mut generator.source);
                 out = out.replacen(token, "", 1);
             }
             7 => out.insert(0, '\u{feff}'),
             8 => out = out.replace('\n', "\r\n"),
-            _ => out.insert_str(at, &pen.datum()),
+            _ => out.insert_str(at, &generator.datum()),
         }
     }
     out

@@ -1,8 +1,9 @@
-//! What a conversation says, before a grammar spells it: who speaks in which order, and what for.
+//! The plan of a conversation before a grammar writes it: the order of speakers and the purpose of
+//! each message.
 
-use super::pen::{Pen, Shown};
+use super::generator::{Generator, Shown};
 
-/// What a message is for. Formats differ in which of these they have, and in how they spell them.
+/// The purpose of a message. Formats support different purposes, and write them differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Act {
     System,
@@ -20,7 +21,7 @@ pub(crate) enum Act {
 }
 
 impl Act {
-    /// The acts of a format that has all.
+    /// All purposes.
     pub(crate) const ALL: &'static [Self] = &[
         Self::System,
         Self::Developer,
@@ -33,7 +34,7 @@ impl Act {
         Self::Answer,
     ];
 
-    /// The role of who does it.
+    /// Returns the role.
     pub(crate) fn role(self) -> &'static str {
         match self {
             Self::System => "system",
@@ -58,7 +59,7 @@ impl Act {
 pub(crate) struct Step {
     pub(crate) act: Act,
     pub(crate) text: String,
-    /// The name of who speaks, where formats have names.
+    /// The name of the speaker, for formats with names.
     pub(crate) name: Option<String>,
     /// The tool of a call or a reply, without a namespace.
     pub(crate) tool: String,
@@ -66,12 +67,12 @@ pub(crate) struct Step {
     pub(crate) id: String,
 }
 
-/// A function that is declared.
+/// A declared function.
 #[derive(Clone, Debug)]
 pub(crate) struct Declared {
     pub(crate) name: String,
     pub(crate) description: String,
-    /// A property of its arguments, a string.
+    /// The name of a string property of its arguments.
     pub(crate) property: String,
 }
 
@@ -82,81 +83,81 @@ pub(crate) struct Plan {
     pub(crate) tools: Vec<Declared>,
 }
 
-/// Plans a conversation of these acts: rounds of a question, reasoning, calls with their replies,
+/// Plans a conversation with these purposes: rounds of a question, reasoning, calls with replies,
 /// and an answer (OpenChatML 2.2 §8.1).
-pub(crate) fn plan(pen: &mut Pen<'_>, acts: &[Act]) -> Plan {
+pub(crate) fn plan(generator: &mut Generator<'_>, acts: &[Act]) -> Plan {
     let mut plan = Plan::default();
     let has = |act| acts.contains(&act);
-    if has(Act::Call) && pen.one_in(3) {
-        plan.tools.push(declared(pen));
+    if has(Act::Call) && generator.one_in(3) {
+        plan.tools.push(declared(generator));
     }
-    let add = |pen: &mut Pen<'_>, steps: &mut Vec<Step>, act, one_in| {
-        if has(act) && pen.one_in(one_in) {
-            steps.push(step(pen, act));
+    let add = |generator: &mut Generator<'_>, steps: &mut Vec<Step>, act, one_in| {
+        if has(act) && generator.one_in(one_in) {
+            steps.push(step(generator, act));
         }
     };
-    add(pen, &mut plan.steps, Act::System, 3);
-    add(pen, &mut plan.steps, Act::Developer, 3);
-    for _ in 0..=pen.upto(2) {
-        add(pen, &mut plan.steps, Act::User, 1);
-        add(pen, &mut plan.steps, Act::Thought, 2);
-        add(pen, &mut plan.steps, Act::Note, 6);
+    add(generator, &mut plan.steps, Act::System, 3);
+    add(generator, &mut plan.steps, Act::Developer, 3);
+    for _ in 0..=generator.upto(2) {
+        add(generator, &mut plan.steps, Act::User, 1);
+        add(generator, &mut plan.steps, Act::Thought, 2);
+        add(generator, &mut plan.steps, Act::Note, 6);
         let replies_alone = !has(Act::Call);
-        if !replies_alone && pen.one_in(2) {
-            add(pen, &mut plan.steps, Act::Preamble, 3);
-            calls(pen, &mut plan);
-            add(pen, &mut plan.steps, Act::Thought, 3);
+        if !replies_alone && generator.one_in(2) {
+            add(generator, &mut plan.steps, Act::Preamble, 3);
+            calls(generator, &mut plan);
+            add(generator, &mut plan.steps, Act::Thought, 3);
         } else if replies_alone {
-            add(pen, &mut plan.steps, Act::Reply, 4);
+            add(generator, &mut plan.steps, Act::Reply, 4);
         }
-        add(pen, &mut plan.steps, Act::Answer, 1);
+        add(generator, &mut plan.steps, Act::Answer, 1);
     }
     plan
 }
 
-/// One call or two, and their replies in any order.
-fn calls(pen: &mut Pen<'_>, plan: &mut Plan) {
+/// Plans one or two calls with replies in any order.
+fn calls(generator: &mut Generator<'_>, plan: &mut Plan) {
     let first = plan.steps.len();
-    for _ in 0..=usize::from(pen.one_in(3)) {
-        let mut call = step(pen, Act::Call);
-        if let Some(tool) = plan.tools.first().filter(|_| pen.one_in(2)) {
+    for _ in 0..=usize::from(generator.one_in(3)) {
+        let mut call = step(generator, Act::Call);
+        if let Some(tool) = plan.tools.first().filter(|_| generator.one_in(2)) {
             call.tool.clone_from(&tool.name);
         }
         plan.steps.push(call);
     }
     let calls = plan.steps[first..].to_vec();
-    let mut replies: Vec<_> = calls.into_iter().map(|call| reply(pen, call)).collect();
-    if pen.one_in(3) {
+    let mut replies: Vec<_> = calls.into_iter().map(|call| reply(generator, call)).collect();
+    if generator.one_in(3) {
         replies.reverse();
     }
     plan.steps.append(&mut replies);
 }
 
-fn reply(pen: &mut Pen<'_>, call: Step) -> Step {
-    let text = match pen.one_in(2) {
-        true => format!("{{\"ok\":true,\"content\":\"{}\"}}", pen.hidden_datum()),
-        false => pen.text(Shown::Hidden),
+fn reply(generator: &mut Generator<'_>, call: Step) -> Step {
+    let text = match generator.one_in(2) {
+        true => format!("{{\"ok\":true,\"content\":\"{}\"}}", generator.hidden_datum()),
+        false => generator.text(Shown::Hidden),
     };
     Step { act: Act::Reply, text, ..call }
 }
 
-fn step(pen: &mut Pen<'_>, act: Act) -> Step {
+fn step(generator: &mut Generator<'_>, act: Act) -> Step {
     let text = match act {
-        Act::Call => arguments(pen),
-        act => pen.text(act.shown()),
+        Act::Call => arguments(generator),
+        act => generator.text(act.shown()),
     };
-    let name = (act == Act::User && pen.one_in(6)).then(|| pen.datum());
+    let name = (act == Act::User && generator.one_in(6)).then(|| generator.datum());
     let is_of_tool = matches!(act, Act::Call | Act::Reply);
     let mut word = |prefix: &str| match is_of_tool {
-        true => format!("{prefix}{}", pen.datum()),
+        true => format!("{prefix}{}", generator.datum()),
         false => String::new(),
     };
     Step { act, text, name, tool: word("f_"), id: word("c") }
 }
 
-/// The arguments of a call: a JSON object (RFC 8259).
-fn arguments(pen: &mut Pen<'_>) -> String {
-    let datum = pen.hidden_datum();
+/// Generates the arguments of a call: a JSON object (RFC 8259).
+fn arguments(generator: &mut Generator<'_>) -> String {
+    let datum = generator.hidden_datum();
     const MORE: &[&str] = &[
         "",
         ",\"n\":1.50",
@@ -166,17 +167,18 @@ fn arguments(pen: &mut Pen<'_>) -> String {
         ",\"i\":12345678901234567890",
         ",\"u\":\"\\u003c|end|>\"",
     ];
-    let more = pen.secretly(MORE);
-    match pen.knobs.hostile {
+    let more = generator.secretly(MORE);
+    match generator.generator_options.hostile {
         true => {
-            let token = pen.secretly(&["<|end|>", "<|call|>", "<|tools_suffix|>", "]", "}]", "<"]);
+            let token =
+                generator.secretly(&["<|end|>", "<|call|>", "<|tools_suffix|>", "]", "}]", "<"]);
             format!("{{\"q\": \"{datum}{token}\"{more}}}")
         }
         false => format!("{{\"q\":\"{datum}\"{more}}}"),
     }
 }
 
-fn declared(pen: &mut Pen<'_>) -> Declared {
-    let [name, description, property] = [(); 3].map(|()| pen.datum());
+fn declared(generator: &mut Generator<'_>) -> Declared {
+    let [name, description, property] = [(); 3].map(|()| generator.datum());
     Declared { name: format!("f_{name}"), description, property }
 }

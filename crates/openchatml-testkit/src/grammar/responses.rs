@@ -1,11 +1,11 @@
 //! Items of OpenAI's Responses API: lists, requests with `input`, responses with `output` (the API
 //! reference, "Create a model response").
 
+use super::generator::Generator;
 use super::json::{Json, object};
 use super::openai::{self, Parameter};
-use super::pen::Pen;
 use super::plan::{Act, Declared, Step, plan};
-use super::{Draft, Said, canonical};
+use super::{Draft, ExpectedMessage, canonical};
 
 const ACTS: &[Act] = &[
     Act::System,
@@ -27,62 +27,62 @@ const PARAMETERS: &[Parameter] = &[
     Parameter::Object("text"),
 ];
 
-pub(crate) fn write(pen: &mut Pen<'_>) -> Draft {
-    let plan = plan(pen, ACTS);
-    let mut said: Vec<_> = plan.steps.iter().map(Said::of).collect();
+pub(crate) fn write(generator: &mut Generator<'_>) -> Draft {
+    let plan = plan(generator, ACTS);
+    let mut said: Vec<_> = plan.steps.iter().map(ExpectedMessage::of).collect();
     let mut items = Vec::new();
     for step in &plan.steps {
-        if pen.one_in(10) {
-            items.push(hosted(pen));
+        if generator.one_in(10) {
+            items.push(hosted(generator));
         }
-        items.push(item(pen, step));
+        items.push(item(generator, step));
     }
-    let document = match pen.upto(4) {
+    let document = match generator.upto(4) {
         0 if plan.tools.is_empty() => items.into(),
         1 => {
             said.clear();
-            object([("model", pen.datum().into()), ("input", pen.datum().into())])
+            object([("model", generator.datum().into()), ("input", generator.datum().into())])
         }
         2 => object([
-            ("id", pen.datum().into()),
+            ("id", generator.datum().into()),
             ("object", "response".into()),
             ("status", "completed".into()),
-            ("model", pen.datum().into()),
+            ("model", generator.datum().into()),
             ("output", items.into()),
         ]),
         _ => {
             let mut request = object([("input", items.into())]);
-            if pen.one_in(2) {
-                openai::parameters(pen, &mut request, PARAMETERS);
+            if generator.one_in(2) {
+                openai::parameters(generator, &mut request, PARAMETERS);
             }
             if !plan.tools.is_empty() {
-                request.set("tools", tools(pen, &plan.tools));
+                request.set("tools", tools(generator, &plan.tools));
             }
             request
         }
     };
-    canonical::draft(pen, document, said)
+    canonical::draft(generator, document, said)
 }
 
-/// Declarations without the object around the function.
-fn tools(pen: &mut Pen<'_>, declared: &[Declared]) -> Json {
+/// Writes declarations without the object around the function.
+fn tools(generator: &mut Generator<'_>, declared: &[Declared]) -> Json {
     let mut tools: Vec<_> = declared
         .iter()
         .map(|tool| {
-            let Json::Object(mut members) = canonical::function(pen, tool) else {
+            let Json::Object(mut members) = canonical::function(generator, tool) else {
                 return object([]);
             };
             members.insert(0, ("type".to_owned(), "function".into()));
             Json::Object(members)
         })
         .collect();
-    if pen.one_in(4) {
-        tools.push(object([("type", "web_search".into()), ("x", pen.datum().into())]));
+    if generator.one_in(4) {
+        tools.push(object([("type", "web_search".into()), ("x", generator.datum().into())]));
     }
     tools.into()
 }
 
-fn item(pen: &mut Pen<'_>, step: &Step) -> Json {
+fn item(generator: &mut Generator<'_>, step: &Step) -> Json {
     let mut item = match step.act {
         Act::Thought => {
             let text =
@@ -105,29 +105,29 @@ fn item(pen: &mut Pen<'_>, step: &Step) -> Json {
         act => {
             let kind = if act.role() == "assistant" { "output_text" } else { "input_text" };
             let mut item = object([("role", act.role().into())]);
-            if act.role() == "assistant" || pen.one_in(2) {
+            if act.role() == "assistant" || generator.one_in(2) {
                 item.set("type", "message");
             }
             if act == Act::Preamble {
                 item.set("phase", "commentary");
             }
-            item.set("content", openai::content(pen, &step.text, kind));
+            item.set("content", openai::content(generator, &step.text, kind));
             item
         }
     };
-    if pen.one_in(4) {
-        item.set("id", pen.datum());
+    if generator.one_in(4) {
+        item.set("id", generator.datum());
     }
-    if pen.one_in(4) {
+    if generator.one_in(4) {
         item.set("status", "completed");
     }
     item
 }
 
-/// What is no message.
-fn hosted(pen: &mut Pen<'_>) -> Json {
-    let datum = pen.datum();
-    match pen.upto(3) {
+/// Generates items that are not messages.
+fn hosted(generator: &mut Generator<'_>) -> Json {
+    let datum = generator.datum();
+    match generator.upto(3) {
         0 => object([("type", "web_search_call".into()), ("id", datum.into())]),
         1 => object([("type", "item_reference".into()), ("id", datum.into())]),
         2 => {

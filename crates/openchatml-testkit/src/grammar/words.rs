@@ -1,4 +1,5 @@
-//! Control tokens of every specification, spelled out again, and the text that is made of them.
+//! The control tokens of every specification, listed independently of the library, and text with
+//! them.
 
 use crate::{Source, one_in, pick};
 
@@ -69,11 +70,11 @@ pub(crate) const APERTUS: &[&str] = &[
     "<|tools_suffix|>",
 ];
 
-/// All of them.
+/// All lists.
 pub(crate) const ALL: &[&[&str]] =
     &[OPENCHATML_2_2, OPENCHATML_2_0, MARKERS, OPENCHATML_0_1, CHATML_WIRE, APERTUS];
 
-/// What breaks parsers, beside control tokens.
+/// Strings besides control tokens that often break parsers.
 const PIECES: &[&str] = &[
     "<",
     "<<",
@@ -171,7 +172,7 @@ const PIECES: &[&str] = &[
     "\u{1b}[31m",
 ];
 
-/// Words as people and models write them.
+/// Ordinary words.
 const WORDS: &[&str] = &[
     "the",
     "answer",
@@ -194,14 +195,14 @@ const WORDS: &[&str] = &[
     "tab\there",
 ];
 
-/// A few words.
+/// Generates a few words.
 pub(crate) fn benign(source: &mut Source<'_>) -> String {
     let count = source.int_in_range(0..=3).unwrap_or(0);
     let words: Vec<_> = (0..count).map(|_| pick(source, WORDS)).collect();
     words.join(" ")
 }
 
-/// Control tokens of every dialect, whole and in part, between other things.
+/// Generates complete and partial control tokens of every dialect between other text.
 pub(crate) fn hostile(source: &mut Source<'_>) -> String {
     let mut text = String::new();
     for _ in 0..source.int_in_range(0..=4).unwrap_or(0) {
@@ -219,7 +220,7 @@ pub(crate) fn hostile(source: &mut Source<'_>) -> String {
     text
 }
 
-/// One piece of what breaks parsers.
+/// Generates one piece of hostile text.
 pub(crate) fn piece(source: &mut Source<'_>) -> &'static str {
     match one_in(source, 2) {
         true => pick(source, PIECES),
@@ -227,7 +228,7 @@ pub(crate) fn piece(source: &mut Source<'_>) -> &'static str {
     }
 }
 
-/// A control token of any dialect.
+/// Generates a control token of any dialect.
 pub(crate) fn token(source: &mut Source<'_>) -> &'static str {
     let tokens = pick(source, ALL);
     pick(source, tokens)

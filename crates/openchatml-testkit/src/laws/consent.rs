@@ -1,5 +1,5 @@
-//! No datum of the input is missing from the output, unless an error covers it or a loss names it
-//! (decision 38).
+//! The law of consent: no datum of the input is missing in the output, unless an error covers it or
+//! a loss reports it (decision 38).
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -11,7 +11,8 @@ use openchatml::{Carrier, Diagnostic, Document, Dropped, RenderOptions, Severity
 use super::{Broken, Case, Verdict};
 use crate::grammar::{data, json};
 
-/// Reads a text and writes it: in the other format, or in its own in one layout or the other.
+/// Reads a text and writes it in the other format, or in its own format with its own or the
+/// canonical layout.
 pub(crate) fn consent(case: &Case<'_>) -> Verdict {
     let parsed = case.parse();
     let mut options = RenderOptions::default();
@@ -26,7 +27,7 @@ pub(crate) fn consent(case: &Case<'_>) -> Verdict {
     let written: BTreeSet<_> = data(&output).into_iter().map(|(_, datum)| datum).collect();
     let errors = Errors::of(case, &parsed.diagnostics);
     if errors.tree.is_none() && case.from.carrier() == Carrier::Json {
-        // What is read in spite of it has no keys that could be looked for.
+        // The recovered document has no keys to search for.
         return Ok(());
     }
     for (at, datum) in data(case.text) {
@@ -38,11 +39,11 @@ pub(crate) fn consent(case: &Case<'_>) -> Verdict {
             continue;
         }
         let is_named = losses.iter().any(|loss| place.may_be_lost(loss, at, &parsed.document));
-        // What is kept of a message for its own format only went with the message.
+        // Data that only the own format can write is dropped together with its message.
         let mut gone =
             losses.iter().filter(|loss| WHOLE.contains(&loss.lost) || PARTS.contains(&loss.lost));
         let went = gone.any(|loss| Place::Beyond.may_be_lost(loss, at, &parsed.document));
-        // A loss may name the key that the datum is, or stands under.
+        // A loss may name the datum as a key, or the key of the datum.
         let is_key = |loss: &&Loss| {
             let key = loss.detail.as_ref().map(|key| format!("\"{key}\""));
             let end = at + datum.len() + 1;
@@ -74,12 +75,12 @@ pub(crate) fn consent(case: &Case<'_>) -> Verdict {
     Ok(())
 }
 
-/// What of the input errors cover.
+/// The parts of the input that errors cover.
 struct Errors {
     tree: Option<(json::Json, json::Node)>,
     dropped: Vec<Range<usize>>,
     others: Vec<Range<usize>>,
-    /// Whether the header goes.
+    /// Whether the header is dropped.
     drops_header: bool,
 }
 
@@ -98,7 +99,7 @@ impl Errors {
                 Some(Dropped::Duplicate) => {
                     if let Some((_, root)) = &tree {
                         let same = before(case.text, &found.span.range(), root);
-                        // Without the same key before it, it stands for the same as another one.
+                        // Without an earlier duplicate, the key is a synonym of another one.
                         dropped.extend(if same.is_empty() { vec![span] } else { same });
                     }
                 }
@@ -113,8 +114,8 @@ impl Errors {
         self.dropped.iter().any(|span| span.contains(&at))
     }
 
-    /// Whether all the messages that were made of the object with this datum were dropped: a field of
-    /// the object that says something of each of them went with them.
+    /// Whether all messages from the object with this datum were dropped. A field that applies to
+    /// each of them was dropped with them.
     fn went_whole(&self, at: usize, losses: &[Loss], document: &Document<'_>) -> bool {
         let Some(object) = self.tree.as_ref().and_then(|(_, root)| object(root, at)) else {
             return false;
@@ -139,14 +140,14 @@ impl Errors {
     }
 }
 
-/// The object that has the member with this byte.
+/// Returns the object with the member at this byte.
 fn object(node: &json::Node, at: usize) -> Option<Range<usize>> {
     let (key, value) = node.children.iter().find(|(_, value)| value.span.contains(&at))?;
     let inner = object(value, at);
     inner.or_else(|| (!key.is_empty()).then(|| node.span.clone()))
 }
 
-/// The members before the one with this key that have the same key.
+/// Returns the earlier members with the same key.
 fn before(text: &str, key: &Range<usize>, node: &json::Node) -> Vec<Range<usize>> {
     let found = node.children.iter().position(|(it, _)| it == key);
     let Some(index) = found else {
@@ -157,7 +158,7 @@ fn before(text: &str, key: &Range<usize>, node: &json::Node) -> Vec<Range<usize>
     same.map(|(key, value)| key.start..value.span.end).collect()
 }
 
-/// The keys above a byte of a text, data as `$`.
+/// Returns the keys above a byte of the text. Data are replaced by `$`.
 fn path(text: &str, node: &json::Node, at: usize) -> String {
     for (key, value) in &node.children {
         let name = text[key.clone()].trim_matches('"');
@@ -172,7 +173,7 @@ fn path(text: &str, node: &json::Node, at: usize) -> String {
     String::new()
 }
 
-/// A finding about a key is about its value, too, and one about a value about its key.
+/// Extends a span of a key to its value, and a span of a value to its key.
 fn widened(span: Range<usize>, node: &json::Node) -> Range<usize> {
     for (key, value) in &node.children {
         if !key.is_empty() && key.start <= span.start && span.end <= key.end && !span.is_empty() {
@@ -188,20 +189,20 @@ fn widened(span: Range<usize>, node: &json::Node) -> Range<usize> {
     span
 }
 
-/// Where a datum is in a document.
+/// The place of a datum in a document.
 #[derive(Clone, Copy, Debug)]
 enum Place {
     Header,
     Tools,
     Body(usize),
     Field(usize, Lost),
-    /// In what the same format would write again.
+    /// In data that only the same format writes.
     Beyond,
-    /// The reader did not take it.
+    /// Nowhere: the reader dropped it.
     Nowhere,
 }
 
-/// These name how something is said, and not what.
+/// Losses of layout and not of content.
 const NARROW: &[Lost] = &[
     Lost::Developer,
     Lost::CommentaryMoved,
@@ -219,7 +220,7 @@ const NARROW: &[Lost] = &[
     Lost::Preamble,
 ];
 
-/// These drop a message.
+/// Losses that drop a message.
 const WHOLE: &[Lost] = &[
     Lost::Analysis,
     Lost::Commentary,
@@ -232,20 +233,20 @@ const WHOLE: &[Lost] = &[
     Lost::Prompt,
 ];
 
-/// These drop a header, or some of it.
+/// Losses that drop a header or a part of it.
 const HEADERS: &[Lost] = &[Lost::Header, Lost::Capabilities, Lost::Profiles, Lost::Version];
 
-/// These drop a part of what a message says.
+/// Losses that drop a part of a message.
 const PARTS: &[Lost] = &[Lost::Part, Lost::Image, Lost::Audio, Lost::Video, Lost::File];
 
-/// These drop an item that stands before a message.
+/// Losses that drop an item before a message.
 const ITEMS: &[Lost] = &[Lost::Item, Lost::Reference, Lost::Hosted];
 
-/// These are of one field each.
+/// Losses of single fields.
 const FIELDS: &[Lost] = &[Lost::Name, Lost::Recipient, Lost::CallId, Lost::ContentType];
 
 impl Place {
-    /// The same, of no message in particular.
+    /// Returns the place without the message.
     fn kind(self) -> Self {
         match self {
             Self::Body(_) => Self::Body(0),
@@ -278,26 +279,26 @@ impl Place {
         if format!("{:?}", conversation.tools).contains(datum) {
             return Self::Tools;
         }
-        // `Debug` of a conversation shows what is kept for its own format.
+        // The `Debug` output of a conversation includes the data for its own format.
         match format!("{conversation:?}").contains(datum) || is_beyond(datum, document) {
             true => Self::Beyond,
             false => Self::Nowhere,
         }
     }
 
-    /// Whether a loss may be why a datum, at this byte of the input, is not in the output.
+    /// Whether a loss can explain that a datum, at this byte of the input, is not in the output.
     fn may_be_lost(self, loss: &Loss, at: usize, document: &Document<'_>) -> bool {
         let lost = loss.lost;
         let is_of = |index: usize| loss.message == Some(index);
         match self {
             Self::Header => HEADERS.contains(&lost),
             Self::Tools => matches!(lost, Lost::Tools | Lost::Declaration | Lost::HostedTool),
-            // What a section declares is one of the tools.
+            // A section declares one of the tools.
             Self::Body(_) if lost == Lost::Tools => true,
             Self::Body(index) => is_of(index) && WHOLE.contains(&lost),
             Self::Field(index, field) => is_of(index) && (WHOLE.contains(&lost) || lost == field),
-            // Where the message is hidden that an item was kept with, no format writes the item.
-            // Where its message is not written, what is kept of it does not show in its own format.
+            // If an item belongs to a hidden message, no format writes the item. If its message is
+            // not written, the item is not visible in its own format.
             Self::Nowhere => {
                 let is_beyond = matches!(lost, Lost::Summary | Lost::Encrypted);
                 (is_beyond || ITEMS.contains(&lost)) && loss.span.range().contains(&at)
@@ -315,7 +316,7 @@ impl Place {
     }
 }
 
-/// Whether the same format writes it again.
+/// Whether the same format writes the datum again.
 fn is_beyond(datum: &str, document: &Document<'_>) -> bool {
     openchatml::Format::all().any(|format| {
         let written = convert(document, format, &RenderOptions::default());

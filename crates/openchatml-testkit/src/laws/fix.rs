@@ -1,4 +1,4 @@
-//! Fixes change nothing but what is wrong (decision 39).
+//! Laws of fixes: they change only what is wrong (decision 39).
 
 use std::collections::BTreeSet;
 
@@ -8,11 +8,11 @@ use super::{Broken, Case, Verdict, brief};
 use crate::grammar::data;
 use crate::property::seen;
 
-/// A fixed place may show the next problem, but not for ever.
+/// A fix may reveal another problem. This is the maximum number of rounds.
 const ROUNDS: usize = 16;
 
-/// After all fixes the conversation, its view and its uncertainty are the same; nothing is lost and
-/// no finding is new.
+/// After all fixes, the conversation, its user view and its uncertain messages are the same.
+/// Nothing is lost, and there are no new diagnostics.
 pub(crate) fn fix(case: &Case<'_>) -> Verdict {
     let Some(fixed) = fixed(case) else { return Ok(()) };
     let [before, after] = [case.text, &fixed].map(|text| case.read(text));
@@ -50,7 +50,7 @@ pub(crate) fn fix(case: &Case<'_>) -> Verdict {
     }
 }
 
-/// The text after all safe fixes; `None` if there are none.
+/// Applies all safe fixes. Returns `None` if there are none.
 pub(crate) fn fixed(case: &Case<'_>) -> Option<String> {
     let mut fixed: Option<String> = None;
     for _ in 0..ROUNDS {
@@ -75,13 +75,13 @@ fn view(document: &Document<'_>) -> Vec<(String, bool, String)> {
     document.as_conversation().map(seen).unwrap_or_default()
 }
 
-/// Of each message: whether it was recovered, is foreign, and how it ends.
+/// Returns for each message whether it is recovered, whether it is foreign, and its end.
 fn uncertain(document: &Document<'_>) -> Vec<(bool, bool, &'static str)> {
     let messages = document.as_conversation().map_or(&[][..], |it| &it.messages);
     messages.iter().map(|it| (it.recovered, it.foreign, it.end.as_str())).collect()
 }
 
-/// The document. A header that says no more than the version may be put in.
+/// Returns the document without a header that contains only the version, because a fix may add one.
 fn says<'a>(document: &Document<'a>) -> Document<'a> {
     let mut document = document.clone();
     if let Document::Conversation(conversation) = &mut document

@@ -1,4 +1,4 @@
-//! What is hidden stays hidden (2.2 §7, §11; decision 40).
+//! Laws of visibility: hidden content stays hidden (2.2 §7, §11; decision 40).
 
 use std::collections::BTreeSet;
 
@@ -14,9 +14,9 @@ use super::fix::fixed;
 use super::{Broken, Case, Verdict, brief, lenient, read};
 use crate::grammar::{data, json};
 use crate::ids::Pairs;
-use crate::wire::{Setup, Thoughts};
+use crate::wire::{ReasoningMode, Setup};
 
-/// The user view of whatever is written of a document shows nothing that its own view does not.
+/// The user view of any output shows nothing that the user view of the document does not show.
 pub(crate) fn leak(case: &Case<'_>) -> Verdict {
     let parsed = case.parse();
     let view = view(&parsed.document);
@@ -54,8 +54,8 @@ pub(crate) fn leak(case: &Case<'_>) -> Verdict {
     told_of(case, &parsed.document, &view)
 }
 
-/// The events of a stream that a user may see have nothing but what the view shows, and the header of
-/// that: who says it, and of what type it is.
+/// The user-visible events of a stream contain only what the view shows, and the role and content
+/// type of each message.
 fn told_of(case: &Case<'_>, document: &Document<'_>, view: &View) -> Verdict {
     let Document::Conversation(conversation) = document else { return Ok(()) };
     let policy = Policy::default();
@@ -75,7 +75,8 @@ fn told_of(case: &Case<'_>, document: &Document<'_>, view: &View) -> Verdict {
     }
 }
 
-/// The events of a stream that a user may see, on lines. `None` if the format cannot be streamed.
+/// Returns the user-visible events of a stream, one per line. `None` if the format cannot be
+/// streamed.
 fn user_events(case: &Case<'_>) -> Option<String> {
     let format = TextFormat::try_from(case.from).ok()?;
     let mut stream = Stream::new(format, &case.options()).for_user(Policy::default());
@@ -84,7 +85,7 @@ fn user_events(case: &Case<'_>) -> Option<String> {
     Some(events.iter().map(|event| event.to_json() + "\n").collect())
 }
 
-/// The view of a document that was written as token ids of a text format.
+/// Returns the user view of a document after writing it as token ids and reading it.
 fn of_ids(document: &Document<'_>, to: Format) -> Option<View> {
     let tokenizer = Tokenizer::new(to.text().ok()?, Pairs::all(to));
     let options = RenderOptions::default();
@@ -94,7 +95,7 @@ fn of_ids(document: &Document<'_>, to: Format) -> Option<View> {
     Some(view(read.document()))
 }
 
-/// What a user is told of a stream, in events or in the words of other protocols, is in the view.
+/// The user-visible output of a stream, as events or in other protocols, is part of the view.
 fn streamed(case: &Case<'_>, view: &View) -> Verdict {
     let shown = view.iter().map(|it| it.1.as_str()).collect::<Vec<_>>().join("\n");
     for (what, told) in protocols(case) {
@@ -106,12 +107,12 @@ fn streamed(case: &Case<'_>, view: &View) -> Verdict {
     Ok(())
 }
 
-/// What streams tell a user of a text.
+/// Returns the user-visible output of all protocols.
 fn protocols(case: &Case<'_>) -> Vec<(&'static str, String)> {
     if case.from.carrier() != Carrier::Text {
         return Vec::new();
     }
-    let (thoughts, keep) = (Thoughts::Drop, Keep::Bodies);
+    let (thoughts, keep) = (ReasoningMode::Drop, Keep::Bodies);
     let setup =
         Setup { format: case.from, options: case.options(), thoughts, for_user: true, keep };
     let mut deltas = String::new();
@@ -133,13 +134,13 @@ fn protocols(case: &Case<'_>) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// The strings of JSON lines.
+/// Returns the strings in JSON lines.
 fn decoded(lines: &str) -> String {
     let values = lines.lines().filter_map(json::read);
     values.map(|(value, _)| value.scalars().join(" ") + "\n").collect()
 }
 
-/// What a user sees: who says what.
+/// A user view: roles and texts.
 type View = Vec<(String, String)>;
 
 fn view(document: &Document<'_>) -> View {
@@ -162,7 +163,8 @@ fn view(document: &Document<'_>) -> View {
     seen
 }
 
-/// What is in no conversation: files and tasks of OpenChatML 0.1 hide nothing, and have no view.
+/// Whether the document is not a conversation. Files and tasks of OpenChatML 0.1 hide nothing and
+/// have no view.
 fn without_view(document: &Document<'_>) -> String {
     match document {
         Document::Conversation(_) => String::new(),
@@ -179,8 +181,8 @@ fn words(text: &str) -> BTreeSet<&str> {
     data(text).into_iter().map(|(_, datum)| datum).collect()
 }
 
-/// What a view shows and the one before does not: a datum, or else a text that is no part of what
-/// was shown. Texts that nothing visible stands between may have become one.
+/// Returns a datum or a text in a view that the earlier view does not show. Adjacent visible texts
+/// may have been joined.
 fn shows_no_more(before: &View, after: &View) -> Result<(), String> {
     let all = |view: &View, between: &str| {
         view.iter().map(|it| it.1.as_str()).collect::<Vec<_>>().join(between)
@@ -196,8 +198,8 @@ fn shows_no_more(before: &View, after: &View) -> Result<(), String> {
     }
 }
 
-/// The format that is detected shows a user nothing that the format of the document does not: what
-/// messages say is evidence for no format (decision 48).
+/// The detected format shows a user nothing that the real format does not show: the content of
+/// messages is no evidence for a format (decision 48).
 pub(crate) fn detected(case: &Case<'_>) -> Verdict {
     let found = openchatml::detect(case.text);
     let Some(best) = found.first().filter(|best| best.is_certain()) else { return Ok(()) };
@@ -225,7 +227,7 @@ pub(crate) fn detected(case: &Case<'_>) -> Verdict {
     }
 }
 
-/// Another text in place of hidden data changes nothing that a user sees.
+/// Replacing hidden data does not change what a user sees.
 pub(crate) fn hidden(case: &Case<'_>) -> Verdict {
     let parsed = case.parse();
     let Document::Conversation(_) = &parsed.document else { return Ok(()) };
@@ -252,10 +254,10 @@ pub(crate) fn hidden(case: &Case<'_>) -> Verdict {
     looks_alike(case, &Case { text: &other, ..*case })
 }
 
-/// Two texts that differ in hidden text only look the same to a user.
+/// Two texts that differ only in hidden text look the same to a user.
 fn looks_alike(one: &Case<'_>, two: &Case<'_>) -> Verdict {
     for (first, second) in told(one).iter().zip(&told(two)) {
-        // What no escape can help is refused, and that is not told to users.
+        // Text that cannot be escaped is refused, and the refusal is not visible to users.
         let is_refused = first.1.starts_with("Err") || second.1.starts_with("Err");
         if first.1 != second.1 && !is_refused {
             let detail = format!("{:?}, and of {:?} {:?}", first.1, two.text, second.1);
@@ -265,7 +267,7 @@ fn looks_alike(one: &Case<'_>, two: &Case<'_>) -> Verdict {
     Ok(())
 }
 
-/// All that a user is told of a text.
+/// Returns everything that a user sees of a text.
 fn told(case: &Case<'_>) -> Vec<(&'static str, String)> {
     let parsed = case.parse();
     let converted = convert(&parsed.document, case.to, &RenderOptions::default());
@@ -283,7 +285,7 @@ fn told(case: &Case<'_>) -> Vec<(&'static str, String)> {
     told
 }
 
-/// What a user is told who asks for messages that are hidden, or not there.
+/// Returns the errors for requests of hidden or missing messages.
 fn refused(document: &Document<'_>) -> Vec<String> {
     let Document::Conversation(conversation) = document else { return Vec::new() };
     let view = Policy::default().view(conversation);
@@ -291,13 +293,13 @@ fn refused(document: &Document<'_>) -> Vec<String> {
     errors.map(|error| format!("{error} {}", error.code.user_summary())).collect()
 }
 
-/// Two documents that differ in hidden text only look the same to a user.
+/// Two documents that differ only in hidden text look the same to a user.
 pub(crate) fn secret(one: &Case<'_>, two: &Case<'_>) -> Verdict {
     looks_alike(one, two)
 }
 
-/// A completion stops at the first `<|return|>` or `<|call|>` of the assistant's own: nothing
-/// behind it is shown, there is an error at it, and one end is told (HIP-1 §8; decision 41).
+/// A completion stops at the first `<|return|>` or `<|call|>` of the assistant: nothing after it is
+/// shown, it causes an error, and exactly one end is reported (HIP-1 §8; decision 41).
 pub(crate) fn completion(case: &Case<'_>) -> Verdict {
     const STOPS: &[&str] = &["<|return|>", "<|call|>"];
     let controls = case.from.dialect().controls.entries();

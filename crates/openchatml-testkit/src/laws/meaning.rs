@@ -1,9 +1,9 @@
-//! A document that keeps to its grammar is read without errors, and says what was written.
+//! Laws of meaning: a grammatical document is read without errors and with the generated content.
 
 use openchatml::{Format, Severity, Visibility, parse};
 
 use super::{Broken, Verdict, brief, strict};
-use crate::grammar::{Said, Sample, Shown};
+use crate::grammar::{ExpectedMessage, Sample, Shown};
 
 pub(crate) fn meaning(sample: &Sample) -> Verdict {
     let Some(said) = &sample.said else { return Ok(()) };
@@ -30,7 +30,8 @@ pub(crate) fn meaning(sample: &Sample) -> Verdict {
             (message.role.to_string(), message.body.text().into_owned(), shown)
         })
         .collect();
-    let wanted = said.iter().map(|it: &Said| (it.role.to_owned(), it.text.clone(), it.shown));
+    let wanted =
+        said.iter().map(|it: &ExpectedMessage| (it.role.to_owned(), it.text.clone(), it.shown));
     let wanted: Vec<_> = wanted.collect();
     if read != wanted {
         let differs = wanted.iter().zip(&read).find(|(wanted, read)| wanted != read);
@@ -40,9 +41,9 @@ pub(crate) fn meaning(sample: &Sample) -> Verdict {
     Ok(())
 }
 
-/// What the specification does not allow is an error in strict mode.
+/// Strict mode reports violations of the specification.
 pub(crate) fn violations(sample: &Sample) -> Verdict {
-    // One oddity may hide another one.
+    // Several oddities may hide each other.
     let ([violation], [_]) = (sample.violations.as_slice(), sample.flaws.as_slice()) else {
         return Ok(());
     };

@@ -1,8 +1,8 @@
-//! What must hold of every document, whoever wrote it: laws over texts of any format.
+//! Laws that must hold for every document in any format.
 //!
-//! A law looks at a [`Case`] and says how it is [`Broken`]. It sees the text only, so a text that
-//! breaks it can be made smaller while it still does: [`survey`] runs a law over random documents of
-//! [`grammar`](crate::grammar) and tells each way in which it is broken once, with a small text.
+//! A law checks a [`Case`] and returns how it is [`Broken`]. It depends only on the text, so that a
+//! failing text can be shrunk. [`survey`] runs a law over random documents of
+//! [`grammar`](crate::grammar) and reports each kind of failure once, with a small text.
 
 mod consent;
 mod fix;
@@ -18,7 +18,7 @@ pub use self::survey::{Finding, survey};
 use openchatml::{Document, Format, Mode, Parsed, ReadOptions, Role, parse};
 
 use crate::Source;
-use crate::grammar::{Knobs, Sample};
+use crate::grammar::{GeneratorOptions, Sample};
 
 /// A text in one format, and another format to write it in.
 #[derive(Clone, Copy, Debug)]
@@ -29,21 +29,21 @@ pub struct Case<'c> {
     pub from: Format,
     /// The other format.
     pub to: Format,
-    /// Whether the text is what a model said after a prompt.
+    /// Whether the text is a completion.
     pub continues: bool,
-    /// For what else a law chooses.
-    pub dice: u64,
+    /// The seed for other choices of a law.
+    pub choice_seed: u64,
 }
 
-/// How a case breaks a law.
+/// A violation of a law.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
-    /// What is wrong, in words that do not depend on the case.
+    /// The message, independent of the case.
     pub what: &'static str,
-    /// Where in a document that is, without what differs from document to document: cases with the
-    /// same cause are likely the same mistake. Empty if only the text itself can tell.
+    /// The place in a document, without details of the case: cases with the same cause are probably
+    /// the same mistake. Empty if only the text can determine it.
     pub cause: String,
-    /// What was expected and what happened.
+    /// The expected and the actual result.
     pub detail: String,
 }
 
@@ -56,21 +56,21 @@ impl Broken {
 /// Whether a law holds.
 pub type Verdict = Result<(), Broken>;
 
-/// What must hold.
+/// A law.
 #[derive(Clone, Copy)]
 pub struct Law {
     /// Its name.
     pub name: &'static str,
-    /// What it is about, in a word: laws of one group are fuzzed together.
+    /// The group in one word. Laws of one group are fuzzed together.
     pub group: &'static str,
-    /// What kind of documents it is about.
-    knobs: fn(&mut Source<'_>) -> Knobs,
-    /// How many texts are completions.
+    /// The options for generating documents.
+    generator_options: fn(&mut Source<'_>) -> GeneratorOptions,
+    /// How often the text is a completion.
     completions: Completions,
     check: Check,
 }
 
-/// How many texts are what a model said after a prompt, of those whose format has a text form.
+/// How often texts are completions, for formats with a text form.
 #[derive(Clone, Copy)]
 enum Completions {
     None,
@@ -78,14 +78,14 @@ enum Completions {
     All,
 }
 
-/// What a law looks at.
+/// The check of a law.
 #[derive(Clone, Copy)]
 enum Check {
-    /// The text, whatever it is.
+    /// Checks any text.
     Text(fn(&Case<'_>) -> Verdict),
-    /// What the generator knows of the text.
+    /// Checks a text against the expectation of the generator.
     Sample(fn(&Sample) -> Verdict),
-    /// Two documents that differ in hidden text only.
+    /// Checks two documents that differ only in hidden text.
     Pair(fn(&Case<'_>, &Case<'_>) -> Verdict),
 }
 
@@ -94,72 +94,72 @@ use Completions::{All, None as Never, Some as Often};
 
 const fn law(
     (group, name): (&'static str, &'static str),
-    knobs: fn(&mut Source<'_>) -> Knobs,
+    generator_options: fn(&mut Source<'_>) -> GeneratorOptions,
     completions: Completions,
     check: Check,
 ) -> Law {
-    Law { name, group, knobs, completions, check }
+    Law { name, group, generator_options, completions, check }
 }
 
 /// All laws.
 pub static ALL: &[Law] = &[
-    law(("reading", "nocrash"), Knobs::any, Often, Text(same::nocrash)),
-    law(("reading", "meaning"), Knobs::well_formed, Never, OfSample(meaning::meaning)),
+    law(("reading", "nocrash"), GeneratorOptions::any, Often, Text(same::nocrash)),
+    law(("reading", "meaning"), GeneratorOptions::well_formed, Never, OfSample(meaning::meaning)),
     law(("reading", "violations"), odd, Never, OfSample(meaning::violations)),
-    law(("reading", "chunks"), Knobs::any, Often, Text(same::chunks)),
-    law(("writing", "strict"), Knobs::any, Never, Text(same::strictness)),
-    law(("writing", "roundtrip"), Knobs::any, Never, Text(same::roundtrip)),
-    law(("writing", "identity"), Knobs::any, Often, Text(same::identity)),
-    law(("writing", "fmt"), Knobs::any, Never, Text(same::fmt)),
-    law(("visibility", "leak"), Knobs::any, Often, Text(hidden::leak)),
-    law(("visibility", "hidden"), Knobs::any, Often, Text(hidden::hidden)),
-    law(("visibility", "secret"), Knobs::well_formed, Often, Pair(hidden::secret)),
-    law(("visibility", "detected"), Knobs::well_formed, Never, Text(hidden::detected)),
-    law(("visibility", "completion"), Knobs::any, All, Text(hidden::completion)),
-    law(("fixes", "fix"), Knobs::any, Often, Text(fix::fix)),
-    law(("losses", "consent"), Knobs::any, Often, Text(consent::consent)),
-    law(("losses", "pairs"), Knobs::any, Never, Text(pairs::pairs)),
-    law(("losses", "tools"), Knobs::any, Never, Text(pairs::tools)),
+    law(("reading", "chunks"), GeneratorOptions::any, Often, Text(same::chunks)),
+    law(("writing", "strict"), GeneratorOptions::any, Never, Text(same::strictness)),
+    law(("writing", "roundtrip"), GeneratorOptions::any, Never, Text(same::roundtrip)),
+    law(("writing", "identity"), GeneratorOptions::any, Often, Text(same::identity)),
+    law(("writing", "fmt"), GeneratorOptions::any, Never, Text(same::fmt)),
+    law(("visibility", "leak"), GeneratorOptions::any, Often, Text(hidden::leak)),
+    law(("visibility", "hidden"), GeneratorOptions::any, Often, Text(hidden::hidden)),
+    law(("visibility", "secret"), GeneratorOptions::well_formed, Often, Pair(hidden::secret)),
+    law(("visibility", "detected"), GeneratorOptions::well_formed, Never, Text(hidden::detected)),
+    law(("visibility", "completion"), GeneratorOptions::any, All, Text(hidden::completion)),
+    law(("fixes", "fix"), GeneratorOptions::any, Often, Text(fix::fix)),
+    law(("losses", "consent"), GeneratorOptions::any, Often, Text(consent::consent)),
+    law(("losses", "pairs"), GeneratorOptions::any, Never, Text(pairs::pairs)),
+    law(("losses", "tools"), GeneratorOptions::any, Never, Text(pairs::tools)),
 ];
 
-/// Documents with something odd in them, and not damaged.
-fn odd(source: &mut Source<'_>) -> Knobs {
-    Knobs { odd: true, ..Knobs::well_formed(source) }
+/// Options for documents with oddities but without damage.
+fn odd(source: &mut Source<'_>) -> GeneratorOptions {
+    GeneratorOptions { odd: true, ..GeneratorOptions::well_formed(source) }
 }
 
 impl Law {
-    /// The law of this name.
+    /// Returns the law with this name.
     pub fn named(name: &str) -> Option<&'static Self> {
         ALL.iter().find(|law| law.name == name)
     }
 }
 
 impl Case<'_> {
-    /// How its text is read.
+    /// Returns the options for reading the text.
     pub(crate) fn options(&self) -> ReadOptions {
         let mut options = lenient();
         options.continues = self.continues.then_some(Role::Assistant);
         options
     }
 
-    /// Reads a text as the case's own.
+    /// Reads a text with the options of the case.
     pub(crate) fn read<'t>(&self, text: &'t str) -> Parsed<'t> {
         parse(text, self.from, &self.options())
     }
 
-    /// The document, read leniently.
+    /// Reads the text leniently.
     pub(crate) fn parse(&self) -> Parsed<'_> {
         self.read(self.text)
     }
 
-    /// One of these, as the dice say.
+    /// Chooses one of these with the seed.
     pub(crate) fn choose<T: Copy>(&self, items: &[T]) -> T {
         let count = u64::try_from(items.len()).expect("a short list");
-        items[usize::try_from(self.dice % count).expect("less than the list has")]
+        items[usize::try_from(self.choice_seed % count).expect("less than the list has")]
     }
 }
 
-/// How texts are read.
+/// Returns lenient options.
 pub(crate) fn lenient() -> ReadOptions {
     let mut options = ReadOptions::default();
     options.open_prompt = true;
@@ -176,7 +176,7 @@ pub(crate) fn read(text: &str, format: Format) -> Parsed<'_> {
     parse(text, format, &lenient())
 }
 
-/// A document with its messages in a few words each.
+/// Describes a document briefly.
 pub(crate) fn brief(document: &Document<'_>) -> String {
     let Some(conversation) = document.as_conversation() else { return format!("{document:?}") };
     let mut out =
@@ -187,32 +187,32 @@ pub(crate) fn brief(document: &Document<'_>) -> String {
     out
 }
 
-/// A document for a law, and what else the law chooses.
-struct Drawn {
+/// A generated document for a law, with its other choices.
+struct DrawnDocument {
     samples: [Sample; 2],
     to: Format,
     continues: bool,
-    dice: u64,
+    choice_seed: u64,
 }
 
-impl Drawn {
+impl DrawnDocument {
     fn new(law: &Law, source: &mut Source<'_>, formats: &[&'static str]) -> Self {
         let all: Vec<_> = Format::all().collect();
         let to = crate::pick(source, &all);
-        let dice = u64::from(source.int_in_range(0..=u32::MAX).unwrap_or(0));
-        let knobs = (law.knobs)(source);
+        let choice_seed = u64::from(source.int_in_range(0..=u32::MAX).unwrap_or(0));
+        let generator_options = (law.generator_options)(source);
         let wants_completion = match law.completions {
             Completions::None => false,
             Completions::Some => crate::one_in(source, 4),
             Completions::All => true,
         };
-        let samples = Sample::pair(source, formats, knobs);
+        let samples = Sample::pair(source, formats, generator_options);
         if wants_completion
             && let [Some(one), Some(two)] = samples.each_ref().map(Sample::completion)
         {
-            return Self { samples: [one, two], to, continues: true, dice };
+            return Self { samples: [one, two], to, continues: true, choice_seed };
         }
-        Self { samples, to, continues: false, dice }
+        Self { samples, to, continues: false, choice_seed }
     }
 
     fn case(&self) -> Case<'_> {
@@ -221,8 +221,8 @@ impl Drawn {
 
     fn case_of<'c>(&self, sample: &'c Sample) -> Case<'c> {
         let from = sample.format.parse().expect("a format");
-        let Self { to, continues, dice, .. } = *self;
-        Case { text: &sample.text, from, to, continues, dice }
+        let Self { to, continues, choice_seed, .. } = *self;
+        Case { text: &sample.text, from, to, continues, choice_seed }
     }
 
     fn check(&self, law: &Law) -> Verdict {
@@ -237,16 +237,16 @@ impl Drawn {
     }
 }
 
-/// Runs a law of this group over one random document.
+/// Runs a law of this group on one random document.
 ///
 /// # Panics
 ///
-/// If the document breaks it.
+/// The document breaks the law.
 pub fn holds(group: &str, source: &mut Source<'_>) {
     let laws: Vec<_> = ALL.iter().filter(|law| law.group == group).collect();
     let law = crate::pick(source, &laws);
     let formats: Vec<_> = crate::grammar::formats().collect();
-    let drawn = Drawn::new(law, source, &formats);
+    let drawn = DrawnDocument::new(law, source, &formats);
     if let Err(Broken { what, detail, .. }) = drawn.check(law) {
         let Case { from, to, text, .. } = drawn.case();
         panic!("{}: {what}: {from} to {to}: {text:?}\n{detail}", law.name);

@@ -1,4 +1,5 @@
-//! From each format to each: no loss is named if and only if there and back is the same.
+//! Laws of conversions between two formats: no loss is reported if and only if the way back gives
+//! the same document.
 
 use openchatml::convert::{Channels, Conversion, Lost, convert};
 use openchatml::{Carrier, Channel, Conversation, Document, RenderOptions, Role, parse};
@@ -6,7 +7,7 @@ use openchatml::{Carrier, Channel, Conversation, Document, RenderOptions, Role, 
 use super::{Broken, Case, Verdict, brief, lenient, read};
 use crate::grammar::json;
 
-/// There, and back again.
+/// Converts to the other format and back.
 pub(crate) fn pairs(case: &Case<'_>) -> Verdict {
     let parsed = case.parse();
     let options = RenderOptions::default();
@@ -14,8 +15,8 @@ pub(crate) fn pairs(case: &Case<'_>) -> Verdict {
     if parsed.has_errors() || case.from == case.to {
         return Ok(());
     }
-    // What its own format cannot write cannot come back: marks of recovery. What that format
-    // requires is put in: a header.
+    // The own format cannot write marks of recovery and adds a required header, so these
+    // differences are expected.
     let own = match convert(&parsed.document, case.from, &options) {
         Ok(own) if own.losses.is_empty() => own.output,
         _ => return Ok(()),
@@ -30,32 +31,31 @@ pub(crate) fn pairs(case: &Case<'_>) -> Verdict {
     let there = parse(&output, case.to, &lenient());
     let back = match convert(&there.document, case.from, &options) {
         Ok(back) => back,
-        // The template of Apertus, whose turns have sections, wants a date where there is no system
-        // message.
+        // The template of Apertus requires a date if there is no system message.
         Err(error) if losses.is_empty() && !is_template => {
             let detail = format!("{output:?}: {error}");
             return Err(Broken::new("no loss is named, and there is no way back", detail));
         }
         Err(_) => return Ok(()),
     };
-    // That template cannot write all that its reader reads, and says so.
+    // The template cannot write everything that its reader reads, and reports the loss.
     let is_lost_back = is_template && !back.losses.is_empty();
     let back = back.output;
     let again = read(&back, case.from).document;
-    let [one, two] = [origin.clone(), again.clone()].map(without_furniture);
+    let [one, two] = [origin.clone(), again.clone()].map(without_defaults);
     let mut fields = differences(&one, &two);
     if !lacking(&own, &back).is_empty() {
         fields.push("data");
     }
     fields.sort_unstable();
-    // What was put in or left out moves everything behind it.
+    // An added or dropped message changes the index of all later ones.
     if let Some(first) = ["tools", "count"].into_iter().find(|name| fields.contains(name)) {
         fields = vec![first];
     }
     let mut kinds: Vec<_> = losses.iter().map(|loss| loss.lost.as_str()).collect();
     kinds.sort_unstable();
     kinds.dedup();
-    // Something that is empty may be lost, too.
+    // Empty parts may be lost as well.
     let is_same_text = case.from.carrier() == Carrier::Text || own == back;
     let is_same = origin == again && fields.is_empty() && is_same_text;
     let (what, cause) = match losses.is_empty() {
@@ -74,10 +74,10 @@ pub(crate) fn pairs(case: &Case<'_>) -> Verdict {
     Err(Broken { what, cause, detail })
 }
 
-/// The document without what a format puts in where it wants it: a header that says which version it
-/// is, `final` where nothing else is said (2.2 §5), what a reply is on and whom it answers (2.2
-/// §8.1), ids of calls (decision 10), what the template of Apertus tells the model.
-fn without_furniture(mut document: Document<'_>) -> Document<'_> {
+/// Removes what formats add by default: a header with only the version, the channel `final` (2.2
+/// §5), the channel and the recipient of replies (2.2 §8.1), call ids (decision 10), and the system
+/// message of the Apertus template.
+fn without_defaults(mut document: Document<'_>) -> Document<'_> {
     let Document::Conversation(conversation) = &mut document else { return document };
     if conversation.header.as_ref().is_some_and(|header| header.fields().len() <= 1) {
         conversation.header = None;
@@ -98,7 +98,7 @@ fn without_furniture(mut document: Document<'_>) -> Document<'_> {
     document
 }
 
-/// The values of a JSON text that another one lacks, whatever keys they stand under.
+/// Returns the values in a JSON text that are missing in another one, under any key.
 fn lacking(before: &str, after: &str) -> Vec<String> {
     let (Some((before, _)), Some((after, _))) = (json::read(before), json::read(after)) else {
         return Vec::new();
@@ -110,15 +110,15 @@ fn lacking(before: &str, after: &str) -> Vec<String> {
             lacking.swap_remove(at);
         }
     }
-    // What is put in where a format wants it need not be said.
+    // Defaults that a format adds need not be in the other text.
     lacking.retain(|it| !["final", "commentary", "assistant"].contains(&it.as_str()));
-    // A text may stand in other pieces than before, and a word of a declaration in a text.
+    // A text may be split differently, and a word of a declaration may be part of a text.
     let all = after.concat().to_lowercase();
     lacking.retain(|it| it.parse::<f64>().is_ok() || !all.contains(&it.to_lowercase()));
     lacking
 }
 
-/// In which fields two documents differ.
+/// Returns the fields in which two documents differ.
 fn differences(one: &Document<'_>, two: &Document<'_>) -> Vec<&'static str> {
     let (Document::Conversation(one), Document::Conversation(two)) = (one, two) else {
         return if one == two { Vec::new() } else { vec!["kind"] };
@@ -142,12 +142,12 @@ fn differences(one: &Document<'_>, two: &Document<'_>) -> Vec<&'static str> {
         add("constrained", one.constrained != two.constrained);
         add("marks", (one.recovered, one.foreign) != (two.recovered, two.foreign));
         add("recipient", one.recipient != two.recipient);
-        // The call that a reply answers knows its tool and its id.
+        // The call of a reply determines the tool and the id.
         let has_name = || calls.iter().any(|(tool, _)| *tool == two.name.as_deref());
         let has_id = || calls.iter().any(|(_, id)| *id == two.call_id.as_deref());
         add("name", one.name != two.name && !(one.name.is_none() && has_name()));
         add("call_id", one.call_id != two.call_id && !(one.call_id.is_none() && has_id()));
-        // That a call is JSON needs no word in some formats.
+        // In some formats, calls are JSON without a declaration.
         let is_typed = one.is_call() && one.content_type.is_none();
         let is_typed = is_typed && two.content_type.as_deref() == Some("json");
         add("content_type", one.content_type != two.content_type && !is_typed);
@@ -156,7 +156,7 @@ fn differences(one: &Document<'_>, two: &Document<'_>) -> Vec<&'static str> {
     names
 }
 
-/// Declared tools are declared in the output, or their loss is named.
+/// The output declares the declared tools, or their loss is reported.
 pub(crate) fn tools(case: &Case<'_>) -> Verdict {
     let parsed = case.parse();
     let Some(conversation) = parsed.document.as_conversation() else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! What is written of a document says the same.
+//! Laws of reading and writing: the meaning stays the same.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use super::{Broken, Case, Verdict, brief, read, strict};
 use crate::grammar::{data, json};
 use crate::property;
 
-/// Nothing panics, and findings stand inside of the text.
+/// Nothing panics, and the spans of diagnostics are inside the text.
 pub(crate) fn nocrash(case: &Case<'_>) -> Verdict {
     for format in [case.from, case.to] {
         let mut options = case.options();
@@ -35,7 +35,8 @@ pub(crate) fn nocrash(case: &Case<'_>) -> Verdict {
     Ok(())
 }
 
-/// A text without errors in strict mode is written again: text to the byte, JSON with the same data.
+/// A text without errors in strict mode is written unchanged: text byte for byte, and JSON with the
+/// same data.
 pub(crate) fn roundtrip(case: &Case<'_>) -> Verdict {
     let parsed = parse(case.text, case.from, &strict());
     if parsed.diagnostics.iter().any(|found| found.severity == Severity::Error) {
@@ -67,13 +68,13 @@ pub(crate) fn roundtrip(case: &Case<'_>) -> Verdict {
     Ok(())
 }
 
-/// Canonical JSON says all: it reads back as the same document.
+/// Canonical JSON has no losses: it is read back as the same document.
 pub(crate) fn identity(case: &Case<'_>) -> Verdict {
     let parsed = case.parse();
     let options = RenderOptions::default();
     let json = match render(&parsed.document, Format::JSON, &options) {
         Ok(json) => json,
-        // What only the JSON of a service has a place for is refused.
+        // Features that only the JSON of a service has are refused.
         Err(_) => match convert(&parsed.document, Format::JSON, &options) {
             Ok(converted) if !converted.losses.is_empty() => return Ok(()),
             Ok(converted) => converted.output,
@@ -97,8 +98,8 @@ pub(crate) fn identity(case: &Case<'_>) -> Verdict {
     Ok(())
 }
 
-/// What strict reading accepts, the format can say: it is written, and then read without findings.
-/// What is JSON of a dialect with a text form, that can say, too (2.2 §10).
+/// If strict reading accepts a text, its format can write the document without diagnostics. JSON of
+/// a dialect with a text form can also be written as that text (2.2 §10).
 pub(crate) fn strictness(case: &Case<'_>) -> Verdict {
     let parsed = parse(case.text, case.from, &strict());
     if parsed.has_errors() {
@@ -149,7 +150,8 @@ pub(crate) fn strictness(case: &Case<'_>) -> Verdict {
     Ok(())
 }
 
-/// The canonical layout says the same, and all of it; a document with an error has none.
+/// The canonical layout has the same meaning without losses. A document with an error has no
+/// canonical layout.
 pub(crate) fn fmt(case: &Case<'_>) -> Verdict {
     let parsed = case.parse();
     if parsed.has_errors() {
@@ -184,19 +186,19 @@ pub(crate) fn fmt(case: &Case<'_>) -> Verdict {
     Ok(())
 }
 
-/// However a text arrives, the stream tells the same, and the same as reading it whole.
+/// A stream gives the same result for all chunks, and the same as parsing the whole text.
 pub(crate) fn chunks(case: &Case<'_>) -> Verdict {
     if case.from.carrier() != Carrier::Text {
         return Ok(());
     }
     let mut options = case.options();
-    options.open_prompt = case.dice.is_multiple_of(2);
+    options.open_prompt = case.choice_seed.is_multiple_of(2);
     let len = case.text.len().max(1);
-    let cuts: Vec<usize> = match case.dice % 5 {
+    let cuts: Vec<usize> = match case.choice_seed % 5 {
         0 => (0..len).collect(),
         n => {
             let mut cuts =
-                [7, 11, 13].map(|factor| (case.dice as usize / (n as usize)) / factor % len);
+                [7, 11, 13].map(|factor| (case.choice_seed as usize / (n as usize)) / factor % len);
             cuts.sort_unstable();
             cuts.into()
         }

@@ -1,11 +1,11 @@
-//! Makes a text smaller while it breaks a law in the same way.
+//! Shrinks a text while it breaks a law in the same way.
 
 use crate::grammar::json;
 
-/// How often a smaller text is tried.
+/// The maximum number of attempts.
 const TRIES: usize = 4000;
 
-/// The smallest text found for which `breaks` holds.
+/// Returns the smallest text that was found for which `breaks` holds.
 pub(super) fn shrink(text: &str, is_json: bool, breaks: impl Fn(&str) -> bool) -> String {
     let mut best = text.to_owned();
     let mut tries = TRIES;
@@ -22,7 +22,7 @@ pub(super) fn shrink(text: &str, is_json: bool, breaks: impl Fn(&str) -> bool) -
     }
 }
 
-/// Leaves out stretches of text: long ones first, then single characters.
+/// Removes parts of the text: long ones first, then single characters.
 fn by_pieces(best: &mut String, tries: &mut usize, breaks: &impl Fn(&str) -> bool) {
     let mut len = best.len();
     while len > 0 {
@@ -42,7 +42,7 @@ fn by_pieces(best: &mut String, tries: &mut usize, breaks: &impl Fn(&str) -> boo
     }
 }
 
-/// Leaves out members and items, and puts what is inside of a value in its place.
+/// Removes members and items, and replaces values by nested values.
 fn by_values(best: &mut String, tries: &mut usize, breaks: &impl Fn(&str) -> bool) {
     let Some((value, _)) = json::read(best) else { return by_pieces(best, tries, breaks) };
     let compact = json::compact(&value);
@@ -66,12 +66,12 @@ fn by_values(best: &mut String, tries: &mut usize, breaks: &impl Fn(&str) -> boo
     }
 }
 
-/// What may be replaced by what.
+/// Collects the possible replacements.
 fn collect(text: &str, node: &json::Node, cuts: &mut Vec<(std::ops::Range<usize>, String)>) {
     let children = &node.children;
     for (index, (key, value)) in children.iter().enumerate() {
         let start = key.start.min(value.span.start);
-        // With the comma behind it, or before it.
+        // Including the comma after or before it.
         let range = match (children.get(index + 1), index.checked_sub(1)) {
             (Some((next_key, next)), _) => start..next_key.start.min(next.span.start),
             (None, Some(before)) => children[before].1.span.end..value.span.end,

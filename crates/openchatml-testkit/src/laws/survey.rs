@@ -1,4 +1,4 @@
-//! Runs a law over many documents, and tells each way in which it is broken once.
+//! Runs a law over many documents, and reports each kind of failure once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -7,29 +7,29 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use openchatml::{Carrier, Format};
 
 use super::shrink::shrink;
-use super::{Broken, Case, Check, Drawn, Law, Verdict};
+use super::{Broken, Case, Check, DrawnDocument, Law, Verdict};
 use crate::Source;
 use crate::grammar::{data, json};
 use crate::source::random_bytes;
 
-/// A way in which a law is broken.
+/// A kind of failure of a law.
 #[derive(Clone, Debug)]
 pub struct Finding {
     /// The law.
     pub law: &'static str,
     /// The format of the text.
     pub from: Format,
-    /// The other formats with which this was seen.
+    /// The other formats with this failure.
     pub to: Vec<String>,
     /// A text that breaks it.
     pub text: String,
-    /// How.
+    /// The failure.
     pub broken: Broken,
-    /// What is odd about the text that it was made of.
+    /// The deliberate deviations in the generated text.
     pub flaws: Vec<&'static str>,
     /// The seed of that text.
     pub seed: u64,
-    /// In how many documents.
+    /// The number of documents with this failure.
     pub count: usize,
 }
 
@@ -71,7 +71,7 @@ pub fn survey(
     let mut survey = Survey { law, findings: BTreeMap::new(), shrunk: BTreeMap::new() };
     for seed in seeds {
         let bytes = random_bytes(seed);
-        let drawn = Drawn::new(law, &mut Source::new(&bytes), formats);
+        let drawn = DrawnDocument::new(law, &mut Source::new(&bytes), formats);
         if let Err(broken) = run(|| drawn.check(law)) {
             survey.add(seed, &drawn, broken);
         }
@@ -81,21 +81,21 @@ pub fn survey(
     findings
 }
 
-/// What is wrong, in which format, and where in a document or in a text of which shape.
+/// The message, the format, and the cause or the shape of the text.
 type Kind = (&'static str, String, String);
 
-/// How many texts are made smaller, of those that are wrong in the same way in the same format.
+/// The maximum number of texts that are shrunk for each message and format.
 const SHRUNK: usize = 40;
 
 struct Survey<'l> {
     law: &'l Law,
     findings: BTreeMap<Kind, Finding>,
-    /// How many texts were made smaller, by what is wrong in which format.
+    /// The number of shrunk texts for each message and format.
     shrunk: BTreeMap<(&'static str, String), usize>,
 }
 
 impl Survey<'_> {
-    fn add(&mut self, seed: u64, drawn: &Drawn, broken: Broken) {
+    fn add(&mut self, seed: u64, drawn: &DrawnDocument, broken: Broken) {
         let Case { text, from, to, .. } = drawn.case();
         let (what, name) = (broken.what, from.to_string());
         let kind = (what, name.clone(), broken.cause.clone());
@@ -111,7 +111,7 @@ impl Survey<'_> {
         let shrunk = self.shrunk.entry((what, name)).or_default();
         *shrunk += usize::from(broken.cause.is_empty());
         if *shrunk > SHRUNK {
-            // Likely one of those that are known.
+            // Probably a known failure.
             let mut known = self.findings.values_mut();
             if let Some(known) = known.find(|it| it.broken.what == what && it.from == from) {
                 known.count(to);
@@ -129,8 +129,8 @@ impl Survey<'_> {
         self.findings.entry((kind.0, kind.1, cause)).or_insert(new).count(to);
     }
 
-    /// The smallest text found that breaks the law in the same way, if the law is about texts.
-    fn smaller(&self, drawn: &Drawn, broken: Broken) -> (String, Broken) {
+    /// Returns the smallest text that breaks the law in the same way, if the law is about texts.
+    fn smaller(&self, drawn: &DrawnDocument, broken: Broken) -> (String, Broken) {
         let case = drawn.case();
         let Check::Text(check) = self.law.check else { return (case.text.to_owned(), broken) };
         let check = |text: &str| {
@@ -144,7 +144,7 @@ impl Survey<'_> {
     }
 }
 
-/// What texts of one kind have in common: their control tokens, or the keys of their JSON.
+/// Returns the shape of a text: its control tokens, or the keys of its JSON.
 fn shape(text: &str) -> String {
     if let Some((value, _)) = json::read(text) {
         return skeleton(&value);

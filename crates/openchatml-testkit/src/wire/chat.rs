@@ -1,14 +1,14 @@
-//! What a client of Chat Completions checks.
+//! The checks of a client of Chat Completions.
 
 use serde_json::Value;
 
 use super::{joined, lines};
 
-/// The chunks of Chat Completions, checked, with neighbouring deltas joined.
+/// Checks the chunks of Chat Completions, and joins adjacent deltas.
 ///
 /// # Panics
 ///
-/// If they contradict each other.
+/// The chunks are inconsistent.
 pub fn chat(text: &str) -> Vec<Value> {
     let chunks = lines(text);
     let (mut calls, mut is_over) = (0, false);
@@ -41,7 +41,7 @@ pub fn chat(text: &str) -> Vec<Value> {
     })
 }
 
-/// Where the text of a delta may stand.
+/// The possible JSON pointers of the text of a delta.
 const TEXTS: [&str; 3] = [
     "/choices/0/delta/content",
     "/choices/0/delta/reasoning_content",

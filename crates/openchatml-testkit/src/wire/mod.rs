@@ -1,5 +1,4 @@
-//! The events of other protocols, as a client checks them: what may follow what, and what must
-//! agree.
+//! The events of other protocols, with the checks of a client: their order and their consistency.
 
 mod chat;
 mod responses;
@@ -16,21 +15,21 @@ use serde_json::Value;
 pub use self::chat::chat;
 pub use self::responses::responses;
 
-/// What becomes of reasoning.
+/// The handling of reasoning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Thoughts {
-    /// It is dropped.
+pub enum ReasoningMode {
+    /// Reasoning is dropped.
     Drop,
     /// Each paragraph becomes its first word.
     FirstWord,
     /// Each paragraph becomes the same word.
     Constant,
-    /// It is written.
+    /// Reasoning is written unchanged.
     Raw,
 }
 
-impl Thoughts {
-    /// All of them.
+impl ReasoningMode {
+    /// All modes.
     pub const ALL: [Self; 4] = [Self::Drop, Self::FirstWord, Self::Constant, Self::Raw];
 
     fn policy(self) -> Reasoning {
@@ -45,23 +44,23 @@ impl Thoughts {
     }
 }
 
-/// How a stream is read and written.
+/// The options for reading and writing a stream.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// The format.
     pub format: Format,
-    /// How it is read.
+    /// The options for reading.
     pub options: ReadOptions,
-    /// What becomes of reasoning.
-    pub thoughts: Thoughts,
-    /// Whether only what a user may see is written.
+    /// The handling of reasoning.
+    pub thoughts: ReasoningMode,
+    /// Whether only user-visible content is written.
     pub for_user: bool,
     /// Whether the reader keeps bodies.
     pub keep: Keep,
 }
 
 impl Setup {
-    /// What the Responses API says of a text that arrives in these chunks, an event on a line.
+    /// Writes a text in these chunks as events of the Responses API, one per line.
     pub fn responses<'c>(&self, chunks: impl IntoIterator<Item = &'c [u8]>) -> String {
         let response = Response::new("resp_1", "m", 1);
         let mut writer = ResponsesWriter::new(response)
@@ -73,7 +72,7 @@ impl Setup {
         out
     }
 
-    /// The chunks of Chat Completions for a text that arrives in these chunks, each on a line.
+    /// Writes a text in these chunks as chunks of Chat Completions, one per line.
     pub fn chat<'c>(&self, chunks: impl IntoIterator<Item = &'c [u8]>) -> String {
         let response = Response::new("chatcmpl-1", "m", 1);
         let mut writer = ChatWriter::new(response)
@@ -85,7 +84,7 @@ impl Setup {
         out
     }
 
-    /// Gives the events that are written.
+    /// Returns the written events.
     pub fn stream<'c>(
         &self,
         chunks: impl IntoIterator<Item = &'c [u8]>,
@@ -108,7 +107,7 @@ fn lines(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("an event is JSON")).collect()
 }
 
-/// Joins neighbours that are deltas of the same text, which stands at the pointer that `text` gives.
+/// Joins adjacent deltas of the same text. `text` returns the JSON pointer of the text.
 fn joined(events: Vec<Value>, text: fn(&Value) -> Option<&'static str>) -> Vec<Value> {
     let mut out: Vec<Value> = Vec::new();
     for mut event in events {
@@ -132,16 +131,16 @@ fn joined(events: Vec<Value>, text: fn(&Value) -> Option<&'static str>) -> Vec<V
     out
 }
 
-/// What a stream says, text by text.
+/// The texts of a stream.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Said {
-    /// What a user sees, each message by itself.
+struct StreamTexts {
+    /// The user-visible messages.
     shown: Vec<String>,
     arguments: String,
     reasoning: String,
 }
 
-impl Said {
+impl StreamTexts {
     fn by(setup: &Setup, text: &str) -> Self {
         let (mut said, mut last) = (Self::default(), None);
         setup.stream([text.as_bytes()], |event| match event {
@@ -159,17 +158,17 @@ impl Said {
     }
 }
 
-/// However a text is cut, the writers write the same; it keeps the rules of its protocol, and says
-/// what the stream says.
+/// The output is the same for all chunks, follows the rules of its protocol, and has the content of
+/// the stream.
 ///
 /// # Panics
 ///
-/// If it does not.
+/// The property does not hold.
 pub fn writes(text: &str, cuts: &[usize], setup: &Setup) {
     let bytes = text.as_bytes();
     let chunks = chunks(bytes, cuts);
-    let said = Said::by(setup, text);
-    let reasoning = if setup.thoughts == Thoughts::Raw { said.reasoning.as_str() } else { "" };
+    let said = StreamTexts::by(setup, text);
+    let reasoning = if setup.thoughts == ReasoningMode::Raw { said.reasoning.as_str() } else { "" };
 
     let whole = responses(&setup.responses([bytes]));
     assert_eq!(responses(&setup.responses(chunks.clone())), whole, "{text:?} at {cuts:?}");
@@ -189,33 +188,33 @@ pub fn writes(text: &str, cuts: &[usize], setup: &Setup) {
     };
     assert_eq!(of("/content"), said.shown.join("\n\n"), "{text:?}");
     assert_eq!(of("/tool_calls/0/function/arguments"), said.arguments, "{text:?}");
-    if setup.thoughts == Thoughts::Raw {
+    if setup.thoughts == ReasoningMode::Raw {
         assert_eq!(of("/reasoning_content").replace('\n', ""), reasoning.replace('\n', ""));
     }
 }
 
-/// What is written of two documents that differ in hidden text only is the same, byte for byte; or
-/// it differs in how often reasoning was summarized, if it is.
+/// The output of two documents that differ only in hidden text is the same, byte for byte, except
+/// for the number of summaries if reasoning is summarized.
 ///
 /// # Panics
 ///
-/// If it is not.
+/// The property does not hold.
 pub fn hides(one: &Document<'_>, two: &Document<'_>, setup: &Setup) {
     let options = RenderOptions::default();
     let render = |document: &Document<'_>| render(document, setup.format, &options);
     let name = setup.format.to_string();
     let Some((documents, [one, two])) = secrets::both(one, two, &render, &name) else { return };
     if documents.iter().any(|it| secrets::takes(it, setup.format, &options)) {
-        // What a tool says took something of the answer, by name: then less is shown.
+        // A reply absorbed a part of the answer, with a reported loss, so less is shown.
         return;
     }
     let types = |out: &str| -> Vec<Value> {
         lines(out).into_iter().map(|mut event| event["type"].take()).collect()
     };
-    // Where a tool says what is no JSON, it may show late what the assistant says to the user.
+    // After a reply that is not JSON, the text for the user may appear late.
     let is_late = setup.format.carries().channels == Channels::Sections;
     let [one_out, two_out] = [&one, &two].map(|text| setup.responses([text.as_bytes()]));
-    if setup.thoughts == Thoughts::Drop || types(&one_out) == types(&two_out) {
+    if setup.thoughts == ReasoningMode::Drop || types(&one_out) == types(&two_out) {
         match is_late {
             true => assert_eq!(responses(&one_out), responses(&two_out), "{one:?} and {two:?}"),
             false => assert_eq!(one_out, two_out, "{one:?} and {two:?}"),

@@ -1,4 +1,4 @@
-//! What a client of the Responses API checks.
+//! The checks of a client of the Responses API.
 
 use std::collections::HashSet;
 
@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 
 use super::{joined, lines};
 
-/// The events of the Responses API, checked, without their numbers and with neighbouring deltas
-/// joined.
+/// Checks the events of the Responses API, and returns them without numbers and with adjacent
+/// deltas joined.
 ///
 /// # Panics
 ///
-/// If they contradict each other.
+/// The events are inconsistent.
 pub fn responses(text: &str) -> Vec<Value> {
     let mut events = lines(text);
     let mut client = Client::default();
@@ -24,14 +24,14 @@ pub fn responses(text: &str) -> Vec<Value> {
     joined(events, |event| event.get("delta").map(|_| "/delta"))
 }
 
-/// What a client knows while it reads the events of a response.
+/// The state of a client that reads the events of a response.
 #[derive(Default)]
 struct Client {
-    /// The item that is open, as it was added.
+    /// The open item, as it was added.
     item: Option<Value>,
-    /// The part of it that is open: of its content, its summary, or its arguments.
+    /// The open part of the item: content, summary or arguments.
     part: Option<(&'static str, String)>,
-    /// What its parts said.
+    /// The texts of its parts.
     said: Vec<(&'static str, String)>,
     done: Vec<Value>,
     ids: HashSet<String>,
@@ -106,7 +106,7 @@ impl Client {
             parts.map(|part| part["text"].clone()).collect()
         };
         if item["type"] == "function_call" {
-            // Arguments that are not done belong to a call that is not.
+            // Incomplete arguments belong to an incomplete call.
             assert_eq!(part.is_some(), item["status"] == "incomplete", "{event}");
             let arguments = part.map(|(_, text)| text.into()).or(of("arguments").pop());
             wanted["arguments"] = arguments.expect("arguments");
@@ -123,7 +123,7 @@ impl Client {
         self.done.push(item.clone());
     }
 
-    /// An event about a part of the item that is open.
+    /// Handles an event of a part of the open item.
     fn text(&mut self, name: &str, event: &Value) {
         let item = self.item.as_ref().expect("an item is open");
         assert_eq!(
@@ -154,7 +154,7 @@ impl Client {
         let place = self.said.iter().filter(|(what, _)| *what == kind).count();
         for key in ["content_index", "summary_index"] {
             if let Some(index) = event.get(key) {
-                // Its text is done before the part is.
+                // The text ends before the part.
                 let is_after = name.ends_with("part.done");
                 assert_eq!(*index, place - usize::from(is_after), "{event}");
             }

@@ -22,7 +22,7 @@ pub struct ByteEncoding {
     controls: Vec<String>,
 }
 
-/// The ids before those of control tokens.
+/// The ids below those of control tokens.
 const BYTES: [u8; 256] = {
     let mut bytes = [0; 256];
     let mut byte = 0;

@@ -93,10 +93,10 @@ impl fmt::Display for EncodingError {
 
 impl std::error::Error for EncodingError {}
 
-/// How much of a quoted text is shown, in characters.
+/// The maximum length of a quoted text, in characters.
 const SHOWN: usize = 40;
 
-/// Text in a message: quoted, of one line, and not too long.
+/// A quoted text for a message, on one line and truncated if it is long.
 pub(super) struct Quoted<'t>(pub(super) &'t str);
 
 impl fmt::Display for Quoted<'_> {

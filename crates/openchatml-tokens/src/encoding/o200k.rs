@@ -27,11 +27,11 @@ pub struct O200kHarmony {
 
 static FIRST: LazyLock<Encoder> = LazyLock::new(|| Encoder::with_cache(0));
 
-/// The ids after those of ordinary text.
+/// The first id after those of ordinary text.
 const FIRST_CONTROL: u32 = 199_998;
 const LAST_CONTROL: u32 = 201_087;
 
-/// The control tokens that have a meaning; the others are reserved.
+/// The control tokens with a meaning. The others are reserved.
 const CONTROLS: &[(&str, u32)] = &[
     ("<|startoftext|>", 199_998),
     ("<|endoftext|>", 199_999),
@@ -45,7 +45,7 @@ const CONTROLS: &[(&str, u32)] = &[
     ("<|endofprompt|>", 200_018),
 ];
 
-/// The spellings of all of them, by their ids.
+/// The spellings of all control tokens, by their ids.
 static SPELLINGS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let spell = |id: u32| match CONTROLS.iter().find(|control| control.1 == id) {
         Some((spelling, _)) => (*spelling).to_owned(),
@@ -70,7 +70,7 @@ impl O200kHarmony {
 }
 
 impl O200kHarmony {
-    /// What an id is that stands for no text by itself.
+    /// Returns the meaning of an id that is not valid text by itself.
     #[cold]
     fn no_text(&self, id: u32) -> Option<Token<'_>> {
         match id.checked_sub(FIRST_CONTROL) {

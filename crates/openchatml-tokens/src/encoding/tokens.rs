@@ -1,18 +1,18 @@
-//! What the ids of a vocabulary stand for.
+//! The meaning of the ids of a vocabulary.
 
 use super::Token;
 use super::error::EncodingError;
 
-/// A vocabulary by its ids. Ids may have gaps of any size: they cost nothing.
+/// A vocabulary, sorted by ids. Gaps between ids take no memory.
 #[derive(Clone, Debug)]
 pub(super) struct Tokens {
-    /// In order of their ids.
+    /// The texts, sorted by ids.
     entries: Vec<(u32, Text)>,
-    /// Control tokens by their spelling, in order.
+    /// The control tokens, sorted by spelling.
     controls: Vec<(String, u32)>,
 }
 
-/// What an id stands for.
+/// The meaning of an id.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Text {
     Bytes(Box<[u8]>),
@@ -20,7 +20,7 @@ pub(super) enum Text {
 }
 
 impl Tokens {
-    /// A vocabulary of these tokens, of which these are control tokens for formats that have them.
+    /// Creates a vocabulary from these tokens and control tokens.
     ///
     /// # Errors
     ///
@@ -38,10 +38,10 @@ impl Tokens {
         Ok(Self { entries, controls })
     }
 
-    /// What an id stands for.
+    /// The meaning of an id.
     #[inline]
     pub(super) fn get(&self, id: u32) -> Option<Token<'_>> {
-        // Where there is no gap before it, a token stands at its id.
+        // Without a gap before it, the index of a token is its id.
         let at = usize::try_from(id).ok()?;
         let text = match self.entries.get(at) {
             Some((found, text)) if *found == id => text,
@@ -56,7 +56,7 @@ impl Tokens {
         })
     }
 
-    /// The tokens that are no text, in order of their ids.
+    /// Returns the control tokens, sorted by ids.
     pub(super) fn controls(&self) -> impl Iterator<Item = (&str, u32)> {
         self.entries.iter().filter_map(|(id, text)| match text {
             Text::Control(spelling) => Some((&**spelling, *id)),
@@ -64,7 +64,7 @@ impl Tokens {
         })
     }
 
-    /// The id of the control token that is spelled like this.
+    /// Returns the id of the control token with this spelling.
     pub(super) fn control(&self, spelling: &str) -> Option<u32> {
         let at = self.controls.binary_search_by(|control| control.0.as_str().cmp(spelling)).ok()?;
         Some(self.controls[at].1)
@@ -80,13 +80,13 @@ impl std::fmt::Display for Text {
     }
 }
 
-/// Every byte that text can have has a token.
+/// Checks that every byte of valid text has a token.
 ///
 /// # Errors
 ///
-/// One has none.
+/// A byte has no token.
 pub(super) fn check_bytes(has_token: impl Fn(u8) -> bool) -> Result<(), EncodingError> {
-    // UTF-8 has no use for some bytes.
+    // Some bytes never occur in UTF-8.
     let is_of_text = |byte: &u8| !matches!(byte, 0xC0 | 0xC1 | 0xF5..);
     let without = |byte: &u8| is_of_text(byte) && !has_token(*byte);
     let missing: Vec<u8> = (0..=u8::MAX).filter(without).collect();

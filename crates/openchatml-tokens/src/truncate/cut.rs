@@ -1,4 +1,4 @@
-//! Messages that are too long by themselves.
+//! Cuts single messages that are too long.
 
 use openchatml::{Body, Conversation, Message, Role, Segment};
 
@@ -17,14 +17,14 @@ pub(super) fn cut(
     for (at, (message, ids)) in conversation.messages.iter_mut().zip(&sizes.bodies).enumerate() {
         if *ids > most && may_be_cut(message) {
             cut_body(encoding, message, most);
-            // How many are left shows when it is written.
+            // The remaining number is set after the next rendering.
             cuts.push(Cut { message: at, ids: *ids, left: 0 });
         }
     }
     cuts
 }
 
-/// What must be of a form is no longer of that form when it is cut.
+/// Whether the text of a message may be cut. Structured content such as JSON would become invalid.
 fn may_be_cut(message: &Message<'_>) -> bool {
     let is_json = message.content_type.as_deref().is_some_and(|of| of.contains("json"));
     let is_told_by_system = matches!(message.role, Role::System | Role::Developer);
@@ -32,12 +32,12 @@ fn may_be_cut(message: &Message<'_>) -> bool {
     !message.is_call() && !message.constrained && !is_json && !declares_tools
 }
 
-/// Keeps what of the body fits into so many ids.
+/// Cuts the body to at most this many ids.
 fn cut_body(encoding: &impl Encoding, message: &mut Message<'_>, most: usize) {
     let text = message.body.text();
     let mut ids = Vec::new();
     encoding.encode(&text, &mut ids);
-    // What stands behind may change how the last ids are written, so that a cut text can have more.
+    // The end of a text can be encoded differently after a cut, so the cut text can have more ids.
     let mut kept = most.min(ids.len());
     loop {
         let bytes: usize = ids[..kept].iter().map(|id| length(encoding, *id)).sum();
@@ -59,7 +59,7 @@ fn length(encoding: &impl Encoding, id: u32) -> usize {
     }
 }
 
-/// The first bytes of a body.
+/// Returns the first bytes of a body.
 fn first(body: &Body<'_>, bytes: usize) -> Body<'static> {
     let mut left = bytes;
     let mut cut = |text: &str| {

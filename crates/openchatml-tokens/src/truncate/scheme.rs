@@ -1,4 +1,4 @@
-//! Which messages are kept.
+//! Schemes that decide which messages are kept.
 
 /// Messages that are kept or dropped together: a call with its replies, or a single message.
 ///
@@ -55,7 +55,7 @@ impl Scheme for OldestFirst {
         let must: usize = units.iter().filter(|unit| unit.must_stay).map(|unit| unit.ids).sum();
         let mut left = budget.saturating_sub(must);
         let last = units.last().map(|unit| unit.exchange);
-        // From the end, exchange by exchange: units stand in the order of their exchanges.
+        // From the end, exchange by exchange. Units are sorted by exchange.
         let mut end = units.len();
         for exchange in units.chunk_by(|one, next| one.exchange == next.exchange).rev() {
             let start = end - exchange.len();

@@ -1,11 +1,11 @@
-//! What of a conversation stays or goes together.
+//! Groups messages that are kept or dropped together.
 
 use openchatml::{Message, Role, history};
 
 use super::Unit;
 
-/// The units of a conversation whose messages have so many ids each, in order of their first
-/// messages.
+/// Returns the units of a conversation in the order of their first messages. `sizes` are the ids of
+/// each message.
 pub(super) fn units(messages: &[Message<'_>], sizes: &[usize]) -> Vec<Unit> {
     let last_question = messages.iter().rposition(|message| message.role == Role::User);
     let mut units: Vec<Unit> = Vec::new();

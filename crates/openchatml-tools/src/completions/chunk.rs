@@ -1,94 +1,93 @@
-//! What one event of a completion says.
+//! The data of one event of a completion.
 
 use serde_json::Value;
 
 use super::{Piece, UpstreamError, Usage};
 
-/// What one event of a completion says.
+/// The data of one event of a completion.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Chunk {
-    /// Text, if there is any.
+    /// The text. It may be empty.
     pub(super) text: String,
-    /// Ids, if the server tells them.
+    /// The ids, if the server returns them.
     pub(super) ids: Option<Vec<u32>>,
-    /// Why the completion ended, if it did.
-    pub(super) finish: Option<Finish>,
-    /// What it took, if the server tells.
+    /// The reason for the end of the completion, if it ended.
+    pub(super) finish: Option<FinishReason>,
+    /// The usage, if the server reports it.
     pub(super) usage: Option<Usage>,
 }
 
-/// Why a completion ended.
+/// The reason for the end of a completion.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Finish {
-    /// By itself. What it ended by, as far as the server tells.
+pub(super) enum FinishReason {
+    /// The model ended the completion, with this stop token if the server reports it.
     Stop(Option<Stop>),
-    /// It is as long as it may be, or something else cut it: the server's word for that.
+    /// The server cut the completion off, for this reason.
     CutOff(String),
 }
 
-/// What a completion ended by.
+/// The stop token of a completion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
     Text(String),
     Id(u32),
 }
 
-/// So much of a message of a server is quoted.
+/// The maximum length of a quoted server message, in bytes.
 const QUOTED: usize = 500;
 
-/// Reads the data of one event.
+/// Parses the data of one event.
 ///
 /// # Errors
 ///
-/// The server reports an error, or the data is no part of a completion.
+/// The server reports an error, or the data is not part of a completion.
 pub(super) fn read(data: &str) -> Result<Chunk, UpstreamError> {
     let value: Value = serde_json::from_str(data)
-        .map_err(|error| UpstreamError::Garbage(format!("{error} in {}", quoted(data))))?;
-    if let Some(error) = said(&value) {
+        .map_err(|error| UpstreamError::InvalidResponse(format!("{error} in {}", quoted(data))))?;
+    if let Some(error) = error_message(&value) {
         return Err(UpstreamError::Failed(error));
     }
     if let Some(text) = value.get("response").and_then(Value::as_str) {
         return Ok(of_ollama(&value, text));
     }
     let Some(choices) = value.get("choices").and_then(Value::as_array) else {
-        return Err(UpstreamError::Garbage(format!("no `choices` in {}", quoted(data))));
+        return Err(UpstreamError::InvalidResponse(format!("no `choices` in {}", quoted(data))));
     };
     let usage = value.get("usage").and_then(usage);
-    // Where several completions were asked for, this is the first. The last event may tell the
-    // usage, and nothing else.
+    // If the request asked for several completions, only the first is read. The last event may
+    // contain only the usage.
     let is_first = |choice: &&Value| choice.get("index").is_none_or(|index| *index == 0);
     let Some(choice) = choices.iter().find(is_first) else {
         return Ok(Chunk { usage, ..Chunk::default() });
     };
     let text = choice.get("text").and_then(Value::as_str).unwrap_or_default().to_owned();
-    // llama.cpp tells them beside all else that is told to those who want to know more.
-    let told = choice.get("token_ids").filter(|ids| ids.is_array());
-    let told = told.or_else(|| value.get("__verbose").and_then(|more| more.get("tokens")));
-    let ids =
-        match told.and_then(Value::as_array) {
-            Some(ids) => Some(ids.iter().map(id).collect::<Option<Vec<_>>>().ok_or_else(|| {
-                UpstreamError::Garbage(format!("no token ids in {}", quoted(data)))
-            })?),
-            None => None,
-        };
+    // llama.cpp returns the ids with the verbose output.
+    let id_list = choice.get("token_ids").filter(|ids| ids.is_array());
+    let id_list = id_list.or_else(|| value.get("__verbose").and_then(|more| more.get("tokens")));
+    let ids = match id_list.and_then(Value::as_array) {
+        Some(ids) => Some(ids.iter().map(id).collect::<Option<Vec<_>>>().ok_or_else(|| {
+            UpstreamError::InvalidResponse(format!("no token ids in {}", quoted(data)))
+        })?),
+        None => None,
+    };
     let finish = choice.get("finish_reason").and_then(Value::as_str).map(|reason| match reason {
-        "stop" => Finish::Stop(match choice.get("stop_reason") {
+        "stop" => FinishReason::Stop(match choice.get("stop_reason") {
             Some(Value::String(text)) => Some(Stop::Text(text.clone())),
             Some(value) => id(value).map(Stop::Id),
             None => None,
         }),
-        reason => Finish::CutOff(printable(reason)),
+        reason => FinishReason::CutOff(printable(reason)),
     });
     Ok(Chunk { text, ids, finish, usage })
 }
 
-/// What a line of Ollama says. It leaves out the token that the completion ended by.
+/// Parses a line of Ollama, which omits the stop token.
 fn of_ollama(value: &Value, text: &str) -> Chunk {
     let reason = value.get("done_reason").and_then(Value::as_str);
     let is_done = value.get("done").and_then(Value::as_bool).unwrap_or_default();
     let finish = is_done.then(|| match reason {
-        None | Some("stop") => Finish::Stop(None),
-        Some(reason) => Finish::CutOff(printable(reason)),
+        None | Some("stop") => FinishReason::Stop(None),
+        Some(reason) => FinishReason::CutOff(printable(reason)),
     });
     let number = |key: &str| value.get(key).and_then(Value::as_u64).unwrap_or_default();
     let usage = is_done.then(|| Usage {
@@ -99,7 +98,7 @@ fn of_ollama(value: &Value, text: &str) -> Chunk {
     Chunk { text: text.to_owned(), ids: None, finish, usage }
 }
 
-/// What a completion took.
+/// Parses the usage of a completion.
 fn usage(value: &Value) -> Option<Usage> {
     let number = |value: &Value, key: &str| value.get(key).and_then(Value::as_u64);
     let details = value.get("prompt_tokens_details");
@@ -114,11 +113,12 @@ fn id(value: &Value) -> Option<u32> {
     value.as_u64().and_then(|id| u32::try_from(id).ok())
 }
 
-/// What the error in an answer says, if there is one.
-pub(super) fn said(value: &Value) -> Option<String> {
+/// Returns the error message of a response, if it has one.
+pub(super) fn error_message(value: &Value) -> Option<String> {
     let error = match value.get("error") {
         Some(error) if !error.is_null() => error,
-        // vLLM puts errors at the top in some versions, llama.cpp in its own field of the stream.
+        // Some versions of vLLM put errors at the top level, and llama.cpp in its own field of the
+        // stream.
         _ => match value.get("choices") {
             None if value.get("message").is_some_and(Value::is_string) => value,
             _ => return None,
@@ -128,12 +128,12 @@ pub(super) fn said(value: &Value) -> Option<String> {
     Some(message.map_or_else(|| quoted(&error.to_string()), printable))
 }
 
-/// A text of somebody else as a message of ours quotes it.
+/// Quotes a text of the server for an error message.
 pub(super) fn quoted(text: &str) -> String {
     format!("`{}`", printable(text))
 }
 
-/// One line of a text of somebody else, and not all of a long one.
+/// Returns a text of the server on one line, truncated if it is long.
 pub(super) fn printable(text: &str) -> String {
     let mut out = String::new();
     for c in text.trim().chars() {
@@ -146,18 +146,22 @@ pub(super) fn printable(text: &str) -> String {
     out
 }
 
-/// What is left to say where a server tells by what a completion ended, and did not say so.
-pub(super) fn ending(stop: Stop, said: &Tail) -> Option<Piece> {
+/// Returns the stop token that the server reported but omitted from the output.
+pub(super) fn ending(stop: Stop, last_output: &Tail) -> Option<Piece> {
     match stop {
-        Stop::Text(text) if !text.is_empty() && !said.text.ends_with(&text) && !said.has_ids => {
+        Stop::Text(text)
+            if !text.is_empty() && !last_output.text.ends_with(&text) && !last_output.has_ids =>
+        {
             Some(Piece::Text(text))
         }
-        Stop::Id(id) if said.has_ids && said.last != Some(id) => Some(Piece::Ids(vec![id])),
+        Stop::Id(id) if last_output.has_ids && last_output.last != Some(id) => {
+            Some(Piece::Ids(vec![id]))
+        }
         _ => None,
     }
 }
 
-/// What a completion ended in so far.
+/// The end of the output so far.
 #[derive(Debug, Default)]
 pub(super) struct Tail {
     text: String,
@@ -166,12 +170,12 @@ pub(super) struct Tail {
 }
 
 impl Tail {
-    /// Whether nothing was said.
+    /// Whether there is no output yet.
     pub(super) fn is_empty(&self) -> bool {
         self.text.is_empty() && !self.has_ids
     }
 
-    /// Takes note of a piece.
+    /// Adds a piece.
     pub(super) fn note(&mut self, piece: &Piece) {
         const LONGEST: usize = 64;
         match piece {
@@ -191,7 +195,7 @@ impl Tail {
 
 #[cfg(test)]
 mod tests {
-    use super::{Chunk, Finish, Piece, Stop, Tail, Usage, ending, read};
+    use super::{Chunk, FinishReason, Piece, Stop, Tail, Usage, ending, read};
     use crate::UpstreamError;
 
     #[test]
@@ -199,13 +203,13 @@ mod tests {
         let vllm = r#"{"id":"cmpl-1","object":"text_completion","created":1,"model":"m",
             "choices":[{"index":0,"text":"Hi","logprobs":null,"finish_reason":"stop",
             "stop_reason":200012,"token_ids":[13,200012]}]}"#;
-        let finish = Some(Finish::Stop(Some(Stop::Id(200_012))));
+        let finish = Some(FinishReason::Stop(Some(Stop::Id(200_012))));
         let chunk =
             Chunk { text: "Hi".into(), ids: Some(vec![13, 200_012]), finish, ..Chunk::default() };
         assert_eq!(read(vllm), Ok(chunk));
         let llama = r#"{"choices":[{"text":"","index":0,"logprobs":null,"finish_reason":"length"}],
             "created":1,"model":"m","object":"text_completion","usage":{}}"#;
-        let finish = Some(Finish::CutOff("length".into()));
+        let finish = Some(FinishReason::CutOff("length".into()));
         let chunk = Chunk { finish, ..Chunk::default() };
         assert_eq!(read(llama), Ok(chunk));
         assert_eq!(read(r#"{"choices":[],"usage":{"total_tokens":9}}"#), Ok(Chunk::default()));
@@ -216,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn llama_cpp_tells_ids_beside_the_choices() {
+    fn llama_cpp_returns_ids_next_to_the_choices() {
         let event = r#"{"choices":[{"text":"Hi","index":0,"logprobs":null,"finish_reason":null}],
             "object":"text_completion","__verbose":{"index":0,"content":"Hi","tokens":[13]}}"#;
         let chunk = Chunk { text: "Hi".into(), ids: Some(vec![13]), ..Chunk::default() };
@@ -230,7 +234,7 @@ mod tests {
         let line = r#"{"model":"m","response":"","done":true,"done_reason":"length",
             "prompt_eval_count":7,"eval_count":2}"#;
         let chunk = Chunk {
-            finish: Some(Finish::CutOff("length".into())),
+            finish: Some(FinishReason::CutOff("length".into())),
             usage: Some(Usage { prompt: 7, completion: 2, cached: None }),
             ..Chunk::default()
         };
@@ -238,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_completions_the_first_is_read() {
+    fn only_the_first_of_several_completions_is_read() {
         let second = r#"{"choices":[{"index":1,"text":"no","finish_reason":null}]}"#;
         assert_eq!(read(second), Ok(Chunk::default()));
         let both = r#"{"choices":[{"index":1,"text":"no"},{"index":0,"text":"yes"}]}"#;
@@ -246,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_and_garbage_are_told_apart() {
+    fn errors_and_invalid_responses_are_distinguished() {
         let failed = |text: &str| Err(UpstreamError::Failed(text.into()));
         assert_eq!(
             read(r#"{"error":{"message":"out of\nmemory","code":500}}"#),
@@ -255,7 +259,7 @@ mod tests {
         assert_eq!(read(r#"{"error":"no"}"#), failed("no"));
         assert_eq!(read(r#"{"code":500,"message":"no","type":"server_error"}"#), failed("no"));
         for garbage in ["", "<html>", "7", "{}", r#"{"choices":[{"token_ids":["a"]}]}"#] {
-            assert!(matches!(read(garbage), Err(UpstreamError::Garbage(_))), "{garbage}");
+            assert!(matches!(read(garbage), Err(UpstreamError::InvalidResponse(_))), "{garbage}");
         }
         let long = "\u{1b}".repeat(100_000);
         let Err(error) = read(&long) else { panic!("it was read") };
@@ -263,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_server_leaves_out_is_put_back() {
+    fn omitted_stop_tokens_are_restored() {
         let call = || Stop::Text("<|call|>".into());
         let tail = |pieces: &[Piece]| {
             let mut tail = Tail::default();

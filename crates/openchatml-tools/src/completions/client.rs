@@ -11,34 +11,35 @@ use serde_json::{Map, Value};
 use tokio::sync::OnceCell;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::address::Address;
-use super::answer::Answer;
 use super::chunk;
-use super::engine::{Engine, Server};
+use super::engine::{Engine, ServerInfo};
 use super::request;
+use super::server_url::ServerUrl;
+use super::stream::CompletionStream;
 use super::{
-    AskedForGrammars, Completion, Opening, Prompt, Request, TakesGrammars, Upstream, UpstreamError,
+    Completion, CompletionFuture, GrammarSupport, GrammarSupportFuture, Prompt, Request, Upstream,
+    UpstreamError,
 };
 
-/// So much of an answer that is an error is read.
+/// The maximum size of an error response, in bytes.
 const MOST_OF_AN_ERROR: usize = 64 << 10;
 
-/// So much of a list of models is read.
+/// The maximum size of a list of models, in bytes.
 const MOST_OF_MODELS: usize = 4 << 20;
 
-/// No pause between two requests to a busy server is longer.
+/// The longest pause between two requests to a busy server.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
-/// A server of raw completions: llama.cpp, vLLM, SGLang, Ollama, and what else offers
+/// A client for servers of raw completions: llama.cpp, vLLM, SGLang, Ollama, and others with
 /// `/v1/completions`.
 ///
-/// The server is asked what it is, unless [`CompletionsOptions::engine`] says that, and how long
-/// completions may be. A prompt is sent as text, or as ids. What else is sent is what this
-/// [`Engine`] knows, so that control tokens are part of the answer and, where the prompt is ids, so
-/// that it tells ids. What [`CompletionsOptions::sampling`] says is sent, too, and overrules that.
+/// The client asks the server for its kind, unless [`CompletionsOptions::engine`] is set, and for
+/// its maximum context. Prompts are sent as text or as ids. The client adds the fields that this
+/// [`Engine`] supports, so that the output contains control tokens, and ids if the prompt consists
+/// of ids. The fields of [`CompletionsOptions::sampling`] are sent as well and take precedence.
 ///
-/// Where the prompt is ids, so is the completion, or it is refused: read from text, an ordinary
-/// token that spells a control token would become one.
+/// If the prompt consists of ids, the completion must as well; otherwise it is rejected. In text,
+/// ordinary tokens that spell a control token could not be distinguished from it.
 ///
 /// The response is a stream of server-sent events or of lines, or a single JSON object. If the
 /// server is busy (429, 503), the request is repeated for the duration of
@@ -56,9 +57,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 #[derive(Clone)]
 pub struct Completions {
     client: Client,
-    address: Address,
+    address: ServerUrl,
     options: Arc<CompletionsOptions>,
-    server: Arc<OnceCell<Server>>,
+    server: Arc<OnceCell<ServerInfo>>,
 }
 
 /// Options for requests to a completion server.
@@ -103,7 +104,7 @@ impl Default for CompletionsOptions {
     }
 }
 
-/// Everything but the key.
+/// Omits the key.
 impl fmt::Debug for CompletionsOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CompletionsOptions")
@@ -129,14 +130,14 @@ impl fmt::Debug for Completions {
 }
 
 impl Completions {
-    /// The server at this address: of its completions, or without `/completions`, or without
-    /// `/v1/completions`.
+    /// Creates a client for the server at this URL. It may end with `/v1/completions`, with `/v1`,
+    /// or before it.
     ///
     /// # Errors
     ///
-    /// The address is not an HTTP address, or the key is not allowed in a header.
+    /// The URL does not use HTTP, or the key is not allowed in a header.
     pub fn new(url: &str, options: CompletionsOptions) -> Result<Self, UpstreamError> {
-        let address = Address::of(url)?;
+        let address = ServerUrl::of(url)?;
         if let Some(key) = &options.api_key
             && HeaderValue::from_str(key).is_err()
         {
@@ -145,7 +146,7 @@ impl Completions {
         }
         let client = crate::client::builder()
             .connect_timeout(options.connect_timeout)
-            // A key goes where the caller sends it, and nowhere else.
+            // No redirects, because the key is only for this server.
             .redirect(reqwest::redirect::Policy::none())
             .build()
             .map_err(|error| unreachable(&error))?;
@@ -157,7 +158,7 @@ impl Completions {
         self.address.completions(engine)
     }
 
-    /// What kind of server it is. It is asked once, unless the options say.
+    /// Returns the kind of the server. The client asks the server once, unless the options set it.
     ///
     /// # Errors
     ///
@@ -166,26 +167,27 @@ impl Completions {
         Ok(self.server().await?.engine)
     }
 
-    async fn server(&self) -> Result<Server, UpstreamError> {
+    async fn server(&self) -> Result<ServerInfo, UpstreamError> {
         let found = self.server.get_or_try_init(|| async {
-            let said = match self.models().await {
-                Ok(models) => Server::of_models(&models, self.options.model.as_deref()),
-                // A server that lists no models may complete all the same.
-                Err(UpstreamError::Refused { .. } | UpstreamError::Garbage(_)) => None,
+            let detected = match self.models().await {
+                Ok(models) => ServerInfo::of_models(&models, self.options.model.as_deref()),
+                // A server without a list of models may still support completions.
+                Err(UpstreamError::Refused { .. } | UpstreamError::InvalidResponse(_)) => None,
                 Err(error) => return Err(error),
             };
-            let said = said.unwrap_or(Server { engine: Engine::OpenAi, context: None });
-            Ok(Server { engine: self.options.engine.unwrap_or(said.engine), ..said })
+            let detected = detected.unwrap_or(ServerInfo { engine: Engine::OpenAi, context: None });
+            Ok(ServerInfo { engine: self.options.engine.unwrap_or(detected.engine), ..detected })
         });
         found.await.copied()
     }
 
-    /// The list of its models.
+    /// Requests the list of models.
     async fn models(&self) -> Result<Value, UpstreamError> {
         let request = || self.client.get(self.address.models());
         let response = self.ask(request).await?;
         let body = some(response, MOST_OF_MODELS, self.options.idle_timeout).await;
-        serde_json::from_slice(&body).map_err(|error| UpstreamError::Garbage(error.to_string()))
+        serde_json::from_slice(&body)
+            .map_err(|error| UpstreamError::InvalidResponse(error.to_string()))
     }
 
     async fn open(&self, request: Request<'_>) -> Result<Box<dyn Completion>, UpstreamError> {
@@ -200,10 +202,10 @@ impl Completions {
         let response = self.ask(post).await?;
         let wants_ids = matches!(request.prompt, Prompt::Ids(_)).then_some(server.engine);
         let until = self.options.total_timeout.map(|total| begun + total);
-        Ok(Box::new(Answer::new(response, wants_ids, self.options.idle_timeout, until)))
+        Ok(Box::new(CompletionStream::new(response, wants_ids, self.options.idle_timeout, until)))
     }
 
-    /// Sends a request, and again while the server is busy.
+    /// Sends a request, and repeats it while the server is busy.
     async fn ask(&self, request: impl Fn() -> RequestBuilder) -> Result<Response, UpstreamError> {
         let begun = Instant::now();
         let mut pause = self.options.backoff;
@@ -232,27 +234,27 @@ impl Completions {
 }
 
 impl Upstream for Completions {
-    fn sample<'u>(&'u self, request: Request<'u>) -> Opening<'u> {
+    fn sample<'u>(&'u self, request: Request<'u>) -> CompletionFuture<'u> {
         Box::pin(self.open(request))
     }
 
-    fn takes_grammars(&self, wanted: Option<Language>) -> AskedForGrammars<'_> {
+    fn grammar_support(&self, wanted: Option<Language>) -> GrammarSupportFuture<'_> {
         Box::pin(async move {
-            let way = self.server().await?.engine.takes_grammars(wanted)?;
-            let mut takes = TakesGrammars::new(way.language);
+            let way = self.server().await?.engine.grammar_support(wanted)?;
+            let mut takes = GrammarSupport::new(way.language);
             takes.stops = way.stops.map(<[_]>::to_vec);
             Ok(takes)
         })
     }
 }
 
-/// How long the server wants to be left alone, if it says that in seconds.
+/// Returns the `Retry-After` of a response, if it is in seconds.
 fn retry_after(response: &Response) -> Option<Duration> {
     let value = response.headers().get(RETRY_AFTER)?.to_str().ok()?;
     value.trim().parse().ok().map(Duration::from_secs)
 }
 
-/// As much of an answer as is wanted. An error in reading an error is no better one.
+/// Reads at most `most` bytes of a response. An error while reading an error response is ignored.
 async fn some(mut response: Response, most: usize, idle: Duration) -> Vec<u8> {
     let mut body = Vec::new();
     while let Ok(Ok(Some(bytes))) = timeout(idle, response.chunk()).await {
@@ -265,21 +267,25 @@ async fn some(mut response: Response, most: usize, idle: Duration) -> Vec<u8> {
     body
 }
 
-/// What an answer says that is an error.
+/// Returns the error of an error response.
 async fn refused(response: Response, idle: Duration) -> UpstreamError {
     let status = response.status().as_u16();
     let body = some(response, MOST_OF_AN_ERROR, idle).await;
     let body = String::from_utf8_lossy(&body);
-    let said = serde_json::from_str(&body).ok().and_then(|value| chunk::said(&value));
-    UpstreamError::Refused { status, message: said.unwrap_or_else(|| chunk::printable(&body)) }
+    let server_message =
+        serde_json::from_str(&body).ok().and_then(|value| chunk::error_message(&value));
+    UpstreamError::Refused {
+        status,
+        message: server_message.unwrap_or_else(|| chunk::printable(&body)),
+    }
 }
 
-/// Nothing came for so long.
+/// Returns the error of an idle timeout.
 pub(super) fn silent(idle: Duration) -> UpstreamError {
     UpstreamError::Connection(format!("no data for {} s", idle.as_secs_f64()))
 }
 
-/// What `reqwest` says, with the reasons behind it and without the address.
+/// Converts an error of `reqwest` with its causes and without the URL.
 pub(super) fn unreachable(error: &reqwest::Error) -> UpstreamError {
     use std::error::Error as _;
     let mut text = if error.is_timeout() { "timeout".to_owned() } else { String::new() };

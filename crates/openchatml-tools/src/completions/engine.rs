@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::UpstreamError;
 
-/// A kind of server of completions.
+/// A kind of completion server.
 ///
 /// Servers require different fields to keep control tokens in the completion, return token ids in
 /// different ways, and reject different fields: some servers report an error for an unknown field.
@@ -32,80 +32,80 @@ pub enum Engine {
     Vllm,
     /// SGLang.
     Sglang,
-    /// Ollama: its own `/api/generate`, since its `/v1/completions` puts a template around prompts.
+    /// Ollama, with its own `/api/generate`: its `/v1/completions` applies a template to prompts.
     Ollama,
-    /// Any server of OpenAI's `/v1/completions`. Nothing is sent that OpenAI's does not know.
+    /// Any server with OpenAI's `/v1/completions`. The client sends only fields that OpenAI knows.
     OpenAi,
 }
 
-/// What is known of a kind of server.
-pub(super) struct Facts {
+/// The properties of a kind of server.
+pub(super) struct EngineProfile {
     word: &'static str,
-    /// Whom its list of models names as their owner.
+    /// The value of `owned_by` in its list of models.
     owner: &'static str,
-    /// Where it is asked.
+    /// The path of completions.
     pub(super) path: &'static str,
-    /// What is sent so that control tokens are part of the text, the last one too, and nothing is
-    /// put between them or before the prompt.
+    /// The fields that keep control tokens in the text, including the last one, and that prevent
+    /// text between them or before the prompt.
     pub(super) keeps_controls: &'static [(&'static str, bool)],
-    /// What is sent so that it tells ids; nothing if it cannot.
+    /// The fields that make the server return ids. Empty if it cannot.
     pub(super) tells_ids: &'static [(&'static str, bool)],
-    /// The field of the ids that end a completion.
+    /// The field for the ids that end a completion.
     pub(super) stop_ids: Option<&'static str>,
-    /// The field of the spellings that are to be left in the text.
+    /// The field for the spellings that must remain in the text.
     pub(super) controls: Option<&'static str>,
-    /// Whether it refuses to say more than there is room for.
+    /// Whether the server rejects a `max_tokens` that exceeds the free context.
     pub(super) refuses_excess: bool,
-    /// How it takes grammars: the first is what it is given if nothing else is wanted.
-    pub(super) grammars: &'static [TakesGrammar],
-    /// How it is told of ids that may not be sampled.
-    pub(super) bans: Bans,
+    /// The fields for grammars. The first is the default.
+    pub(super) grammars: &'static [GrammarField],
+    /// How banned ids are sent.
+    pub(super) bans: BanFormat,
 }
 
-/// How a server takes grammars of one language.
-pub(super) struct TakesGrammar {
+/// How a server accepts grammars of one language.
+pub(super) struct GrammarField {
     pub(super) language: Language,
-    /// The field: a key, in an object of that key if there is a dot.
+    /// The name of the field. A dot separates the key of an object and the key inside it.
     pub(super) field: &'static str,
-    /// Whether the grammar, which is JSON then, is not put in a string.
+    /// Whether the grammar is sent as JSON and not as a string.
     pub(super) is_json: bool,
-    /// The control tokens that a grammar must leave out since it stops at them, if these are not those
-    /// of the language.
+    /// The control tokens that the grammar must omit because the server stops at them, if they
+    /// differ from those of the language.
     pub(super) stops: Option<&'static [Control]>,
 }
 
-/// The tokens that end a completion of any format: models name them as their stop tokens.
+/// The tokens that end a completion in any format. Models declare them as their stop tokens.
 const ENDS: &[Control] = &[Control::Return, Control::Call, Control::End];
 
-/// How a server is told of ids that may not be sampled, in the field `logit_bias`.
+/// The format of banned ids in the field `logit_bias`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Bans {
+pub(super) enum BanFormat {
     /// `[[id, false], …]`
     Pairs,
     /// `{"id": -100, …}`
     Biases,
 }
 
-const LLAMA_CPP: Facts = Facts {
+const LLAMA_CPP: EngineProfile = EngineProfile {
     word: "llama-cpp",
     owner: "llamacpp",
     path: "v1/completions",
     keeps_controls: &[],
-    // The ids stand among what is told to those who want to know more.
+    // The ids are part of the verbose output.
     tells_ids: &[("return_tokens", true), ("verbose", true)],
     stop_ids: None,
     controls: Some("preserved_tokens"),
     refuses_excess: false,
-    grammars: &[TakesGrammar {
+    grammars: &[GrammarField {
         language: Language::Gbnf,
         field: "grammar",
         is_json: false,
         stops: None,
     }],
-    bans: Bans::Pairs,
+    bans: BanFormat::Pairs,
 };
 
-const VLLM: Facts = Facts {
+const VLLM: EngineProfile = EngineProfile {
     word: "vllm",
     owner: "vllm",
     path: "v1/completions",
@@ -120,23 +120,23 @@ const VLLM: Facts = Facts {
     controls: None,
     refuses_excess: true,
     grammars: &[
-        TakesGrammar {
+        GrammarField {
             language: Language::StructuralTag,
             field: "structured_outputs.structural_tag",
             is_json: false,
             stops: Some(ENDS),
         },
-        TakesGrammar {
+        GrammarField {
             language: Language::Lark,
             field: "structured_outputs.grammar",
             is_json: false,
             stops: None,
         },
     ],
-    bans: Bans::Biases,
+    bans: BanFormat::Biases,
 };
 
-const SGLANG: Facts = Facts {
+const SGLANG: EngineProfile = EngineProfile {
     word: "sglang",
     owner: "sglang",
     path: "v1/completions",
@@ -149,16 +149,16 @@ const SGLANG: Facts = Facts {
     stop_ids: Some("stop_token_ids"),
     controls: None,
     refuses_excess: true,
-    grammars: &[TakesGrammar {
+    grammars: &[GrammarField {
         language: Language::StructuralTag,
         field: "response_format",
         is_json: true,
         stops: Some(ENDS),
     }],
-    bans: Bans::Biases,
+    bans: BanFormat::Biases,
 };
 
-const OLLAMA: Facts = Facts {
+const OLLAMA: EngineProfile = EngineProfile {
     word: "ollama",
     owner: "library",
     path: "api/generate",
@@ -168,10 +168,10 @@ const OLLAMA: Facts = Facts {
     controls: None,
     refuses_excess: false,
     grammars: &[],
-    bans: Bans::Biases,
+    bans: BanFormat::Biases,
 };
 
-const OPEN_AI: Facts = Facts {
+const OPEN_AI: EngineProfile = EngineProfile {
     word: "openai",
     owner: "",
     path: "v1/completions",
@@ -181,7 +181,7 @@ const OPEN_AI: Facts = Facts {
     controls: None,
     refuses_excess: true,
     grammars: &[],
-    bans: Bans::Biases,
+    bans: BanFormat::Biases,
 };
 
 impl Engine {
@@ -189,7 +189,7 @@ impl Engine {
     pub const ALL: &'static [Self] =
         &[Self::LlamaCpp, Self::Vllm, Self::Sglang, Self::Ollama, Self::OpenAi];
 
-    pub(super) fn facts(self) -> &'static Facts {
+    pub(super) fn facts(self) -> &'static EngineProfile {
         match self {
             Self::LlamaCpp => &LLAMA_CPP,
             Self::Vllm => &VLLM,
@@ -199,20 +199,20 @@ impl Engine {
         }
     }
 
-    /// Returns its name in lower case.
+    /// Returns the name in lower case.
     pub fn as_str(self) -> &'static str {
         self.facts().word
     }
 
-    /// How grammars are given to it, in this language if one is wanted.
+    /// Returns how the server accepts grammars, in this language if one is given.
     ///
     /// # Errors
     ///
-    /// It takes no grammars, or none in this language.
-    pub(super) fn takes_grammars(
+    /// The server accepts no grammars, or none in this language.
+    pub(super) fn grammar_support(
         self,
         wanted: Option<Language>,
-    ) -> Result<&'static TakesGrammar, UpstreamError> {
+    ) -> Result<&'static GrammarField, UpstreamError> {
         let mut ways = self.facts().grammars.iter();
         ways.find(|way| wanted.is_none_or(|wanted| way.language == wanted)).ok_or_else(|| {
             UpstreamError::NoGrammars { upstream: Some(self.to_string()), language: wanted }
@@ -252,16 +252,16 @@ impl FromStr for Engine {
     }
 }
 
-/// What a server says of itself.
+/// The information that a server reports about itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Server {
+pub(super) struct ServerInfo {
     pub(super) engine: Engine,
-    /// How many ids a prompt and its completion may be, where the server tells.
+    /// The maximum number of ids of a prompt with its completion, if the server reports it.
     pub(super) context: Option<u64>,
 }
 
-impl Server {
-    /// What an answer to `GET /v1/models` says of the server and of this model of its.
+impl ServerInfo {
+    /// Reads a response to `GET /v1/models`: the kind of the server, and the context of this model.
     pub(super) fn of_models(models: &Value, wanted: Option<&str>) -> Option<Self> {
         let models = models.get("data")?.as_array()?;
         let is_wanted =
@@ -280,23 +280,23 @@ impl Server {
 mod tests {
     use serde_json::json;
 
-    use super::{Engine, Server};
+    use super::{Engine, ServerInfo};
 
     #[test]
-    fn servers_are_known_by_their_models() {
+    fn engines_are_detected_from_their_models() {
         let llama = json!({"data": [{"id": "m", "owned_by": "llamacpp",
             "meta": {"n_ctx": 8192, "n_ctx_train": 131_072}}]});
-        let server = Server { engine: Engine::LlamaCpp, context: Some(8192) };
-        assert_eq!(Server::of_models(&llama, None), Some(server));
+        let server = ServerInfo { engine: Engine::LlamaCpp, context: Some(8192) };
+        assert_eq!(ServerInfo::of_models(&llama, None), Some(server));
         let vllm = json!({"data": [{"id": "a", "owned_by": "vllm", "max_model_len": 4096},
             {"id": "b", "owned_by": "vllm", "max_model_len": 2048}]});
-        let server = Server { engine: Engine::Vllm, context: Some(2048) };
-        assert_eq!(Server::of_models(&vllm, Some("b")), Some(server));
+        let server = ServerInfo { engine: Engine::Vllm, context: Some(2048) };
+        assert_eq!(ServerInfo::of_models(&vllm, Some("b")), Some(server));
         let other = json!({"data": [{"id": "gpt-x", "owned_by": "system"}]});
-        let server = Server { engine: Engine::OpenAi, context: None };
-        assert_eq!(Server::of_models(&other, Some("gpt-x")), Some(server));
-        assert_eq!(Server::of_models(&json!({"data": []}), None), None);
-        assert_eq!(Server::of_models(&json!([1]), None), None);
+        let server = ServerInfo { engine: Engine::OpenAi, context: None };
+        assert_eq!(ServerInfo::of_models(&other, Some("gpt-x")), Some(server));
+        assert_eq!(ServerInfo::of_models(&json!({"data": []}), None), None);
+        assert_eq!(ServerInfo::of_models(&json!([1]), None), None);
     }
 
     #[test]

@@ -6,10 +6,6 @@
 //! interpreted them.
 
 #[cfg(feature = "completions")]
-mod address;
-#[cfg(feature = "completions")]
-mod answer;
-#[cfg(feature = "completions")]
 mod chunk;
 #[cfg(feature = "completions")]
 mod client;
@@ -18,7 +14,11 @@ mod engine;
 #[cfg(feature = "completions")]
 mod request;
 #[cfg(feature = "completions")]
+mod server_url;
+#[cfg(feature = "completions")]
 mod sse;
+#[cfg(feature = "completions")]
+mod stream;
 
 use std::fmt;
 use std::future::Future;
@@ -35,7 +35,7 @@ pub use self::engine::{Engine, UnknownEngine};
 /// A model that continues a prompt.
 ///
 /// ```
-/// use openchatml_tools::{Completion, NextPiece, Opening, Piece, Prompt, Request, Upstream};
+/// use openchatml_tools::{Completion, PieceFuture, CompletionFuture, Piece, Prompt, Request, Upstream};
 ///
 /// /// Says the same whatever it is asked.
 /// struct Parrot;
@@ -43,45 +43,46 @@ pub use self::engine::{Engine, UnknownEngine};
 /// struct Once(Option<String>);
 ///
 /// impl Upstream for Parrot {
-///     fn sample<'u>(&'u self, _: Request<'u>) -> Opening<'u> {
+///     fn sample<'u>(&'u self, _: Request<'u>) -> CompletionFuture<'u> {
 ///         let said = "<|channel|>final<|message|>Hello!<|return|>".to_owned();
 ///         Box::pin(async move { Ok(Box::new(Once(Some(said))) as Box<dyn Completion>) })
 ///     }
 /// }
 ///
 /// impl Completion for Once {
-///     fn next(&mut self) -> NextPiece<'_> {
+///     fn next(&mut self) -> PieceFuture<'_> {
 ///         Box::pin(async move { Ok(self.0.take().map(Piece::Text)) })
 ///     }
 /// }
 /// ```
 pub trait Upstream: Send + Sync {
-    /// Asks for a completion. What is dropped is not sampled any further.
+    /// Requests a completion. Dropping the future or the completion stops the sampling.
     ///
     /// # Errors
     ///
-    /// The model cannot be asked, or refuses the request.
-    fn sample<'u>(&'u self, request: Request<'u>) -> Opening<'u>;
+    /// The model cannot be reached, or rejects the request.
+    fn sample<'u>(&'u self, request: Request<'u>) -> CompletionFuture<'u>;
 
-    /// How grammars are given to it, in this language if one is wanted. By default it takes none.
+    /// Returns how the upstream accepts grammars, in this language if one is given. By default, it
+    /// accepts none.
     ///
     /// # Errors
     ///
-    /// It takes no grammars, or none in this language.
-    fn takes_grammars(&self, wanted: Option<Language>) -> AskedForGrammars<'_> {
+    /// The upstream accepts no grammars, or none in this language.
+    fn grammar_support(&self, wanted: Option<Language>) -> GrammarSupportFuture<'_> {
         let none = UpstreamError::NoGrammars { upstream: None, language: wanted };
         Box::pin(async { Err(none) })
     }
 }
 
-/// The future of [`TakesGrammars`]: an upstream may have to ask its server.
-pub type AskedForGrammars<'u> =
-    Pin<Box<dyn Future<Output = Result<TakesGrammars, UpstreamError>> + Send + 'u>>;
+/// The future of [`GrammarSupport`]: an upstream may have to ask its server first.
+pub type GrammarSupportFuture<'u> =
+    Pin<Box<dyn Future<Output = Result<GrammarSupport, UpstreamError>> + Send + 'u>>;
 
 /// How an upstream accepts grammars.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct TakesGrammars {
+pub struct GrammarSupport {
     /// The language of the grammars.
     pub language: Language,
     /// The control tokens at which the upstream stops by itself, so that a grammar omits them.
@@ -89,7 +90,7 @@ pub struct TakesGrammars {
     pub stops: Option<Vec<Control>>,
 }
 
-impl TakesGrammars {
+impl GrammarSupport {
     /// Creates a description with this language and the stop tokens of its usual engine.
     pub fn new(language: Language) -> Self {
         Self { language, stops: None }
@@ -119,22 +120,23 @@ impl Constraint {
     }
 }
 
-/// The future of a completion that begins.
-pub type Opening<'u> =
+/// The future of a completion that starts.
+pub type CompletionFuture<'u> =
     Pin<Box<dyn Future<Output = Result<Box<dyn Completion>, UpstreamError>> + Send + 'u>>;
 
 /// A completion that arrives in pieces.
 pub trait Completion: Send {
-    /// The next piece; `None` at the end. What is dropped half-way loses no piece.
+    /// Returns the next piece, or `None` at the end. It is cancel safe: dropping the future loses
+    /// no piece.
     ///
     /// # Errors
     ///
-    /// The connection breaks, or what arrives is no completion.
-    fn next(&mut self) -> NextPiece<'_>;
+    /// The connection breaks, or the response is not a completion.
+    fn next(&mut self) -> PieceFuture<'_>;
 }
 
 /// The future of the next piece.
-pub type NextPiece<'c> =
+pub type PieceFuture<'c> =
     Pin<Box<dyn Future<Output = Result<Option<Piece>, UpstreamError>> + Send + 'c>>;
 
 /// A request for a completion.
@@ -161,23 +163,23 @@ impl<'r> Request<'r> {
 /// The text or the ids before a completion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Prompt {
-    /// Text, in which control tokens are spelled.
+    /// Text, with control tokens in their spelling.
     Text(String),
-    /// Token ids: nothing that text spells is a control token.
+    /// Token ids. Text that spells a control token is not the token.
     Ids(Vec<u32>),
 }
 
 /// A piece of a completion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// Text, in which control tokens are spelled.
+    /// Text, with control tokens in their spelling.
     Text(String),
     /// Token ids.
     Ids(Vec<u32>),
-    /// Nothing more comes, for this reason, in the server's word: `length` if the completion is as
-    /// long as it may be. What was being said was cut off.
+    /// The server cut the completion off, for the reason that it gives: `length` if the completion
+    /// has the maximum length. The last message is incomplete.
     CutOff(String),
-    /// What the completion took.
+    /// The usage of the completion.
     Usage(Usage),
 }
 
@@ -213,7 +215,7 @@ impl Usage {
     }
 }
 
-/// The error of a completion that failed or broke off.
+/// The error of a failed or incomplete completion.
 ///
 /// ```
 /// use openchatml_tools::UpstreamError;
@@ -224,36 +226,36 @@ impl Usage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum UpstreamError {
-    /// Nobody answers, or the connection broke.
+    /// The server is unreachable, or the connection broke.
     Connection(String),
-    /// The server answers with an error of this HTTP status.
+    /// The server returned an HTTP error.
     Refused {
-        /// The status.
+        /// The HTTP status.
         status: u16,
-        /// What it says of it.
+        /// The message of the server.
         message: String,
     },
-    /// The server reports an error while the completion arrives.
+    /// The server reported an error during the completion.
     Failed(String),
-    /// What arrives is no completion.
-    Garbage(String),
-    /// The prompt is ids, and the server of this name tells none: what it says in text cannot be told
-    /// from control tokens.
+    /// The response is not a completion.
+    InvalidResponse(String),
+    /// The prompt consists of ids, but the server with this name returns none. In its text, control
+    /// tokens could not be distinguished from ordinary text.
     NoIds(String),
-    /// The server takes no grammars, or none in this language.
+    /// The server accepts no grammars, or none in this language.
     NoGrammars {
-        /// What kind of server it is, if that is known.
+        /// The kind of the server, if it is known.
         upstream: Option<String>,
-        /// The language that was wanted.
+        /// The requested language.
         language: Option<Language>,
     },
-    /// The caller sends a grammar of its own, in this field, beside the one of the format.
+    /// The caller sends its own grammar in this field in addition to the one of the format.
     TwoGrammars(String),
-    /// The prompt leaves no room for a completion.
+    /// The prompt leaves no room in the context for a completion.
     NoRoom {
-        /// How many ids the prompt is.
+        /// The number of ids of the prompt.
         prompt: usize,
-        /// How many ids there is room for.
+        /// The maximum number of ids of the context.
         context: u64,
     },
 }
@@ -266,13 +268,13 @@ impl UpstreamError {
     /// use openchatml_tools::UpstreamError;
     ///
     /// let refused = |status| UpstreamError::Refused { status, message: String::new() };
-    /// assert!(refused(502).may_pass() && !refused(404).may_pass());
+    /// assert!(refused(502).is_retryable() && !refused(404).is_retryable());
     /// ```
-    pub fn may_pass(&self) -> bool {
+    pub fn is_retryable(&self) -> bool {
         match self {
             Self::Connection(_) | Self::Failed(_) => true,
             Self::Refused { status, .. } => matches!(status, 408 | 429 | 500 | 502..=504),
-            Self::Garbage(_)
+            Self::InvalidResponse(_)
             | Self::NoIds(_)
             | Self::NoGrammars { .. }
             | Self::TwoGrammars(_)
@@ -292,7 +294,9 @@ impl fmt::Display for UpstreamError {
                 write!(f, "the upstream answers {status}: {message}")
             }
             Self::Failed(message) => write!(f, "the upstream failed: {message}"),
-            Self::Garbage(what) => write!(f, "the upstream does not support completions: {what}"),
+            Self::InvalidResponse(what) => {
+                write!(f, "the upstream does not support completions: {what}")
+            }
             Self::NoIds(engine) => write!(
                 f,
                 "the upstream ({engine}) returns no token ids, and in text an ordinary token can spell a control token"

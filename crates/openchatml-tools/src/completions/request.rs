@@ -1,23 +1,22 @@
-//! What is sent to a server of completions.
+//! Creates the requests to a completion server.
 
 use serde_json::{Map, Value, json};
 
-use super::engine::{Bans, Engine, Server};
+use super::engine::{BanFormat, Engine, ServerInfo};
 use super::{CompletionsOptions, Constraint, Prompt, Request, UpstreamError};
 
-/// So long is a completion at most, in tokens, unless the caller says otherwise. vLLM would stop
-/// after 16.
+/// The default maximum length of a completion, in tokens. The default of vLLM is 16.
 const MOST_TOKENS: u64 = 16_384;
 
-/// The body of a request to a server.
+/// Creates the body of a request.
 ///
 /// # Errors
 ///
-/// The server cannot be asked so: it tells no ids, or has no room for the prompt.
+/// The server returns no ids, or its context is too small for the prompt.
 pub(super) fn body(
     options: &CompletionsOptions,
     request: &Request<'_>,
-    server: Server,
+    server: ServerInfo,
 ) -> Result<Value, UpstreamError> {
     let wants_ids = matches!(request.prompt, Prompt::Ids(_));
     if wants_ids && !server.engine.tells_ids() {
@@ -57,12 +56,12 @@ pub(super) fn body(
     Ok(Value::Object(body))
 }
 
-/// Says what a completion is held to, in the words of an engine. Gives what else is to be sampled by:
-/// bans of the caller's own are added to these.
+/// Adds the constraint in the fields of an engine. Returns the `logit_bias`, which adds bans to
+/// those of the caller.
 ///
 /// # Errors
 ///
-/// The engine takes no such grammar, or the caller sends another one.
+/// The engine does not accept this grammar, or the caller sends another one.
 fn constrain(
     body: &mut Map<String, Value>,
     constraint: &Constraint,
@@ -70,10 +69,10 @@ fn constrain(
     mut sampling: Map<String, Value>,
 ) -> Result<Map<String, Value>, UpstreamError> {
     const BIAS: &str = "logit_bias";
-    let way = engine.takes_grammars(Some(constraint.language))?;
+    let way = engine.grammar_support(Some(constraint.language))?;
     let grammar = match way.is_json {
         true => serde_json::from_str(&constraint.grammar).map_err(|error| {
-            UpstreamError::Garbage(format!("the grammar is not valid JSON: {error}"))
+            UpstreamError::InvalidResponse(format!("the grammar is not valid JSON: {error}"))
         })?,
         false => json!(constraint.grammar),
     };
@@ -88,23 +87,25 @@ fn constrain(
     let banned = constraint.banned_ids.iter();
     let own = sampling.remove(BIAS).unwrap_or(Value::Null);
     let bias = match (engine.facts().bans, own) {
-        (Bans::Pairs, Value::Array(own)) => {
+        (BanFormat::Pairs, Value::Array(own)) => {
             own.into_iter().chain(banned.map(|id| json!([id, false]))).collect()
         }
-        (Bans::Pairs, Value::Object(own)) => {
+        (BanFormat::Pairs, Value::Object(own)) => {
             let own = own.into_iter().map(|(key, bias)| match key.parse::<u32>() {
                 Ok(id) => json!([id, bias]),
                 Err(_) => json!([key, bias]),
             });
             own.chain(banned.map(|id| json!([id, false]))).collect()
         }
-        (Bans::Pairs, Value::Null) => banned.map(|id| json!([id, false])).collect(),
-        (Bans::Biases, Value::Object(mut own)) => {
+        (BanFormat::Pairs, Value::Null) => banned.map(|id| json!([id, false])).collect(),
+        (BanFormat::Biases, Value::Object(mut own)) => {
             own.extend(banned.map(|id| (id.to_string(), json!(-100))));
             Value::Object(own)
         }
-        (Bans::Biases, Value::Null) => banned.map(|id| (id.to_string(), json!(-100))).collect(),
-        // What is no bias is the server's to refuse.
+        (BanFormat::Biases, Value::Null) => {
+            banned.map(|id| (id.to_string(), json!(-100))).collect()
+        }
+        // The server rejects an invalid bias.
         (_, own) => own,
     };
     let is_empty = match &bias {
@@ -118,8 +119,9 @@ fn constrain(
     Ok(sampling)
 }
 
-/// How long the completion may be: as long as there is room. `None` if only the server knows.
-fn most_tokens(request: &Request<'_>, server: Server) -> Result<Option<u64>, UpstreamError> {
+/// Returns the maximum length of the completion: the free space of the context. `None` if only the
+/// server knows it.
+fn most_tokens(request: &Request<'_>, server: ServerInfo) -> Result<Option<u64>, UpstreamError> {
     let Some(context) = server.context else { return Ok(Some(MOST_TOKENS)) };
     let count = |len: usize| u64::try_from(len).unwrap_or(u64::MAX);
     match &request.prompt {
@@ -127,7 +129,7 @@ fn most_tokens(request: &Request<'_>, server: Server) -> Result<Option<u64>, Ups
             0 => Err(UpstreamError::NoRoom { prompt: ids.len(), context }),
             room => Ok(Some(room.min(MOST_TOKENS))),
         },
-        // A token is a byte at least.
+        // A token has at least one byte.
         Prompt::Text(text) => match context.checked_sub(count(text.len())) {
             Some(room) if room >= MOST_TOKENS => Ok(Some(MOST_TOKENS)),
             _ if server.engine.facts().refuses_excess => Ok(None),
@@ -136,7 +138,8 @@ fn most_tokens(request: &Request<'_>, server: Server) -> Result<Option<u64>, Ups
     }
 }
 
-/// The body of a request to Ollama, which has its own words. A prompt that is `raw` gets no template.
+/// Creates the body of a request to Ollama, which has its own fields. A `raw` prompt gets no
+/// template.
 fn for_ollama(options: &CompletionsOptions, request: &Request<'_>, most: Option<u64>) -> Value {
     let mut sampling = options.sampling.clone();
     let most = sampling.remove("max_tokens").unwrap_or_else(|| json!(most));
@@ -154,7 +157,7 @@ mod tests {
     use openchatml_grammars::Language;
     use serde_json::{Value, json};
 
-    use super::super::engine::{Engine, Server};
+    use super::super::engine::{Engine, ServerInfo};
     use super::body;
     use crate::{CompletionsOptions, Constraint, Prompt, Request, UpstreamError};
 
@@ -162,7 +165,7 @@ mod tests {
         let mut request = Request::new(prompt);
         request.stop_ids = &[9];
         request.controls = &["<|end|>"];
-        body(options, &request, Server { engine, context: None }).expect("it can be asked")
+        body(options, &request, ServerInfo { engine, context: None }).expect("it can be asked")
     }
 
     fn text() -> Prompt {
@@ -174,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn each_server_is_sent_what_it_knows() {
+    fn requests_contain_only_fields_that_the_engine_supports() {
         let options = CompletionsOptions::default();
         let common = json!({"max_tokens": 16_384, "stream": true,
             "stream_options": {"include_usage": true}});
@@ -206,14 +209,14 @@ mod tests {
     }
 
     #[test]
-    fn each_server_takes_grammars_in_its_own_way() {
+    fn each_engine_has_its_own_field_for_grammars() {
         let options = CompletionsOptions::default();
         let held = |engine, language: Language, grammar: &str| {
             let mut constraint = Constraint::new(language, grammar.to_owned());
             constraint.banned_ids = vec![7, 8];
             let mut request = Request::new(ids());
             request.constraint = Some(&constraint);
-            body(&options, &request, Server { engine, context: None })
+            body(&options, &request, ServerInfo { engine, context: None })
         };
         let llama = held(Engine::LlamaCpp, Language::Gbnf, "root ::= x").expect("it takes it");
         assert_eq!(llama["grammar"], json!("root ::= x"));
@@ -236,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn sampling_has_no_grammar_of_its_own_and_adds_to_the_bans() {
+    fn sampling_options_cannot_contain_a_grammar_and_add_to_the_bans() {
         let held = |engine, language: Language, sampling: Value| {
             let mut constraint = Constraint::new(language, "x".to_owned());
             constraint.banned_ids = vec![7];
@@ -244,7 +247,7 @@ mod tests {
             request.constraint = Some(&constraint);
             let sampling = sampling.as_object().expect("an object").clone();
             let options = CompletionsOptions { sampling, ..CompletionsOptions::default() };
-            body(&options, &request, Server { engine, context: None })
+            body(&options, &request, ServerInfo { engine, context: None })
         };
         let (llama, vllm) = (Engine::LlamaCpp, Engine::Vllm);
         let two = |key: &str| Err(UpstreamError::TwoGrammars(key.to_owned()));
@@ -263,19 +266,19 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_tells_no_ids_is_not_asked_for_them() {
+    fn ids_require_a_server_that_returns_ids() {
         let request = Request::new(ids());
         for engine in [Engine::Ollama, Engine::OpenAi] {
-            let server = Server { engine, context: None };
+            let server = ServerInfo { engine, context: None };
             let refused = body(&CompletionsOptions::default(), &request, server);
             assert_eq!(refused, Err(UpstreamError::NoIds(engine.to_string())));
         }
     }
 
     #[test]
-    fn completions_are_as_long_as_there_is_room() {
+    fn completions_use_the_free_context() {
         let most = |prompt: Prompt, engine, context| {
-            let server = Server { engine, context: Some(context) };
+            let server = ServerInfo { engine, context: Some(context) };
             let sent = body(&CompletionsOptions::default(), &Request::new(prompt), server);
             sent.map(|sent| sent["max_tokens"].clone())
         };
@@ -283,14 +286,14 @@ mod tests {
         assert_eq!(most(ids(), Engine::Vllm, 1 << 17), Ok(json!(16_384)));
         let no_room = UpstreamError::NoRoom { prompt: 2, context: 2 };
         assert_eq!(most(ids(), Engine::LlamaCpp, 2), Err(no_room));
-        // How many tokens a text is, only the server knows.
+        // Only the server knows the number of tokens of a text.
         assert_eq!(most(text(), Engine::Vllm, 100), Ok(json!(null)));
         assert_eq!(most(text(), Engine::Vllm, 1 << 17), Ok(json!(16_384)));
         assert_eq!(most(text(), Engine::LlamaCpp, 100), Ok(json!(16_384)));
     }
 
     #[test]
-    fn what_is_sent_can_be_overruled_but_for_the_prompt() {
+    fn sampling_options_override_everything_except_the_prompt() {
         let mut options = CompletionsOptions::default();
         let sampling = json!({"temperature": 0.5, "max_tokens": null, "prompt": "x",
             "stream": false, "stream_options": null});

@@ -1,29 +1,29 @@
-//! Server-sent events, as they arrive.
+//! Parses server-sent events incrementally.
 
-/// How much one event may hold. Nobody sends a token that is longer.
+/// The maximum size of an event, in bytes. No token is longer.
 pub(super) const MOST_BYTES: usize = 8 << 20;
 
-/// Takes a stream of server-sent events apart.
+/// Parses a stream of server-sent events.
 ///
-/// Chunks may be cut anywhere. Lines end by `\n`, `\r\n` or `\r`; comments, and fields other than
-/// `data` and `error`, are passed over.
+/// Chunks may be split anywhere. Lines end with `\n`, `\r\n` or `\r`. Comments and fields other
+/// than `data` and `error` are ignored.
 #[derive(Debug, Default)]
 pub(super) struct Events {
-    /// The line that has not ended.
+    /// The incomplete line.
     line: Vec<u8>,
-    /// The data of the event that has not ended, and whether it has any.
+    /// The data of the incomplete event, and whether it has any.
     data: String,
     has_data: bool,
-    /// Whether the last byte was `\r`: a `\n` after it belongs to it.
+    /// Whether the last byte was `\r`. A following `\n` belongs to it.
     after_return: bool,
 }
 
-/// An event is larger than any that is meant.
+/// The error for an event that is too large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TooLong;
 
 impl Events {
-    /// Takes bytes that have arrived, and gives the data of the events that are whole.
+    /// Reads bytes, and passes the data of complete events to `take`.
     pub(super) fn feed(&mut self, bytes: &[u8], mut take: impl FnMut(&str)) -> Result<(), TooLong> {
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -45,8 +45,8 @@ impl Events {
         Ok(())
     }
 
-    /// Takes the end of the stream. An event that nothing ended is given all the same: some servers
-    /// forget the empty line at the end.
+    /// Ends the stream. An incomplete event is passed to `take` as well, because some servers omit
+    /// the empty line at the end.
     pub(super) fn finish(mut self, mut take: impl FnMut(&str)) {
         if !self.line.is_empty() {
             self.end_line(&mut take);
@@ -62,7 +62,7 @@ impl Events {
         }
         let (field, value) = line.split_once(':').unwrap_or((&line, ""));
         let value = value.strip_prefix(' ').unwrap_or(value);
-        // llama.cpp used to send errors in a field of that name.
+        // Older versions of llama.cpp send errors in the field `error`.
         if field == "data" || field == "error" {
             if self.has_data {
                 self.data.push('\n');
@@ -83,7 +83,7 @@ impl Events {
 mod tests {
     use super::{Events, MOST_BYTES, TooLong};
 
-    /// What comes of these chunks.
+    /// Parses these chunks.
     fn taken<'c>(chunks: impl IntoIterator<Item = &'c [u8]>) -> Vec<String> {
         let mut events = Events::default();
         let mut taken = Vec::new();
@@ -114,12 +114,12 @@ mod tests {
     }
 
     #[test]
-    fn events_are_bounded() {
+    fn events_have_a_maximum_size() {
         let mut events = Events::default();
         let line = vec![b'x'; MOST_BYTES];
         assert_eq!(events.feed(&line, |_| {}), Ok(()));
         assert_eq!(events.feed(b"x", |_| {}), Err(TooLong));
-        // Many lines of one event are one event.
+        // Several lines of data are one event.
         let mut events = Events::default();
         let line = [b"data: ".as_slice(), &vec![b'x'; MOST_BYTES / 2], b"\n"].concat();
         assert_eq!(events.feed(&line, |_| {}), Ok(()));

@@ -35,28 +35,28 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-/// Where something stands in the file, for what is found wrong after it was read.
+/// A location in the file, for errors that are found after parsing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct Location {
     span: Range<usize>,
     line: usize,
     column: usize,
     key: String,
 }
 
-impl Place {
+impl Location {
     pub(super) fn new(lines: &Lines<'_>, span: Range<usize>, key: impl Into<String>) -> Self {
         let location = lines.locate(span.start);
         Self { span, line: location.line, column: location.column, key: key.into() }
     }
 
-    /// The beginning of the file.
+    /// The start of the file.
     #[cfg(all(unix, feature = "oauth"))]
     pub(super) fn start() -> Self {
         Self { line: 1, column: 1, ..Self::default() }
     }
 
-    /// The key, as the file could have it.
+    /// Returns the key as it is written in the file.
     pub(super) fn key(&self) -> &str {
         &self.key
     }

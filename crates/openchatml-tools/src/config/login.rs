@@ -4,23 +4,23 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::Config;
-use super::error::{ConfigError, Place};
-use super::sections::{Grant, Mcp, OAuthSection, Reach, has_authorization};
+use super::error::{ConfigError, Location};
+use super::sections::{GrantType, Mcp, OAuthSection, Transport, has_authorization};
 use super::template::Template;
 use crate::kinds::mcp::{Login, OAuth, Secrets, TokenFolder};
 
-/// How a server is told who asks.
+/// The authorization for a server.
 pub(super) enum Authorization {
-    /// Not by us. A header may do so.
+    /// None. A header may contain one.
     None,
-    /// By client credentials.
+    /// Client credentials.
     Client(OAuth),
-    /// By the token of somebody who logged in.
+    /// The token of a user who logged in.
     Login(Login),
 }
 
-/// How the server at this URL is told who asks. Where the file says nothing of it, a token that is there is
-/// shown.
+/// Returns the authorization for the server at this URL. Without a setting in the file, a stored
+/// token is used.
 pub(super) fn authorization(
     url: &str,
     headers: &[(String, String)],
@@ -36,15 +36,15 @@ pub(super) fn authorization(
     let (client_id, client_secret) = (filled(&oauth.client_id)?, filled(&oauth.client_secret)?);
     let (scopes, issuer) = (oauth.scopes.clone(), oauth.issuer.clone());
     match oauth.grant {
-        Grant::ClientCredentials => {
+        GrantType::ClientCredentials => {
             let (id, secret) = (client_id.unwrap_or_default(), client_secret.unwrap_or_default());
             let mut client = OAuth::new(id, secret);
             (client.scopes, client.issuer) = (scopes, issuer);
             Ok(Authorization::Client(client))
         }
-        Grant::AuthorizationCode => {
+        GrantType::AuthorizationCode => {
             let folder = folder
-                .ok_or_else(|| oauth.place.error("no folder for login tokens is configured"))?;
+                .ok_or_else(|| oauth.location.error("no folder for login tokens is configured"))?;
             let mut login = Login::new(folder);
             (login.client_id, login.client_secret) = (client_id, client_secret);
             (login.scopes, login.issuer) = (scopes, issuer);
@@ -54,9 +54,9 @@ pub(super) fn authorization(
 }
 
 impl Config {
-    /// Logs in at the server of this name (`tickets` of `[mcp.tickets]`): `show` is told the page that somebody
-    /// has to open in a browser on this machine. The token is kept in the folder of
-    /// [`with_tokens`](Self::with_tokens).
+    /// Logs in at the server with this name (`tickets` for `[mcp.tickets]`). `show` receives the
+    /// URL of the page that the user must open in a browser on this machine. The token is stored in
+    /// the folder of [`with_tokens`](Self::with_tokens).
     ///
     /// # Errors
     ///
@@ -69,13 +69,13 @@ impl Config {
         show: impl FnOnce(&str),
     ) -> Result<(), ConfigError> {
         let (section, url, login) = self.login_at(server)?;
-        let secrets = Secrets::new(section.reach.templates().flat_map(Template::values));
+        let secrets = Secrets::new(section.transport.templates().flat_map(Template::values));
         let done = login.log_in(&url, timeout, show).await;
-        done.map_err(|error| section.place.error(secrets.redact(error.to_string())))
+        done.map_err(|error| section.location.error(secrets.redact(error.to_string())))
     }
 
-    /// Forgets the token for the server of this name. Returns whether there was one. The authorization server is
-    /// not told.
+    /// Removes the token for the server with this name. Returns whether there was one. The
+    /// authorization server is not informed.
     ///
     /// # Errors
     ///
@@ -83,10 +83,10 @@ impl Config {
     pub async fn logout(&self, server: &str) -> Result<bool, ConfigError> {
         let (section, url, login) = self.login_at(server)?;
         let removed = login.tokens.remove(&url).await;
-        removed.map_err(|error| section.place.error(format!("cannot delete the token: {error}")))
+        removed.map_err(|error| section.location.error(format!("cannot delete the token: {error}")))
     }
 
-    /// The server of this name, its URL, and how somebody logs in there.
+    /// Returns the server with this name, its URL and its login.
     fn login_at(&self, server: &str) -> Result<(&Mcp, String, Login), ConfigError> {
         let Some(section) = self.servers.iter().find(|it| it.name == server) else {
             let known: Vec<_> = self.servers.iter().filter(|it| it.takes_logins()).collect();
@@ -97,17 +97,19 @@ impl Config {
                 known => format!("servers with a login: {}", known.join(", ")),
             };
             let why = format!("unknown server `{}`: {known}", server.escape_debug());
-            return Err(Place::start().error(why));
+            return Err(Location::start().error(why));
         };
-        let (Reach::Url { url, oauth, .. }, true) = (&section.reach, section.takes_logins()) else {
+        let (Transport::Http { url, oauth, .. }, true) =
+            (&section.transport, section.takes_logins())
+        else {
             let why = "this server has no login: it is a program, or uses another authorization";
-            return Err(section.place.error(why));
+            return Err(section.location.error(why));
         };
         let url = url.fill()?;
         let folder = self
             .tokens
             .as_deref()
-            .ok_or_else(|| section.place.error("no folder for login tokens is configured"))?;
+            .ok_or_else(|| section.location.error("no folder for login tokens is configured"))?;
         match authorization(&url, &[], oauth.as_deref(), Some(folder))? {
             Authorization::Login(login) => Ok((section, url, login)),
             Authorization::None | Authorization::Client(_) => {

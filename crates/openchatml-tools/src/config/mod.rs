@@ -59,7 +59,7 @@ mod open;
 #[cfg_attr(not(all(unix, feature = "mcp")), allow(dead_code))]
 mod pattern;
 mod section;
-// A kind without its feature is read all the same, and then has no use for what was read.
+// Sections of tools whose feature is disabled are parsed as well, but their values are not used.
 #[cfg_attr(
     not(all(unix, feature = "browser", feature = "oauth", feature = "python")),
     allow(dead_code)
@@ -78,16 +78,16 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 pub use self::error::ConfigError;
-use self::section::{Findings, Section};
+use self::section::{ConfigErrors, Section};
 pub use self::sections::RouterSettings;
 use self::sections::{BrowserSection, Mcp, OpenApi, Program, PythonSection};
 use crate::Entry;
-use crate::offer::{ServerPrompt, ServerResource, ServerResourceTemplate};
+use crate::server_features::{ServerPrompt, ServerResource, ServerResourceTemplate};
 
 /// The tools and other offers of one section.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Offer {
+pub struct SectionListing {
     /// The section: `mcp.files`.
     pub section: String,
     /// The tools, with the names that models use.
@@ -102,7 +102,7 @@ pub struct Offer {
     pub unlisted: Vec<ConfigError>,
 }
 
-impl Offer {
+impl SectionListing {
     fn new(section: &str, tools: Vec<(String, Entry)>) -> Self {
         Self {
             section: section.to_owned(),
@@ -137,7 +137,7 @@ pub struct Config {
     python: Option<PythonSection>,
     browser: Option<BrowserSection>,
     is_continued: bool,
-    /// The folder with the tokens of those who logged in at servers.
+    /// The folder with the tokens of logged-in users.
     #[cfg_attr(not(all(unix, feature = "oauth")), allow(dead_code))]
     tokens: Option<PathBuf>,
     #[cfg(all(unix, feature = "mcp"))]
@@ -145,17 +145,17 @@ pub struct Config {
 }
 
 impl Config {
-    /// Reads a file. It looks at the text and at nothing else.
+    /// Parses the text of a tools file. It does not read other files.
     ///
     /// # Errors
     ///
-    /// All errors of the file, in order.
+    /// All errors of the file, in their order.
     pub fn parse(text: &str) -> Result<Self, Vec<ConfigError>> {
         let (table, malformed) = DeTable::parse_recoverable(text);
-        let mut findings = Findings { lines: Lines::new(text), errors: Vec::new() };
+        let mut findings = ConfigErrors { lines: Lines::new(text), errors: Vec::new() };
         for error in malformed {
             let span = error.span().unwrap_or(0..0);
-            let error = findings.place(span, "").error(error.message());
+            let error = findings.location(span, "").error(error.message());
             findings.errors.push(error);
         }
         let span = table.span();
@@ -198,8 +198,8 @@ impl Config {
         self
     }
 
-    /// The same tools, of which servers that are programs say on their standard error what `tell` is told: the name
-    /// of the server, and a line. Without it, they have the standard error of this process.
+    /// Passes the standard error of servers that are programs to `tell`: the name of the server,
+    /// and a line. Without it, they inherit the standard error of this process.
     ///
     /// A line comes from the server and may contain control characters: escape it before you print
     /// it.

@@ -1,32 +1,31 @@
 //! Patterns that select the tools of a server.
 
-use super::error::{ConfigError, Place};
+use super::error::{ConfigError, Location};
 
-/// Names of tools, and patterns of names: `*` is any text, `?` any one character.
+/// Names and patterns of tools: `*` matches any text, `?` any single character.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Selection {
-    /// What is offered. Everything, if this is `None`.
+    /// The selected tools. `None`: all.
     pub(super) included: Option<Vec<Pattern>>,
-    /// What is not offered, even if it is included.
+    /// The excluded tools. They take precedence.
     pub(super) excluded: Vec<Pattern>,
-    /// Where the list stands that leaves nothing.
-    pub(super) place: Place,
+    /// The location of the list, for the error that no tool remains.
+    pub(super) location: Location,
 }
 
-/// A name or a pattern, and where it stands in the file.
+/// A name or a pattern, with its location in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pattern {
     pub(super) text: String,
-    pub(super) place: Place,
+    pub(super) location: Location,
 }
 
 impl Selection {
-    /// Keeps those of the names that are offered.
+    /// Checks the selection against the names of the tools.
     ///
     /// # Errors
     ///
-    /// A pattern matches none of the names: it may be misspelt, and then more is offered than was meant,
-    /// or less. Or nothing is left.
+    /// A pattern matches no name, so it may be misspelled, or no tool remains.
     pub(super) fn check<'n>(
         &self,
         names: impl Iterator<Item = &'n str> + Clone,
@@ -36,15 +35,15 @@ impl Selection {
         let mut errors: Vec<_> = unmatched.map(Pattern::unmatched).collect();
         let is_restricted = self.included.is_some() || !self.excluded.is_empty();
         let is_empty =
-            || names.clone().next().is_some() && !names.clone().any(|it| self.offers(it));
+            || names.clone().next().is_some() && !names.clone().any(|it| self.listings(it));
         if errors.is_empty() && is_restricted && is_empty() {
-            errors.push(self.place.error("the server has no tool left after filtering"));
+            errors.push(self.location.error("the server has no tool left after filtering"));
         }
         if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
 
-    /// Whether a tool of this name is offered.
-    pub(super) fn offers(&self, name: &str) -> bool {
+    /// Whether the tool with this name is selected.
+    pub(super) fn listings(&self, name: &str) -> bool {
         let any = |patterns: &[Pattern]| patterns.iter().any(|it| it.matches(name));
         self.included.as_deref().is_none_or(any) && !any(&self.excluded)
     }
@@ -57,7 +56,7 @@ impl Pattern {
 
     fn unmatched(&self) -> ConfigError {
         let text = self.text.escape_debug();
-        self.place.error(if self.text.contains(['*', '?']) {
+        self.location.error(if self.text.contains(['*', '?']) {
             format!("no tool of the server matches `{text}`")
         } else {
             format!("the server has no tool `{text}`")
@@ -65,12 +64,12 @@ impl Pattern {
     }
 }
 
-/// Whether a pattern matches the whole of a name, in time proportional to the product of their lengths.
+/// Whether a pattern matches a whole name, in time proportional to the product of their lengths.
 fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) =
         (pattern.chars().collect(), name.chars().collect());
     let (mut at, mut in_name) = (0, 0);
-    // The last `*`, and where what it matches ends.
+    // The last `*`, and the end of the text that it matches.
     let mut star: Option<(usize, usize)> = None;
     while in_name < name.len() {
         match pattern.get(at) {
@@ -115,7 +114,7 @@ mod tests {
         ] {
             assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
         }
-        // Many stars take no more than a moment.
+        // Patterns with many stars are fast.
         assert!(!matches(&"*a".repeat(200), &"a".repeat(199)));
     }
 }

@@ -8,24 +8,24 @@ use openchatml::{Data, Lines, Value};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::error::{ConfigError, Place};
+use super::error::{ConfigError, Location};
 use super::template::Template;
 
-/// What was found wrong so far.
-pub(super) struct Findings<'t> {
+/// The errors so far.
+pub(super) struct ConfigErrors<'t> {
     pub(super) lines: Lines<'t>,
     pub(super) errors: Vec<ConfigError>,
 }
 
-impl Findings<'_> {
-    pub(super) fn place(&self, span: Range<usize>, key: impl Into<String>) -> Place {
-        Place::new(&self.lines, span, key)
+impl ConfigErrors<'_> {
+    pub(super) fn location(&self, span: Range<usize>, key: impl Into<String>) -> Location {
+        Location::new(&self.lines, span, key)
     }
 }
 
-/// One table. Which keys it may have is what it was asked for.
+/// A table. The keys that are read are the allowed keys.
 pub(super) struct Section<'f, 't> {
-    findings: &'f mut Findings<'t>,
+    findings: &'f mut ConfigErrors<'t>,
     table: &'f DeTable<'t>,
     pub(super) path: String,
     span: Range<usize>,
@@ -33,9 +33,9 @@ pub(super) struct Section<'f, 't> {
 }
 
 impl<'f, 't> Section<'f, 't> {
-    /// A value that must be a table.
+    /// Creates a section from a value that must be a table.
     pub(super) fn new(
-        findings: &'f mut Findings<'t>,
+        findings: &'f mut ConfigErrors<'t>,
         path: String,
         value: &'f Spanned<DeValue<'t>>,
     ) -> Option<Self> {
@@ -44,22 +44,22 @@ impl<'f, 't> Section<'f, 't> {
             DeValue::Table(table) => Some(Self { findings, table, path, span, asked: Vec::new() }),
             other => {
                 let message = format!("expected a table, found {}", kind(other));
-                findings.errors.push(findings.place(span, path).error(message));
+                findings.errors.push(findings.location(span, path).error(message));
                 None
             }
         }
     }
 
-    /// Where this table stands.
-    pub(super) fn place(&self) -> Place {
-        self.findings.place(self.span.clone(), self.path.clone())
+    /// Returns the location of this table.
+    pub(super) fn location(&self) -> Location {
+        self.findings.location(self.span.clone(), self.path.clone())
     }
 
     pub(super) fn complain(&mut self, error: ConfigError) {
         self.findings.errors.push(error);
     }
 
-    /// Complains of the keys that nobody asked for.
+    /// Reports the keys that were not read.
     pub(super) fn finish(self) {
         for (key, _) in self.table {
             let name = key.get_ref();
@@ -71,8 +71,8 @@ impl<'f, 't> Section<'f, 't> {
                 Some((_, near)) => format!("unknown key; did you mean `{near}`?"),
                 None => format!("unknown key; the known keys are `{}`", self.asked.join("`, `")),
             };
-            let place = self.findings.place(key.span(), join(&self.path, name));
-            self.findings.errors.push(place.error(message));
+            let location = self.findings.location(key.span(), join(&self.path, name));
+            self.findings.errors.push(location.error(message));
         }
     }
 
@@ -85,7 +85,7 @@ impl<'f, 't> Section<'f, 't> {
         self.table.contains_key(key)
     }
 
-    /// The value of a key, made by `read`, which says what it expects where it makes nothing.
+    /// Reads the value of a key with `read`, which returns `None` for an invalid value.
     fn read<T>(
         &mut self,
         key: &'static str,
@@ -96,8 +96,8 @@ impl<'f, 't> Section<'f, 't> {
             Ok(read) => Some(read),
             Err(expected) => {
                 let found = kind(value.get_ref());
-                let place = self.findings.place(value.span(), join(&self.path, key));
-                self.complain(place.error(format!("expected {expected}, found {found}")));
+                let location = self.findings.location(value.span(), join(&self.path, key));
+                self.complain(location.error(format!("expected {expected}, found {found}")));
                 None
             }
         }
@@ -107,11 +107,11 @@ impl<'f, 't> Section<'f, 't> {
         self.read(key, |value| text(value).ok_or_else(|| "a string".into()))
     }
 
-    /// A text that has to be there.
+    /// Reads a required string.
     pub(super) fn required(&mut self, key: &'static str) -> Option<String> {
         if !self.has(key) {
             let message = format!("missing key `{key}`");
-            self.complain(self.place().error(message));
+            self.complain(self.location().error(message));
         }
         self.text(key)
     }
@@ -124,12 +124,12 @@ impl<'f, 't> Section<'f, 't> {
         self.read(key, |value| value.as_bool().ok_or_else(|| "`true` or `false`".into()))
     }
 
-    /// A whole number, at least that.
+    /// Reads an integer that is at least `least`.
     pub(super) fn number(&mut self, key: &'static str, least: u64) -> Option<u64> {
         self.read(key, |value| {
             let number = value.as_integer();
             let number = number.and_then(|it| u64::from_str_radix(it.as_str(), it.radix()).ok());
-            // What TOML has at most.
+            // The maximum of a TOML integer.
             let number = number.filter(|it| (least..=i64::MAX as u64).contains(it));
             number.ok_or_else(|| format!("a whole number of at least {least}"))
         })
@@ -143,7 +143,7 @@ impl<'f, 't> Section<'f, 't> {
         self.number(key, 1).map(Duration::from_millis)
     }
 
-    /// One of these words.
+    /// Reads one of these words.
     pub(super) fn choice<T: Copy>(&mut self, key: &'static str, words: &[(&str, T)]) -> Option<T> {
         self.read(key, |value| {
             let word = value.as_str();
@@ -162,35 +162,35 @@ impl<'f, 't> Section<'f, 't> {
         })
     }
 
-    /// A list of strings, each with its place.
-    pub(super) fn placed_texts(&mut self, key: &'static str) -> Option<Vec<(String, Place)>> {
+    /// Reads a list of strings, each with its location.
+    pub(super) fn placed_texts(&mut self, key: &'static str) -> Option<Vec<(String, Location)>> {
         let texts = self.texts(key)?;
         let items = self.table.get(key)?.get_ref().as_array()?;
         let path = join(&self.path, key);
-        let places = items.iter().map(|item| self.findings.place(item.span(), path.clone()));
+        let places = items.iter().map(|item| self.findings.location(item.span(), path.clone()));
         Some(texts.into_iter().zip(places).collect())
     }
 
-    /// Names and texts that may name variables of the environment.
+    /// Reads a table of strings that may contain environment variables.
     pub(super) fn templates(&mut self, key: &'static str) -> Vec<(String, Template)> {
         let Some(value) = self.get(key) else { return Vec::new() };
         let path = join(&self.path, key);
         let Some(table) = value.get_ref().as_table() else {
-            // The type alone: what stands here may be a secret.
+            // The error contains only the type, because the value may be a secret.
             let found = value.get_ref().type_str();
             let message = format!("expected a table of strings, found {found}");
-            self.complain(self.findings.place(value.span(), path).error(message));
+            self.complain(self.findings.location(value.span(), path).error(message));
             return Vec::new();
         };
         let mut templates = Vec::new();
         for (name, value) in in_order(table) {
-            let place = self.findings.place(value.span(), join(&path, name.get_ref()));
-            let template = match value.get_ref().as_str() {
-                Some(text) => Template::parse(text, place),
-                None => {
-                    Err(place.error(format!("expected a string, found {}", kind(value.get_ref()))))
-                }
-            };
+            let location = self.findings.location(value.span(), join(&path, name.get_ref()));
+            let template =
+                match value.get_ref().as_str() {
+                    Some(text) => Template::parse(text, location),
+                    None => Err(location
+                        .error(format!("expected a string, found {}", kind(value.get_ref())))),
+                };
             match template {
                 Ok(template) => templates.push((name.get_ref().to_string(), template)),
                 Err(error) => self.complain(error),
@@ -199,37 +199,37 @@ impl<'f, 't> Section<'f, 't> {
         templates
     }
 
-    /// A text that may name variables of the environment.
+    /// Reads a string that may contain environment variables.
     pub(super) fn template(&mut self, key: &'static str) -> Option<Template> {
         let text = self.text(key)?;
-        let place = self.key_place(key)?;
-        Template::parse(&text, place).map_err(|error| self.complain(error)).ok()
+        let location = self.key_place(key)?;
+        Template::parse(&text, location).map_err(|error| self.complain(error)).ok()
     }
 
-    /// A text that may name variables of the environment, and has to be there.
+    /// Reads a required string that may contain environment variables.
     pub(super) fn required_template(&mut self, key: &'static str) -> Option<Template> {
         if !self.has(key) {
             let message = format!("missing key `{key}`");
-            self.complain(self.place().error(message));
+            self.complain(self.location().error(message));
         }
         self.template(key)
     }
 
-    /// Where the value of a key stands.
-    pub(super) fn key_place(&self, key: &'static str) -> Option<Place> {
+    /// Returns the location of the value of a key.
+    pub(super) fn key_place(&self, key: &'static str) -> Option<Location> {
         let value = self.table.get(key)?;
-        Some(self.findings.place(value.span(), join(&self.path, key)))
+        Some(self.findings.location(value.span(), join(&self.path, key)))
     }
 
-    /// A schema, or the file that has it.
+    /// Reads a schema, or the path of its file.
     pub(super) fn schema(&mut self, key: &'static str) -> Option<Schema> {
-        let place = self.key_place(key)?;
+        let location = self.key_place(key)?;
         self.read(key, |value| match value {
             DeValue::Table(_) => {
                 let schema = json(value).ok_or_else(|| "a value that JSON supports".to_owned());
-                schema.map(|schema| Schema::Inline(schema, place))
+                schema.map(|schema| Schema::Inline(schema, location))
             }
-            DeValue::String(path) => Ok(Schema::File(PathBuf::from(path.as_ref()), place)),
+            DeValue::String(path) => Ok(Schema::File(PathBuf::from(path.as_ref()), location)),
             _ => Err("a JSON Schema or the path of its file".into()),
         })
     }
@@ -245,7 +245,7 @@ impl<'f, 't> Section<'f, 't> {
         read(Section::new(self.findings, path, value)?)
     }
 
-    /// Reads the tables in the table of a key, by their names and in their order.
+    /// Reads the tables inside the table of a key, with their names, in their order.
     pub(super) fn sections<T>(
         &mut self,
         key: &'static str,
@@ -267,11 +267,11 @@ impl<'f, 't> Section<'f, 't> {
 /// The JSON Schema of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Schema {
-    Inline(Value<'static>, Place),
-    File(PathBuf, Place),
+    Inline(Value<'static>, Location),
+    File(PathBuf, Location),
 }
 
-/// A table's entries as they stand in the file.
+/// Returns the entries of a table in the order of the file.
 fn in_order<'f, 't>(
     table: &'f DeTable<'t>,
 ) -> Vec<(&'f Spanned<std::borrow::Cow<'t, str>>, &'f Spanned<DeValue<'t>>)> {
@@ -280,7 +280,7 @@ fn in_order<'f, 't>(
     entries
 }
 
-/// `tools.weather`, `tools."a.b"`.
+/// Joins a path and a key: `tools.weather`, `tools."a.b"`.
 pub(super) fn join(path: &str, key: &str) -> String {
     let is_bare = |it: char| it.is_ascii_alphanumeric() || it == '_' || it == '-';
     let key = if !key.is_empty() && key.chars().all(is_bare) {
@@ -310,7 +310,7 @@ fn kind(value: &DeValue<'_>) -> String {
     }
 }
 
-/// A value as JSON has it.
+/// Converts a value to JSON.
 fn json(value: &DeValue<'_>) -> Option<Value<'static>> {
     let data = match value {
         DeValue::String(text) => Data::String(text.to_string().into()),

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::error::Place;
+use super::error::Location;
 use super::pattern::{Pattern, Selection};
 use super::section::{Schema, Section};
 use super::template::Template;
-use crate::{Approve, Envelope, RouterOptions, Routes};
+use crate::{ApprovalPolicy, Envelope, RouterOptions, Routes};
 
 /// `[router]`: the router uses its default for each missing key.
 ///
@@ -39,7 +39,7 @@ pub struct RouterSettings {
     /// `routes`: the channels on which functions are called.
     pub routes: Option<Routes>,
     /// `approve`: the calls that require approval, for tools without a setting of their own.
-    pub approve: Option<Approve>,
+    pub approve: Option<ApprovalPolicy>,
 }
 
 impl RouterSettings {
@@ -87,13 +87,17 @@ impl RouterSettings {
     }
 }
 
-/// Which calls of a tool are approved.
-fn approve(section: &mut Section<'_, '_>) -> Option<Approve> {
-    let words = [("never", Approve::Never), ("once", Approve::Once), ("always", Approve::Always)];
+/// Reads the calls that require approval.
+fn approve(section: &mut Section<'_, '_>) -> Option<ApprovalPolicy> {
+    let words = [
+        ("never", ApprovalPolicy::Never),
+        ("once", ApprovalPolicy::Once),
+        ("always", ApprovalPolicy::Always),
+    ];
     section.choice("approve", &words)
 }
 
-/// What a program's result is.
+/// The form of the result of a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Form {
     #[default]
@@ -102,9 +106,9 @@ pub(super) enum Form {
     Text,
 }
 
-/// How a program is started.
+/// The keys that start a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Start {
+pub(super) struct ProgramConfig {
     pub(super) command: PathBuf,
     pub(super) args: Vec<String>,
     pub(super) env: Vec<(String, Template)>,
@@ -112,9 +116,9 @@ pub(super) struct Start {
     pub(super) cwd: Option<PathBuf>,
 }
 
-impl Start {
+impl ProgramConfig {
     fn read(section: &mut Section<'_, '_>) -> Option<Self> {
-        // All of it, whatever is missing, so that all of it is checked.
+        // All keys are read before the first missing one is reported, so that all are checked.
         let command = section.required("command");
         let args = section.texts("args").unwrap_or_default();
         let env = section.templates("env");
@@ -128,14 +132,14 @@ impl Start {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Program {
     pub(super) name: String,
-    pub(super) place: Place,
-    pub(super) start: Start,
+    pub(super) location: Location,
+    pub(super) start: ProgramConfig,
     pub(super) form: Form,
     pub(super) description: Option<String>,
     pub(super) parameters: Option<Schema>,
     pub(super) is_idempotent: bool,
     pub(super) timeout: Option<Duration>,
-    pub(super) approve: Option<Approve>,
+    pub(super) approve: Option<ApprovalPolicy>,
     pub(super) output_bytes: Option<usize>,
     pub(super) stderr_bytes: Option<usize>,
     pub(super) memory_bytes: Option<u64>,
@@ -145,9 +149,9 @@ pub(super) struct Program {
 
 impl Program {
     pub(super) fn read(name: &str, mut section: Section<'_, '_>) -> Option<Self> {
-        let place = section.place();
+        let location = section.location();
         section.choice("kind", &[("process", ())]);
-        let start = Start::read(&mut section);
+        let start = ProgramConfig::read(&mut section);
         let forms =
             [("json", Form::Json), ("json-or-text", Form::JsonOrText), ("text", Form::Text)];
         let form = section.choice("result", &forms).unwrap_or_default();
@@ -162,11 +166,11 @@ impl Program {
         let cpu_seconds = section.number("cpu_seconds", 1);
         let grace = section.milliseconds("grace_ms");
         section.finish();
-        // A name without a dot is a function's.
+        // A name without a dot is in the namespace `functions`.
         let name = if name.contains('.') { name.into() } else { format!("functions.{name}") };
         Some(Self {
             name,
-            place,
+            location,
             start: start?,
             form,
             description,
@@ -186,20 +190,20 @@ impl Program {
 /// `[openapi.NAME]`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct OpenApi {
-    pub(super) place: Place,
+    pub(super) location: Location,
     pub(super) document: PathBuf,
     pub(super) base_url: Option<Template>,
     pub(super) headers: Vec<(String, Template)>,
-    pub(super) operations: Option<(Vec<String>, Place)>,
+    pub(super) operations: Option<(Vec<String>, Location)>,
     pub(super) prefix: String,
     pub(super) timeout: Option<Duration>,
-    pub(super) approve: Option<Approve>,
+    pub(super) approve: Option<ApprovalPolicy>,
     pub(super) output_bytes: Option<usize>,
 }
 
 impl OpenApi {
     pub(super) fn read(_: &str, mut section: Section<'_, '_>) -> Option<Self> {
-        let place = section.place();
+        let location = section.location();
         let document = section.required("document");
         let base_url = section.template("base_url");
         let headers = section.templates("headers");
@@ -211,7 +215,7 @@ impl OpenApi {
         section.finish();
         let document = document?.into();
         Some(Self {
-            place,
+            location,
             document,
             base_url,
             headers,
@@ -228,30 +232,30 @@ impl OpenApi {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mcp {
     pub(super) name: String,
-    pub(super) place: Place,
-    pub(super) reach: Reach,
+    pub(super) location: Location,
+    pub(super) transport: Transport,
     pub(super) prefix: String,
     pub(super) tools: Selection,
     pub(super) trusts_hints: bool,
     pub(super) reconnects: Option<u32>,
     pub(super) timeout: Option<Duration>,
-    pub(super) approve: Option<Approve>,
+    pub(super) approve: Option<ApprovalPolicy>,
 }
 
-/// How a server is reached.
+/// The transport of a server: stdio or HTTP.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Reach {
-    Start(Start),
-    Url { url: Template, headers: Vec<(String, Template)>, oauth: Option<Box<OAuthSection>> },
+pub(super) enum Transport {
+    Stdio(ProgramConfig),
+    Http { url: Template, headers: Vec<(String, Template)>, oauth: Option<Box<OAuthSection>> },
 }
 
-impl Reach {
-    /// What may hold variables.
+impl Transport {
+    /// Returns the values that may contain variables.
     #[cfg(all(unix, feature = "mcp"))]
     pub(super) fn templates(&self) -> impl Iterator<Item = &Template> {
         let (url, named, oauth) = match self {
-            Self::Start(start) => (None, &start.env, None),
-            Self::Url { url, headers, oauth } => (Some(url), headers, oauth.as_deref()),
+            Self::Stdio(start) => (None, &start.env, None),
+            Self::Http { url, headers, oauth } => (Some(url), headers, oauth.as_deref()),
         };
         let oauth = oauth.into_iter().flat_map(|it| [&it.client_id, &it.client_secret]);
         named.iter().map(|it| &it.1).chain(url).chain(oauth.flatten())
@@ -261,8 +265,8 @@ impl Reach {
 /// `oauth` of `[mcp.NAME]`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct OAuthSection {
-    pub(super) place: Place,
-    pub(super) grant: Grant,
+    pub(super) location: Location,
+    pub(super) grant: GrantType,
     pub(super) client_id: Option<Template>,
     pub(super) client_secret: Option<Template>,
     pub(super) scopes: Vec<String>,
@@ -271,24 +275,24 @@ pub(super) struct OAuthSection {
 
 impl OAuthSection {
     fn read(mut section: Section<'_, '_>) -> Option<Self> {
-        let place = section.place();
+        let location = section.location();
         let words = [
-            ("authorization_code", Grant::AuthorizationCode),
-            ("client_credentials", Grant::ClientCredentials),
+            ("authorization_code", GrantType::AuthorizationCode),
+            ("client_credentials", GrantType::ClientCredentials),
         ];
         let grant = section.choice("grant", &words);
         let grant = grant.unwrap_or(match section.has("client_secret") {
-            true => Grant::ClientCredentials,
-            false => Grant::AuthorizationCode,
+            true => GrantType::ClientCredentials,
+            false => GrantType::AuthorizationCode,
         });
         let (client_id, client_secret) = match grant {
-            Grant::AuthorizationCode => {
+            GrantType::AuthorizationCode => {
                 if section.has("client_secret") && !section.has("client_id") {
-                    section.complain(section.place().error("missing key `client_id`"));
+                    section.complain(section.location().error("missing key `client_id`"));
                 }
                 (section.template("client_id"), section.template("client_secret"))
             }
-            Grant::ClientCredentials => {
+            GrantType::ClientCredentials => {
                 let client_id = section.required_template("client_id");
                 (client_id, section.required_template("client_secret"))
             }
@@ -296,29 +300,29 @@ impl OAuthSection {
         let scopes = section.texts("scopes").unwrap_or_default();
         let issuer = section.text("issuer");
         section.finish();
-        Some(Self { place, grant, client_id, client_secret, scopes, issuer })
+        Some(Self { location, grant, client_id, client_secret, scopes, issuer })
     }
 }
 
-/// How an authorization is had.
+/// The OAuth grant type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Grant {
-    /// Somebody logs in with a browser.
+pub(super) enum GrantType {
+    /// A user logs in with a browser.
     AuthorizationCode,
-    /// The client has a secret of its own.
+    /// The client has its own secret.
     ClientCredentials,
 }
 
 impl Mcp {
     pub(super) fn read(name: &str, mut section: Section<'_, '_>) -> Option<Self> {
-        let place = section.place();
-        let reach = if section.has("url") {
+        let location = section.location();
+        let transport = if section.has("url") {
             let url = section.template("url");
             let headers = section.templates("headers");
             let oauth = section.section("oauth", OAuthSection::read).map(Box::new);
-            url.map(|url| Reach::Url { url, headers, oauth })
+            url.map(|url| Transport::Http { url, headers, oauth })
         } else {
-            Start::read(&mut section).map(Reach::Start)
+            ProgramConfig::read(&mut section).map(Transport::Stdio)
         };
         let prefix = section.text("prefix").unwrap_or_default();
         let tools = selection(&mut section);
@@ -328,12 +332,22 @@ impl Mcp {
         let timeout = section.milliseconds("timeout_ms");
         let approve = approve(&mut section);
         section.finish();
-        let (name, reach) = (name.to_owned(), reach?);
-        Some(Self { name, place, reach, prefix, tools, trusts_hints, reconnects, timeout, approve })
+        let (name, transport) = (name.to_owned(), transport?);
+        Some(Self {
+            name,
+            location,
+            transport,
+            prefix,
+            tools,
+            trusts_hints,
+            reconnects,
+            timeout,
+            approve,
+        })
     }
 }
 
-/// Whether one of these headers says who asks.
+/// Whether one of these headers is an authorization.
 #[cfg(all(unix, feature = "mcp"))]
 pub(super) fn has_authorization<V>(headers: &[(String, V)]) -> bool {
     headers.iter().any(|it| it.0.eq_ignore_ascii_case("authorization"))
@@ -341,38 +355,38 @@ pub(super) fn has_authorization<V>(headers: &[(String, V)]) -> bool {
 
 #[cfg(all(unix, feature = "mcp"))]
 impl Mcp {
-    /// Whether somebody can log in at the server.
+    /// Whether the server supports a login.
     pub(super) fn takes_logins(&self) -> bool {
-        match &self.reach {
-            Reach::Start(_) => false,
-            Reach::Url { headers, oauth, .. } => match oauth {
-                Some(oauth) => oauth.grant == Grant::AuthorizationCode,
+        match &self.transport {
+            Transport::Stdio(_) => false,
+            Transport::Http { headers, oauth, .. } => match oauth {
+                Some(oauth) => oauth.grant == GrantType::AuthorizationCode,
                 None => !has_authorization(headers),
             },
         }
     }
 }
 
-/// Which tools of a server are offered.
+/// Reads the selection of tools.
 fn selection(section: &mut Section<'_, '_>) -> Selection {
     let mut patterns = |key| {
         let texts = section.placed_texts(key)?;
-        let patterns = texts.into_iter().map(|(text, place)| Pattern { text, place });
+        let patterns = texts.into_iter().map(|(text, location)| Pattern { text, location });
         Some(patterns.collect::<Vec<_>>())
     };
     let included = patterns("tools");
     let excluded = patterns("exclude_tools").unwrap_or_default();
-    let place = section.key_place("tools").or_else(|| section.key_place("exclude_tools"));
-    Selection { included, excluded, place: place.unwrap_or_default() }
+    let location = section.key_place("tools").or_else(|| section.key_place("exclude_tools"));
+    Selection { included, excluded, location: location.unwrap_or_default() }
 }
 
 /// `[python]`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PythonSection {
-    pub(super) place: Place,
+    pub(super) location: Location,
     pub(super) python: Option<PathBuf>,
     pub(super) time: Option<Duration>,
-    pub(super) approve: Option<Approve>,
+    pub(super) approve: Option<ApprovalPolicy>,
     pub(super) output_bytes: Option<usize>,
     pub(super) memory_bytes: Option<u64>,
     pub(super) cpu_seconds: Option<u64>,
@@ -384,7 +398,7 @@ pub(super) struct PythonSection {
 impl PythonSection {
     pub(super) fn read(mut section: Section<'_, '_>) -> Option<Self> {
         let read = Self {
-            place: section.place(),
+            location: section.location(),
             python: section.path("python"),
             time: section.milliseconds("timeout_ms"),
             approve: approve(&mut section),
@@ -403,26 +417,26 @@ impl PythonSection {
 /// `[browser]`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BrowserSection {
-    pub(super) place: Place,
+    pub(super) location: Location,
     pub(super) hosts: Vec<String>,
     pub(super) private: Vec<String>,
-    pub(super) index: Option<(PathBuf, Place)>,
+    pub(super) index: Option<(PathBuf, Location)>,
     pub(super) search_url: Option<Template>,
     pub(super) search_headers: Vec<(String, Template)>,
     pub(super) page_bytes: Option<usize>,
     pub(super) timeout: Option<Duration>,
-    pub(super) approve: Option<Approve>,
+    pub(super) approve: Option<ApprovalPolicy>,
 }
 
 impl BrowserSection {
     pub(super) fn read(mut section: Section<'_, '_>) -> Option<Self> {
         if section.has("index") && section.has("search_url") {
             let message = "`index` and `search_url` cannot be combined";
-            let error = section.place().error(message);
+            let error = section.location().error(message);
             section.complain(error);
         }
         let read = Self {
-            place: section.place(),
+            location: section.location(),
             hosts: section.texts("hosts").unwrap_or_default(),
             private: section.texts("private").unwrap_or_default(),
             index: section.path("index").zip(section.key_place("index")),

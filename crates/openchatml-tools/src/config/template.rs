@@ -2,13 +2,13 @@
 
 use std::env::VarError;
 
-use super::error::{ConfigError, Place};
+use super::error::{ConfigError, Location};
 
-/// A text in which `${NAME}` stands for a variable of the environment, and `$$` for `$`.
+/// A text in which `${NAME}` is replaced by an environment variable, and `$$` by `$`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Template {
     parts: Vec<Part>,
-    place: Place,
+    location: Location,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ enum Part {
 }
 
 impl Template {
-    pub(super) fn parse(mut text: &str, place: Place) -> Result<Self, ConfigError> {
+    pub(super) fn parse(mut text: &str, location: Location) -> Result<Self, ConfigError> {
         let mut parts = Vec::new();
         while let Some((before, after)) = text.split_once('$') {
             parts.push(Part::Text(before.into()));
@@ -35,16 +35,16 @@ impl Template {
                     text = rest;
                 }
                 _ => {
-                    return Err(place
+                    return Err(location
                         .error("`$` must be followed by `{NAME}`; write `$$` for a dollar sign"));
                 }
             }
         }
         parts.push(Part::Text(text.into()));
-        Ok(Self { parts, place })
+        Ok(Self { parts, location })
     }
 
-    /// The values of its variables that are set: secrets, as far as anybody knows.
+    /// Returns the values of its variables. They are treated as secrets.
     #[cfg(all(unix, feature = "mcp"))]
     pub(super) fn values(&self) -> impl Iterator<Item = String> {
         self.parts.iter().filter_map(|part| match part {
@@ -53,7 +53,7 @@ impl Template {
         })
     }
 
-    /// The text with the variables of the environment.
+    /// Fills in the environment variables.
     pub(super) fn fill(&self) -> Result<String, ConfigError> {
         let mut text = String::new();
         for part in &self.parts {
@@ -61,12 +61,12 @@ impl Template {
                 Part::Text(part) => text.push_str(part),
                 Part::Variable(name) => match std::env::var(name) {
                     Ok(value) => text.push_str(&value),
-                    // What it is instead is a secret as well.
+                    // The error does not contain the value, because it may be a secret.
                     Err(VarError::NotUnicode(_)) => {
-                        return Err(self.place.error(format!("variable `{name}` is not UTF-8")));
+                        return Err(self.location.error(format!("variable `{name}` is not UTF-8")));
                     }
                     Err(VarError::NotPresent) => {
-                        return Err(self.place.error(format!("variable `{name}` is not set")));
+                        return Err(self.location.error(format!("variable `{name}` is not set")));
                     }
                 },
             }

@@ -6,11 +6,11 @@ use openchatml::{Code, Data, Diagnostic, Limits, Tool, Value};
 
 use crate::Entry;
 
-/// Reads declarations of tools: functions in the shape of Chat Completions or of Responses, and
-/// tools as MCP servers list them, mixed as they come. The text is a list of them, or an object with
-/// the list under `tools`.
+/// Reads declarations of tools: functions in the format of Chat Completions or Responses, and tools
+/// as MCP servers list them. One text may mix these formats. The text is a list of declarations, or
+/// an object with the list under `tools`.
 ///
-/// What a declaration says beyond name, description and schema is in [`Tool::extra`].
+/// Other keys of a declaration are in [`Tool::extra`].
 ///
 /// # Errors
 ///

@@ -5,7 +5,7 @@ use openchatml::{Conversation, Data, Dialect, Header, Role, Settings, Tool, Valu
 
 use crate::{Entry, Toolbox};
 
-/// The namespaces that models were trained on: their declarations are part of the format.
+/// The namespaces that models were trained with. Their declarations are part of the format.
 const BUILTINS: [fn() -> Namespace<'static>; 2] = [Namespace::browser, Namespace::python];
 
 impl Toolbox {
@@ -44,7 +44,7 @@ impl Toolbox {
     /// let mut tools = Toolbox::default();
     /// tools.insert("python", Entry::new(function(|_| async { Ok(Output::text("4")) })))?;
     /// assert_eq!(tools.builtins()[0].name, "python");
-    /// # Ok::<(), openchatml_tools::NotAName>(())
+    /// # Ok::<(), openchatml_tools::InvalidToolName>(())
     /// ```
     pub fn builtins(&self) -> Vec<Namespace<'static>> {
         let here = BUILTINS.iter().filter_map(|builtin| {
@@ -67,7 +67,7 @@ impl Toolbox {
     /// tools.insert("files.read", Entry::new(function(|_| async { Ok(Output::text("")) })))?;
     /// let namespaces = tools.namespaces();
     /// assert_eq!((namespaces[0].name.as_ref(), namespaces[0].tools.len()), ("files", 1));
-    /// # Ok::<(), openchatml_tools::NotAName>(())
+    /// # Ok::<(), openchatml_tools::InvalidToolName>(())
     /// ```
     pub fn namespaces(&self) -> Vec<Namespace<'static>> {
         let mut namespaces: Vec<Namespace<'static>> = Vec::new();
@@ -102,7 +102,7 @@ impl Toolbox {
     /// }
     /// let names: Vec<_> = tools.callable().into_iter().map(|it| it.name).collect();
     /// assert_eq!(names, ["functions", "python"]);
-    /// # Ok::<(), openchatml_tools::NotAName>(())
+    /// # Ok::<(), openchatml_tools::InvalidToolName>(())
     /// ```
     pub fn callable(&self) -> Vec<Namespace<'static>> {
         let functions = Some(self.declare()).filter(|functions| !functions.is_empty());
@@ -112,9 +112,9 @@ impl Toolbox {
 }
 
 impl Toolbox {
-    /// Declares the tools in a conversation that is to be written in this dialect: as the dialect
-    /// has it, or else in what the developer says, as types of TypeScript in OpenChatML 2.x, or in
-    /// what the system says, as JSON.
+    /// Declares the tools in a conversation for this dialect. If the dialect has no declarations of
+    /// its own, they go into the developer message as TypeScript types (OpenChatML 2.x) or into the
+    /// system message as JSON.
     ///
     /// In OpenChatML 2.x, built-in tools are listed in the header. In Harmony, they are part of the
     /// system message: see [`builtins`](Self::builtins). Declaring the same tools again changes
@@ -141,7 +141,8 @@ impl Toolbox {
         let namespaces: Vec<_> = functions.into_iter().chain(self.namespaces()).collect();
         let has_others = namespaces.iter().any(|namespace| namespace.name != "functions");
         let place = match dialect.tools {
-            // The tools of a conversation have no namespace, but what its developer says has.
+            // The tools of a conversation have no namespaces, but a developer message can declare
+            // them.
             ToolPlace::Conversation if has_others && dialect.carries.declared_tools => {
                 ToolPlace::Types(Role::Developer)
             }

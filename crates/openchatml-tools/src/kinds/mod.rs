@@ -1,4 +1,4 @@
-//! Kinds of tools. Each is behind a feature of this crate.
+//! The kinds of tools. Each requires a feature of this crate.
 
 #[cfg(feature = "browser")]
 pub mod browser;

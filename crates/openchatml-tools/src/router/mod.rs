@@ -1,13 +1,13 @@
 //! The router: it receives the calls of a turn and answers each call once.
 
-mod admit;
-mod approve;
-mod board;
+mod admission;
+mod approval;
+mod events;
+mod job;
 mod options;
 mod reply;
 mod schema;
 mod turn;
-mod work;
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -15,18 +15,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Semaphore;
 
-pub use self::approve::{Approval, Approver, Asked, Proposal};
-pub use self::board::Happening;
+pub use self::approval::{Approval, ApprovalFuture, ApprovalRequest, Approver};
+pub use self::events::TurnEvent;
 pub use self::options::{Envelope, RouterOptions, Routes};
 use self::reply::Replies;
 #[cfg(feature = "session")]
 pub(crate) use self::reply::checksum;
-pub use self::schema::BadSchema;
+pub use self::schema::InvalidSchema;
 use self::schema::Schema;
 pub use self::turn::Turn;
-use crate::{Approve, Entry, Toolbox};
+use crate::{ApprovalPolicy, Entry, Toolbox};
 
-/// Runs the calls of turns: several at once, each on time, and each once.
+/// Runs the calls of turns: concurrently, with timeouts, and each call at most once.
 ///
 /// Clones share the tools and the limits on concurrent calls. A panic of a tool affects only its
 /// own call if panics unwind, which is the default.
@@ -47,55 +47,58 @@ pub struct Router {
     core: Arc<Core>,
 }
 
-/// What all turns of a router share.
+/// The state that all turns of a router share.
 struct Core {
-    tools: HashMap<String, Arc<Known>>,
+    tools: HashMap<String, Arc<RegisteredTool>>,
     options: RouterOptions,
     replies: Replies,
-    /// The tools of which a call was approved.
+    /// The names of the tools that have an approved call.
     approved: Mutex<HashSet<String>>,
-    /// Where calls queue up that somebody is to approve, one of which is asked for.
+    /// The queue of calls that wait for approval. The approver is asked about one call at a time.
     questions: Arc<Semaphore>,
-    /// Room for calls that run.
+    /// Limits the number of running calls.
     running: Arc<Semaphore>,
-    /// Room for calls that wait.
+    /// Limits the number of waiting calls.
     queue: Arc<Semaphore>,
 }
 
-/// A tool, and its schema ready for use.
-struct Known {
+/// A tool and its compiled schema.
+struct RegisteredTool {
     entry: Entry,
     schema: Option<Schema>,
-    /// Where the calls of a sequential tool queue up, one of which is made.
+    /// The queue of a sequential tool, whose calls run one at a time.
     line: Option<Arc<Semaphore>>,
 }
 
 impl Core {
-    /// Which calls of a tool are approved before they are made.
-    fn approve(&self, tool: &Known) -> Approve {
+    /// Returns the calls of a tool that require approval.
+    fn approve(&self, tool: &RegisteredTool) -> ApprovalPolicy {
         tool.entry.approve.unwrap_or(self.options.approve)
     }
 
-    /// The tools of which a call was approved.
+    /// The names of the tools that have an approved call.
     fn approved(&self) -> MutexGuard<'_, HashSet<String>> {
         self.approved.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Router {
-    /// A router of these tools.
+    /// Creates a router for these tools.
     ///
     /// # Errors
     ///
     /// The parameters of a tool are not a JSON Schema, or the schema refers to a document outside
     /// itself. The router fetches nothing.
-    pub fn new(tools: Toolbox, options: RouterOptions) -> Result<Self, BadSchema> {
+    pub fn new(tools: Toolbox, options: RouterOptions) -> Result<Self, InvalidSchema> {
         let mut known = HashMap::new();
         for (name, entry) in tools.iter() {
             let schema = entry.parameters.as_ref();
             let schema = schema.map(|schema| Schema::new(name, schema)).transpose()?;
             let line = entry.is_sequential.then(|| Arc::new(Semaphore::new(1)));
-            known.insert(name.to_owned(), Arc::new(Known { entry: entry.clone(), schema, line }));
+            known.insert(
+                name.to_owned(),
+                Arc::new(RegisteredTool { entry: entry.clone(), schema, line }),
+            );
         }
         let places = |places: usize| Arc::new(Semaphore::new(places.clamp(1, 1 << 20)));
         let core = Core {
@@ -115,43 +118,47 @@ impl Router {
         Turn::new(self.core.clone(), taken.into_iter().collect())
     }
 
-    /// Whether a call would be made, and if so, which approval it would wait for.
+    /// Checks whether a call would run, and returns which approval it requires.
     #[cfg(feature = "session")]
     pub(crate) fn check(
         &self,
         call: &openchatml::Message<'_>,
         settings: &openchatml::Settings,
         taken: &HashSet<String>,
-    ) -> Result<Approve, crate::Failure> {
+    ) -> Result<ApprovalPolicy, crate::Failure> {
         let admission = self.core.admit(call, settings, taken);
         let tool = admission.map_err(|refusal| refusal.failure)?.tool;
         let name = call.recipient.as_deref().unwrap_or_default();
         match self.core.approve(&tool) {
-            Approve::Once if self.core.approved().contains(name) => Ok(Approve::Never),
-            Approve::Once | Approve::Always if self.core.options.approver.is_none() => {
-                Err(work::denied(work::NOBODY))
+            ApprovalPolicy::Once if self.core.approved().contains(name) => {
+                Ok(ApprovalPolicy::Never)
+            }
+            ApprovalPolicy::Once | ApprovalPolicy::Always
+                if self.core.options.approver.is_none() =>
+            {
+                Err(job::denied(job::NO_APPROVER))
             }
             wanted => Ok(wanted),
         }
     }
 
-    /// The reply to a call that is not made.
+    /// Returns the reply to a call that does not run.
     #[cfg(feature = "session")]
     pub(crate) fn refusal(
         &self,
         call: &openchatml::Message<'_>,
         failure: &crate::Failure,
     ) -> openchatml::Message<'static> {
-        self.core.replies.failure(&reply::Addressee::of(call, true), failure).1
+        self.core.replies.failure(&reply::ReplyTarget::of(call, true), failure).1
     }
 }
 
-/// Whether these parameters of a tool are a JSON Schema.
+/// Checks whether the parameters of a tool are a JSON Schema.
 #[cfg(feature = "config")]
 pub(crate) fn check_schema(
     name: &str,
     parameters: &openchatml::Value<'_>,
-) -> Result<(), BadSchema> {
+) -> Result<(), InvalidSchema> {
     Schema::new(name, parameters).map(drop)
 }
 

@@ -4,10 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::approve::Approver;
-use crate::Approve;
+use super::approval::Approver;
+use crate::ApprovalPolicy;
 
-/// Tells the time, as RFC 3339.
+/// Returns the current time in RFC 3339.
 type Clock = Arc<dyn Fn() -> String + Send + Sync>;
 
 /// Options of a [`Router`](crate::Router).
@@ -47,7 +47,7 @@ pub struct RouterOptions {
     /// The channels on which functions are called.
     pub routes: Routes,
     /// The calls that require approval, for tools [without a setting](crate::Entry) of their own.
-    pub approve: Approve,
+    pub approve: ApprovalPolicy,
     /// The approver. Without one, calls that require approval do not run.
     pub approver: Option<Arc<dyn Approver>>,
     /// Returns the time of a reply in RFC 3339. Without a clock, replies have no time.
@@ -57,11 +57,11 @@ pub struct RouterOptions {
 /// The channels on which functions are called.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Routes {
-    /// On `commentary` alone (OpenChatML 2.2 §8.3).
+    /// Only on `commentary` (OpenChatML 2.2 §8.3).
     #[default]
     Strict,
-    /// On `analysis`, too: models of Harmony call them there, and engines make these calls. The
-    /// finding stays.
+    /// Also on `analysis`: Harmony models call functions there, and engines run these calls. The
+    /// diagnostic remains.
     Lenient,
 }
 
@@ -71,8 +71,8 @@ pub enum Envelope {
     /// The recommended envelope (OpenChatML 2.2 §8.2): `ok`, `content`, `error`, `provenance`.
     #[default]
     Json,
-    /// The content alone, text as it is, as models of Harmony read it. An error is in the envelope
-    /// all the same: nothing else tells it from a result.
+    /// Only the content, with text unchanged, as Harmony models read it. Errors still have the
+    /// envelope, because nothing else distinguishes them from results.
     Raw,
 }
 
@@ -88,7 +88,7 @@ impl Default for RouterOptions {
             backoff: Duration::from_millis(200),
             envelope: Envelope::Json,
             routes: Routes::Strict,
-            approve: Approve::Never,
+            approve: ApprovalPolicy::Never,
             approver: None,
             clock: None,
         }

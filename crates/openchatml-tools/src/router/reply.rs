@@ -8,16 +8,16 @@ use sha2::{Digest, Sha256};
 use super::options::{Envelope, RouterOptions};
 use crate::{Failure, Outcome, Output, Provenance};
 
-/// Whom a reply is for.
+/// The call that a reply answers.
 #[derive(Debug)]
-pub(super) struct Addressee {
-    /// The tool, as the model named it.
+pub(super) struct ReplyTarget {
+    /// The name of the tool, as the model wrote it.
     pub(super) name: String,
-    /// `None` for a call that has no id of its own.
+    /// `None` for a call without a unique id.
     pub(super) call_id: Option<String>,
 }
 
-impl Addressee {
+impl ReplyTarget {
     pub(super) fn of(message: &Message<'_>, has_own_id: bool) -> Self {
         let call_id = message.call_id.as_deref().filter(|_| has_own_id);
         let name = message.recipient.as_deref().unwrap_or_default();
@@ -25,19 +25,19 @@ impl Addressee {
     }
 }
 
-/// How replies are written.
+/// Writes replies.
 #[derive(Debug)]
 pub(super) struct Replies {
     options: RouterOptions,
 }
 
-/// What a message of an error says at most, in bytes.
+/// The maximum length of an error message, in bytes.
 pub(super) const MESSAGE_BYTES: usize = 4096;
 
-/// What every error says.
+/// The keys of every error. Details must not replace them.
 const OWN: [&str; 2] = ["code", "message"];
 
-/// How deep content nests at most. Nothing reads JSON that is deeper.
+/// The maximum nesting depth of content. Readers reject deeper JSON.
 const DEPTH: usize = 120;
 
 impl Replies {
@@ -45,23 +45,23 @@ impl Replies {
         Self { options }
     }
 
-    /// The reply to a call that came to this.
+    /// Returns the reply for an outcome.
     pub(super) fn outcome(
         &self,
-        addressee: &Addressee,
+        target: &ReplyTarget,
         outcome: Outcome,
     ) -> (Option<Code>, Message<'static>) {
-        match outcome.and_then(|output| self.output(addressee, output)) {
+        match outcome.and_then(|output| self.output(target, output)) {
             Ok(reply) => (None, reply),
             Err(failure) => {
-                let (code, reply) = self.failure(addressee, &failure);
+                let (code, reply) = self.failure(target, &failure);
                 (Some(code), reply)
             }
         }
     }
 
-    /// The reply that holds what a tool returned.
-    fn output(&self, addressee: &Addressee, output: Output) -> Result<Message<'static>, Failure> {
+    /// Returns the reply that contains the output of a tool.
+    fn output(&self, target: &ReplyTarget, output: Output) -> Result<Message<'static>, Failure> {
         let Output { content, provenance } = output;
         let most = self.options.output_bytes;
         if !is_shallow(&content, DEPTH) {
@@ -77,29 +77,29 @@ impl Replies {
             return Err(Failure::with_code(Code::ToolOutput, text));
         }
         if self.options.envelope == Envelope::Raw {
-            return Ok(message(addressee, spelled));
+            return Ok(message(target, spelled));
         }
-        let provenance = self.provenance(addressee, provenance, &spelled);
+        let provenance = self.provenance(target, provenance, &spelled);
         let mut reply = Reply::success(content);
         reply.error = Some(Data::Null.into());
         reply.provenance = Some(provenance);
-        Ok(self.envelope(addressee, &reply))
+        Ok(self.envelope(target, &reply))
     }
 
-    /// The reply that says what went wrong.
+    /// Returns the reply that contains a failure.
     pub(super) fn failure(
         &self,
-        addressee: &Addressee,
+        target: &ReplyTarget,
         failure: &Failure,
     ) -> (Code, Message<'static>) {
         let mut error = vec![
             ("code".into(), Value::from(failure.code.as_str())),
             ("message".into(), Value::from(clip(&failure.message, MESSAGE_BYTES))),
         ];
-        let fits = |details: &Value<'static>| {
+        let check_arguments = |details: &Value<'static>| {
             is_shallow(details, DEPTH) && details.to_json().len() <= self.options.output_bytes
         };
-        match failure.details.clone().filter(fits) {
+        match failure.details.clone().filter(check_arguments) {
             Some(Value { data: Data::Map(details), .. }) => {
                 error.extend(details.into_iter().filter(|(key, _)| !OWN.contains(&key.as_ref())));
             }
@@ -108,40 +108,40 @@ impl Replies {
         }
         let mut reply = Reply::failure(Data::Map(error));
         reply.content = Some(Data::Null.into());
-        (failure.code, self.envelope(addressee, &reply))
+        (failure.code, self.envelope(target, &reply))
     }
 
-    fn envelope(&self, addressee: &Addressee, reply: &Reply<'_>) -> Message<'static> {
-        let mut message = message(addressee, reply.to_json());
+    fn envelope(&self, target: &ReplyTarget, reply: &Reply<'_>) -> Message<'static> {
+        let mut message = message(target, reply.to_json());
         if self.options.envelope == Envelope::Json {
             message.content_type = Some("json".into());
         }
         message
     }
 
-    fn provenance(&self, to: &Addressee, said: Provenance, content: &str) -> Value<'static> {
-        let source = said.source.unwrap_or_else(|| to.name.clone());
-        let timestamp = said.timestamp.or_else(|| Some(self.options.clock.as_ref()?()));
-        let checksum = said.checksum.unwrap_or_else(|| checksum(content.as_bytes()));
+    fn provenance(&self, to: &ReplyTarget, given: Provenance, content: &str) -> Value<'static> {
+        let source = given.source.unwrap_or_else(|| to.name.clone());
+        let timestamp = given.timestamp.or_else(|| Some(self.options.clock.as_ref()?()));
+        let checksum = given.checksum.unwrap_or_else(|| checksum(content.as_bytes()));
         let mut fields = vec![("source".into(), Value::from(source))];
         fields.extend(timestamp.map(|it| ("timestamp".into(), Value::from(it))));
         fields.push(("checksum".into(), Value::from(checksum)));
-        fields.extend(said.arguments.map(|it| ("arguments".into(), Value::from(it))));
+        fields.extend(given.arguments.map(|it| ("arguments".into(), Value::from(it))));
         Data::Map(fields).into()
     }
 }
 
-/// A reply to a call (OpenChatML 2.2 §8.1).
-fn message(addressee: &Addressee, body: String) -> Message<'static> {
+/// Creates a reply to a call (OpenChatML 2.2 §8.1).
+fn message(target: &ReplyTarget, body: String) -> Message<'static> {
     let mut message = Message::new(Role::Tool, body);
-    message.name = Some(addressee.name.clone().into());
-    message.call_id = addressee.call_id.clone().map(Into::into);
+    message.name = Some(target.name.clone().into());
+    message.call_id = target.call_id.clone().map(Into::into);
     message.recipient = Some("assistant".into());
     message.channel = Some(Channel::Commentary);
     message
 }
 
-/// Of what this is the only content, as far as anybody knows: `sha256:` and 64 hexadecimal digits.
+/// Returns `sha256:` and the SHA-256 digest in 64 hexadecimal digits.
 pub(crate) fn checksum(content: &[u8]) -> String {
     let mut out = String::from("sha256:");
     for byte in Sha256::digest(content) {
@@ -159,7 +159,7 @@ fn is_shallow(value: &Value<'_>, depth: usize) -> bool {
     }
 }
 
-/// `text`, cut where it is long.
+/// Truncates a long text.
 pub(super) fn clip(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();

@@ -9,51 +9,53 @@ use serde_json::{Map, Number};
 
 use super::reply::clip;
 
-/// The schema of a tool.
+/// The compiled schema of a tool.
 pub(super) struct Schema {
     validator: Validator,
-    /// The properties that it declares at its top, wherever it says so.
+    /// The properties of the value itself, also those from `allOf`, `anyOf`, `oneOf` and `$ref`.
     properties: HashSet<String>,
 }
 
 /// The error for parameters of a tool that are not a JSON Schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct BadSchema {
+pub struct InvalidSchema {
     /// The name of the tool.
     pub name: String,
     /// The error in the schema.
     pub why: String,
 }
 
-impl fmt::Display for BadSchema {
+impl fmt::Display for InvalidSchema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the parameters of `{}` are not a valid JSON Schema: {}", self.name, self.why)
     }
 }
 
-impl std::error::Error for BadSchema {}
+impl std::error::Error for InvalidSchema {}
 
-/// What is wrong with arguments, and where.
+/// A violation of the schema in arguments.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Misfit {
+pub(super) struct Violation {
     /// The JSON pointer (RFC 6901) of the argument.
     pub(super) path: String,
     pub(super) message: String,
 }
 
-/// No more misfits are told: one is enough to mend the next.
+/// The maximum number of reported violations. The model can fix its next call with fewer.
 const MOST: usize = 8;
 
-/// What is told of one misfit, in bytes: it may quote the argument.
+/// The maximum length of the message of one violation, in bytes. The message may quote the
+/// argument.
 const MESSAGE_BYTES: usize = 512;
 
-/// How many schemas are searched for properties: they may lead to one another without end.
+/// The maximum number of schemas that are searched for properties, because references can be
+/// cyclic.
 const MOST_SCHEMAS: usize = 256;
 
 impl Schema {
-    pub(super) fn new(tool: &str, schema: &Value<'_>) -> Result<Self, BadSchema> {
-        let bad = |why: String| BadSchema { name: tool.to_owned(), why };
+    pub(super) fn new(tool: &str, schema: &Value<'_>) -> Result<Self, InvalidSchema> {
+        let bad = |why: String| InvalidSchema { name: tool.to_owned(), why };
         let own = to_serde(schema, &mut String::new()).map_err(|it| bad(it.message))?;
         let options = jsonschema::options().offline();
         let validator = options.build(&own).map_err(|error| bad(error.to_string()))?;
@@ -63,23 +65,23 @@ impl Schema {
         Ok(Self { validator, properties })
     }
 
-    /// Whether it declares this property of the arguments.
+    /// Whether the schema declares this property of the arguments.
     pub(super) fn declares(&self, property: &str) -> bool {
         self.properties.contains(property)
     }
 
-    /// What is wrong with these arguments; empty if nothing is.
-    pub(super) fn misfits(&self, arguments: &Value<'_>) -> Vec<Misfit> {
+    /// Returns the violations of the schema in these arguments.
+    pub(super) fn violations(&self, arguments: &Value<'_>) -> Vec<Violation> {
         let arguments = match to_serde(arguments, &mut String::new()) {
             Ok(arguments) => arguments,
-            Err(misfit) => return vec![misfit],
+            Err(violation) => return vec![violation],
         };
         if self.validator.is_valid(&arguments) {
             return Vec::new();
         }
         let errors = self.validator.iter_errors(&arguments).take(MOST);
         errors
-            .map(|error| Misfit {
+            .map(|error| Violation {
                 path: error.instance_path().as_str().to_owned(),
                 message: clip(&error.to_string(), MESSAGE_BYTES),
             })
@@ -87,8 +89,8 @@ impl Schema {
     }
 }
 
-/// The properties that `schema` declares for the value itself: its own, and those of the schemas
-/// that it is put together from.
+/// Collects the properties that `schema` declares for the value itself, including those of the
+/// schemas that it combines.
 fn declared(root: &Value<'_>, schema: &Value<'_>, left: &mut usize, out: &mut HashSet<String>) {
     let Some(rest) = left.checked_sub(1) else { return };
     *left = rest;
@@ -107,13 +109,13 @@ fn declared(root: &Value<'_>, schema: &Value<'_>, left: &mut usize, out: &mut Ha
     }
 }
 
-/// The value as the validator takes it. A number that it has no room for is a misfit.
-fn to_serde(value: &Value<'_>, path: &mut String) -> Result<serde_json::Value, Misfit> {
+/// Converts a value for the validator. A number that `serde_json` cannot represent is a violation.
+fn to_serde(value: &Value<'_>, path: &mut String) -> Result<serde_json::Value, Violation> {
     Ok(match &value.data {
         Data::Null => serde_json::Value::Null,
         Data::Bool(value) => (*value).into(),
         Data::String(text) => text.as_ref().into(),
-        Data::Number(spelling) => number(spelling).map(Into::into).ok_or_else(|| Misfit {
+        Data::Number(spelling) => number(spelling).map(Into::into).ok_or_else(|| Violation {
             path: path.clone(),
             message: format!("the number {spelling} is out of range"),
         })?,
@@ -145,7 +147,7 @@ fn number(spelling: &str) -> Option<Number> {
     Number::from_f64(spelling.parse().ok()?)
 }
 
-/// Works on what stands under `step`.
+/// Runs `work` with `step` appended to the path.
 fn within<T>(path: &mut String, step: &str, work: impl FnOnce(&mut String) -> T) -> T {
     let before = path.len();
     path.push('/');

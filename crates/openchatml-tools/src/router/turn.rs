@@ -11,23 +11,23 @@ use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout_at};
 
 use super::Core;
-use super::admit::{Admission, Refusal};
-use super::board::{Board, Happening, News};
-use super::reply::Addressee;
-use super::work::{self, Job};
+use super::admission::{Admission, Refusal};
+use super::events::{EventQueue, NextEvent, TurnEvent};
+use super::job::{self, Job};
+use super::reply::ReplyTarget;
 use crate::trace::here;
-use crate::{Approve, Failure};
+use crate::{ApprovalPolicy, Failure};
 
-/// The calls of one turn of the assistant: they are dispatched as their messages finish, and what
-/// happens to them is fetched one by one, in the order in which it happens.
+/// The calls of one turn of the assistant. Calls are dispatched when their messages are complete.
+/// Their events are fetched one by one, in the order in which they happen.
 ///
-/// Whoever drops it does not wait for the calls that still run: they are cancelled.
+/// Dropping the turn cancels the calls that still run.
 ///
 /// A turn requires a tokio runtime with timers.
 ///
 /// ```
 /// use openchatml::{Channel, Code, End, Message, Role};
-/// use openchatml_tools::{Entry, Happening, Router, RouterOptions, Toolbox, function};
+/// use openchatml_tools::{Entry, TurnEvent, Router, RouterOptions, Toolbox, function};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -44,10 +44,10 @@ use crate::{Approve, Failure};
 ///
 /// let mut turn = router.turn([]);
 /// assert!(turn.dispatch(&call).await);
-/// assert!(matches!(turn.next().await, Some(Happening::Start { .. })));
+/// assert!(matches!(turn.next().await, Some(TurnEvent::Start { .. })));
 /// assert!(turn.cancel("s1", "the user pressed escape"));
-/// assert!(matches!(turn.next().await, Some(Happening::Cancel { .. })));
-/// let Some(Happening::Done { call_id, code, reply }) = turn.next().await else { panic!() };
+/// assert!(matches!(turn.next().await, Some(TurnEvent::Cancel { .. })));
+/// let Some(TurnEvent::Done { call_id, code, reply }) = turn.next().await else { panic!() };
 /// assert_eq!((call_id.as_str(), code), ("s1", Some(Code::ToolCancelled)));
 /// assert!(reply.body.text().contains("the user pressed escape"));
 /// assert!(turn.next().await.is_none());
@@ -57,25 +57,25 @@ use crate::{Approve, Failure};
 pub struct Turn {
     core: Arc<Core>,
     settings: Settings,
-    board: Arc<Board>,
-    /// The ids that calls have had, in the whole conversation.
+    events: Arc<EventQueue>,
+    /// The ids of all calls of the conversation.
     taken: HashSet<String>,
-    /// The calls that were admitted, by their id.
+    /// The numbers of the admitted calls, by their ids.
     by_id: HashMap<String, usize>,
     running: Vec<Running>,
 }
 
-/// A call that was admitted, and may be over.
+/// An admitted call. It may already be over.
 struct Running {
-    addressee: Arc<Addressee>,
+    target: Arc<ReplyTarget>,
     task: AbortHandle,
 }
 
 impl Turn {
     pub(super) fn new(core: Arc<Core>, taken: HashSet<String>) -> Self {
-        let (settings, board) = (Settings::default(), Arc::default());
+        let (settings, events) = (Settings::default(), Arc::default());
         let (by_id, running) = (HashMap::new(), Vec::new());
-        Self { core, settings, board, taken, by_id, running }
+        Self { core, settings, events, taken, by_id, running }
     }
 
     /// Sets the settings from the header of the conversation: the built-in tools, and the channels
@@ -85,12 +85,12 @@ impl Turn {
         self
     }
 
-    /// Takes a finished message. `false` if it is no call: then there is nothing to do.
+    /// Dispatches a complete message. Returns `false` if the message is not a call; then nothing
+    /// happens.
     ///
-    /// Starts a call. A valid call runs as soon as there is room, while the turn continues. An
-    /// invalid call gets a reply with the reason. While the queue is full, this function waits, at
-    /// most for the timeout of the call. It is cancel safe: a call whose dispatch is dropped was
-    /// never started.
+    /// A valid call runs as soon as the limits allow it, while the turn continues. An invalid call
+    /// gets a reply with the reason. While the queue is full, this function waits, at most for the
+    /// timeout of the call. It is cancel safe: a call whose dispatch is dropped was never started.
     pub async fn dispatch(&mut self, message: &Message<'_>) -> bool {
         if !message.is_call() || message.foreign {
             return false;
@@ -101,43 +101,43 @@ impl Turn {
                 let deadline = now + admission.time;
                 match timeout_at(deadline, place(&self.core.queue)).await {
                     Ok(queued) => self.spawn(admission, queued, deadline),
-                    Err(_) => self.refuse(&admission.addressee, &work::late()),
+                    Err(_) => self.refuse(&admission.target, &job::timed_out()),
                 }
             }
             Err(Refusal { failure, has_own_id }) => {
-                self.refuse(&Addressee::of(message, has_own_id), &failure);
+                self.refuse(&ReplyTarget::of(message, has_own_id), &failure);
             }
         }
         true
     }
 
-    fn refuse(&mut self, addressee: &Addressee, failure: &Failure) {
-        let call_id = addressee.call_id.clone().unwrap_or_default();
-        self.taken.extend(addressee.call_id.clone());
-        let (code, reply) = self.core.replies.failure(addressee, failure);
-        self.board.refuse(call_id, code, reply);
+    fn refuse(&mut self, target: &ReplyTarget, failure: &Failure) {
+        let call_id = target.call_id.clone().unwrap_or_default();
+        self.taken.extend(target.call_id.clone());
+        let (code, reply) = self.core.replies.failure(target, failure);
+        self.events.refuse(call_id, code, reply);
     }
 
     fn spawn(&mut self, admission: Admission, queued: OwnedSemaphorePermit, deadline: Instant) {
-        let Admission { addressee, tool, arguments, .. } = admission;
-        let call_id = addressee.call_id.clone().unwrap_or_default();
-        let call = self.board.add(&call_id);
-        let addressee = Arc::new(addressee);
+        let Admission { target, tool, arguments, .. } = admission;
+        let call_id = target.call_id.clone().unwrap_or_default();
+        let call = self.events.add(&call_id);
+        let target = Arc::new(target);
         let job = Job {
             core: self.core.clone(),
-            board: self.board.clone(),
+            events: self.events.clone(),
             call,
-            addressee: addressee.clone(),
-            line: tool.line.as_ref().map(Line::join),
-            question: (self.core.approve(&tool) != Approve::Never)
-                .then(|| Line::join(&self.core.questions)),
+            target: target.clone(),
+            line: tool.line.as_ref().map(QueuePosition::join),
+            question: (self.core.approve(&tool) != ApprovalPolicy::Never)
+                .then(|| QueuePosition::join(&self.core.questions)),
             tool,
             arguments,
             is_edited: false,
             deadline,
         };
-        let task = tokio::spawn(here(work::run(job, queued))).abort_handle();
-        self.running.push(Running { addressee, task });
+        let task = tokio::spawn(here(job::run(job, queued))).abort_handle();
+        self.running.push(Running { target, task });
         self.by_id.insert(call_id.clone(), call);
         self.taken.insert(call_id);
     }
@@ -164,32 +164,31 @@ impl Turn {
     }
 
     fn cancel_call(&self, call: usize, reason: &str) -> bool {
-        let Running { addressee, task } = &self.running[call];
+        let Running { target, task } = &self.running[call];
         let failure = Failure::with_code(Code::ToolCancelled, reason);
-        let outcome = self.core.replies.outcome(addressee, Err(failure));
-        let is_first = self.board.finish(call, Some(reason), outcome);
+        let outcome = self.core.replies.outcome(target, Err(failure));
+        let is_first = self.events.finish(call, Some(reason), outcome);
         task.abort();
         is_first
     }
 
-    /// Returns the next happening, or `None` after every dispatched call has its reply and all
-    /// happenings were returned. More calls may be dispatched after that. This function is cancel
-    /// safe.
-    pub async fn next(&mut self) -> Option<Happening> {
+    /// Returns the next event, or `None` after every dispatched call has its reply and all events
+    /// were returned. More calls may be dispatched after that. This function is cancel safe.
+    pub async fn next(&mut self) -> Option<TurnEvent> {
         loop {
-            match self.board.take() {
-                News::Happening(happening) => return Some(*happening),
-                News::Never => return None,
-                News::Later => self.board.news().await,
+            match self.events.take() {
+                NextEvent::Event(event) => return Some(*event),
+                NextEvent::Never => return None,
+                NextEvent::Later => self.events.changed().await,
             }
         }
     }
 }
 
-/// The caller went away.
+/// Cancels all calls.
 impl Drop for Turn {
     fn drop(&mut self) {
-        self.board.close();
+        self.events.close();
         self.running.iter().for_each(|running| running.task.abort());
     }
 }
@@ -200,27 +199,27 @@ impl std::fmt::Debug for Turn {
     }
 }
 
-/// A place in a line, which was taken when this was made.
-pub(super) struct Line(Pin<Box<dyn Future<Output = OwnedSemaphorePermit> + Send + Sync>>);
+/// A position in a queue, which is taken when the value is created.
+pub(super) struct QueuePosition(Pin<Box<dyn Future<Output = OwnedSemaphorePermit> + Send + Sync>>);
 
-impl Line {
+impl QueuePosition {
     fn join(places: &Arc<Semaphore>) -> Self {
         let places = places.clone();
         let mut waiting = Box::pin(tokio::task::unconstrained(async move { place(&places).await }));
-        // Whoever was polled once is in the line.
+        // The first poll puts the future into the queue of the semaphore.
         match waiting.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(permit) => Self(Box::pin(std::future::ready(permit))),
             Poll::Pending => Self(waiting),
         }
     }
 
-    /// Waits until it is the turn of this place.
+    /// Waits for the turn of this position.
     pub(super) async fn turn(self) -> OwnedSemaphorePermit {
         self.0.await
     }
 }
 
-/// A place, once there is one.
+/// Waits for a permit.
 pub(super) async fn place(places: &Arc<Semaphore>) -> OwnedSemaphorePermit {
     places.clone().acquire_owned().await.expect("nobody closes it")
 }

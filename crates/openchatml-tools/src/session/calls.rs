@@ -6,40 +6,44 @@ use std::sync::Arc;
 use openchatml::{Code, Format, Message};
 
 use super::SessionError;
-use super::desk::Desk;
+use super::completion_reader::Emit;
 use super::event::SessionEvent;
-use super::hear::Emit;
-use super::plan::Waiting;
-use super::spell::{delimit, respell};
-use crate::{Happening, Turn};
+use super::plan::PendingCall;
+use super::respell::{delimit, respell};
+use super::store::TranscriptStore;
+use crate::{Turn, TurnEvent};
 
 /// The calls of one turn.
 pub(super) struct Calls {
     turn: Turn,
-    desk: Option<Arc<Desk>>,
-    /// The formats that replies must fit into.
+    store: Option<Arc<TranscriptStore>>,
+    /// The formats in which replies must be expressible.
     formats: Vec<Format>,
-    /// The calls in their order.
+    /// The ids of the calls, in the order of the calls.
     order: Vec<String>,
     replies: HashMap<String, Message<'static>>,
-    /// Calls whose own id is that of another one: the router tells of them without an id, in the
-    /// order in which they came.
+    /// Calls whose own id is a duplicate. The router reports them without an id, in the order of
+    /// their dispatch.
     nameless: VecDeque<String>,
     is_cancelled: bool,
 }
 
 impl Calls {
-    pub(super) fn new(turn: Turn, desk: Option<Arc<Desk>>, formats: Vec<Format>) -> Self {
+    pub(super) fn new(
+        turn: Turn,
+        store: Option<Arc<TranscriptStore>>,
+        formats: Vec<Format>,
+    ) -> Self {
         let (order, replies, nameless) = (Vec::new(), HashMap::new(), VecDeque::new());
-        Self { turn, desk, formats, order, replies, nameless, is_cancelled: false }
+        Self { turn, store, formats, order, replies, nameless, is_cancelled: false }
     }
 
-    /// Whether some call has no reply.
+    /// Whether some call has no reply yet.
     pub(super) fn are_open(&self) -> bool {
         self.replies.len() < self.order.len()
     }
 
-    /// Whether they were cancelled.
+    /// Whether the calls were cancelled.
     pub(super) fn is_cancelled(&self) -> bool {
         self.is_cancelled
     }
@@ -49,54 +53,54 @@ impl Calls {
         self.order.is_empty()
     }
 
-    /// Makes a call.
-    pub(super) async fn dispatch(&mut self, waiting: &Waiting, message: &Message<'static>) {
+    /// Dispatches a call to the router.
+    pub(super) async fn dispatch(&mut self, pending: &PendingCall, message: &Message<'static>) {
         let mut message = message.clone();
-        self.order.push(waiting.id.clone());
-        if waiting.repeated.is_some() {
-            self.nameless.push_back(waiting.id.clone());
+        self.order.push(pending.id.clone());
+        if pending.repeated.is_some() {
+            self.nameless.push_back(pending.id.clone());
         }
-        let id = waiting.repeated.as_ref().unwrap_or(&waiting.id);
+        let id = pending.repeated.as_ref().unwrap_or(&pending.id);
         message.call_id = Some(id.clone().into());
-        if let Some(desk) = &self.desk {
-            desk.expect(&waiting.id, mark(&message));
+        if let Some(store) = &self.store {
+            store.expect_call(&pending.id, fingerprint(&message));
         }
         self.turn.dispatch(&message).await;
     }
 
-    /// Gives a call a reply without making it.
+    /// Adds a reply to a call without running the call.
     pub(super) fn answer(&mut self, id: &str, reply: Message<'static>) {
         self.order.push(id.to_owned());
         self.replies.insert(id.to_owned(), reply);
     }
 
-    /// Waits until something happens, and tells it. To be asked only while calls
-    /// [are open](Self::are_open). It is cancel safe.
-    pub(super) async fn next(&mut self) -> Option<Happening> {
+    /// Waits for the next event. Call it only while calls [are open](Self::are_open). It is cancel
+    /// safe.
+    pub(super) async fn next(&mut self) -> Option<TurnEvent> {
         self.turn.next().await
     }
 
-    /// Takes what happened.
+    /// Handles an event of the router.
     pub(super) async fn take(
         &mut self,
-        happening: Option<Happening>,
+        event: Option<TurnEvent>,
         emit: &mut Emit<'_>,
     ) -> Result<(), SessionError> {
-        match happening {
-            Some(Happening::Start { call_id, name }) => {
+        match event {
+            Some(TurnEvent::Start { call_id, name }) => {
                 emit(SessionEvent::ToolStart { call_id: &call_id, name: &name });
             }
-            Some(Happening::Progress { call_id, progress }) => {
+            Some(TurnEvent::Progress { call_id, progress }) => {
                 emit(SessionEvent::ToolProgress { call_id: &call_id, progress: &progress });
             }
-            Some(Happening::Cancel { call_id, reason }) => {
+            Some(TurnEvent::Cancel { call_id, reason }) => {
                 emit(SessionEvent::ToolCancel { call_id: &call_id, reason: &reason });
             }
-            Some(Happening::Done { call_id, code, reply }) => {
+            Some(TurnEvent::Done { call_id, code, reply }) => {
                 let own = call_id.is_empty().then(|| self.nameless.pop_front()).flatten();
                 return self.done(own.unwrap_or(call_id), code, reply, emit).await;
             }
-            // The router has no calls left: none may be waited for.
+            // The router has no calls left, so no reply can arrive anymore.
             None => self.order.retain(|id| self.replies.contains_key(id)),
         }
         Ok(())
@@ -111,9 +115,9 @@ impl Calls {
     ) -> Result<(), SessionError> {
         self.formats.iter().for_each(|format| delimit(&mut reply, *format));
         self.formats.iter().for_each(|format| respell(&mut reply, *format));
-        if let Some(desk) = self.desk.clone() {
+        if let Some(store) = self.store.clone() {
             let (id, reply) = (id.clone(), reply.clone());
-            super::blocking(move || desk.replied(&id, &reply)).await?;
+            super::blocking(move || store.record_reply(&id, &reply)).await?;
         }
         emit(SessionEvent::ToolDone { call_id: &id, code });
         self.replies.insert(id, reply);
@@ -126,7 +130,7 @@ impl Calls {
         self.turn.cancel_all(reason);
     }
 
-    /// The replies in the order of their calls. None of them is open any more.
+    /// Returns the replies in the order of their calls. All calls must be finished.
     pub(super) fn into_replies(mut self) -> Vec<(String, Message<'static>)> {
         let order = std::mem::take(&mut self.order);
         let replies = order.into_iter().filter_map(|id| {
@@ -137,9 +141,9 @@ impl Calls {
     }
 }
 
-/// What a call says, as a number: after a crash, a call with the same id and another mark is
-/// another call. It is the 64-bit FNV-1a of the tool and the arguments.
-pub(super) fn mark(message: &Message<'_>) -> u64 {
+/// Returns a hash of the tool and the arguments (64-bit FNV-1a). After a crash, a call with the
+/// same id and another fingerprint is a different call.
+pub(super) fn fingerprint(message: &Message<'_>) -> u64 {
     let body = message.body.text();
     let words = [message.recipient.as_deref().unwrap_or_default(), "\0", &*body];
     let bytes = words.iter().flat_map(|word| word.bytes());

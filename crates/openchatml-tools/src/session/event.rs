@@ -4,10 +4,11 @@ use openchatml::{Code, Event, Policy};
 
 use crate::{Progress, Usage};
 
-/// What a [`Session`](super::Session) tells, in the order in which it happens: the events of the
-/// completions, and those of the loop around them.
+/// An event of a [`Session`](super::Session): an event of a completion, or of the loop around the
+/// completions. Events are emitted in the order in which they happen.
 ///
-/// Messages are numbered through the whole session, beginning with the messages of the transcript.
+/// The message numbers start at 0 with the first message of the transcript, and continue through
+/// all completions.
 ///
 /// ```
 /// use openchatml_tools::SessionEvent;
@@ -21,67 +22,67 @@ use crate::{Progress, Usage};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum SessionEvent<'e> {
-    /// The model is asked.
+    /// A request to the model starts.
     Step {
-        /// For the so manieth time, from 1.
+        /// The number of the request in this run, from 1.
         number: usize,
-        /// How often it is asked at most.
+        /// The maximum number of requests.
         most: usize,
     },
-    /// The model is asked again, since it was asked in vain.
+    /// A failed request is repeated.
     Retry {
-        /// For the so manieth time in a row, from 1.
+        /// The number of the retry since the last success, from 1.
         number: usize,
-        /// How often in a row it is asked again at most.
+        /// The maximum number of retries in a row.
         most: usize,
-        /// Why.
+        /// The reason.
         why: &'e str,
     },
-    /// What the model is asked, where that is ids.
+    /// The prompt of the request, if it consists of token ids.
     Prompt {
-        /// How many ids.
+        /// The number of ids.
         ids: usize,
-        /// How many of them, from the first on, the server has seen: they are those of the last
-        /// prompt and of what the model said then.
+        /// The number of ids at the beginning that are the same as in the last prompt and its
+        /// completion. The server may have them in its cache.
         shared: usize,
     },
-    /// The server ended a completion before the model did.
+    /// The server ended a completion before the model ended it.
     CutOff {
-        /// Why, in the server's word: `length` if it is as long as it may be.
+        /// The reason that the server gives: `length` if the completion has the maximum length.
         reason: &'e str,
     },
-    /// What a completion took.
+    /// The token usage of a completion.
     Usage(Usage),
-    /// What the model says.
+    /// Output of the model.
     Said(Event<'e>),
-    /// What a tool replies: the start and the end of its message.
+    /// A reply of a tool: the start and the end of its message.
     Replied(Event<'e>),
-    /// A call runs.
+    /// A call starts to run.
     ToolStart {
-        /// Which call.
+        /// The id of the call.
         call_id: &'e str,
-        /// The tool, as the model named it.
+        /// The name of the tool, as the model wrote it.
         name: &'e str,
     },
-    /// A call has come so far.
+    /// The progress of a call.
     ToolProgress {
-        /// Which call.
+        /// The id of the call.
         call_id: &'e str,
-        /// How far.
+        /// The progress.
         progress: &'e Progress,
     },
     /// A call was cancelled.
     ToolCancel {
-        /// Which call.
+        /// The id of the call.
         call_id: &'e str,
-        /// Why.
+        /// The reason.
         reason: &'e str,
     },
-    /// A call has its reply. That is told as a message once all calls have theirs.
+    /// A call is finished. Its reply follows as a message when all calls are finished.
     ToolDone {
-        /// Which call.
+        /// The id of the call.
         call_id: &'e str,
-        /// What went wrong, if anything did.
+        /// The error code, if the call failed.
         code: Option<Code>,
     },
 }
@@ -190,7 +191,7 @@ impl SessionEvent<'_> {
     }
 }
 
-/// The same event of messages that are numbered from `base` on.
+/// Adds `base` to the message number of an event.
 pub(super) fn shifted(event: Event<'_>, base: usize) -> Event<'_> {
     let moved = |index: Option<usize>| index.map(|index| index + base);
     match event {
@@ -256,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_numbered_through() {
+    fn message_numbers_are_consecutive() {
         let delta = Event::Delta { index: 2, text: "4.".into(), is_preamble: false };
         let event = SessionEvent::Said(shifted(delta, 5));
         assert_eq!(event.to_json(), r#"{"type":"response.delta","message_id":"m7","delta":"4."}"#);

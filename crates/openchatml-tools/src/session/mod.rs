@@ -2,17 +2,17 @@
 //! continues it.
 
 mod calls;
-mod constrain;
-mod desk;
+mod completion_reader;
+mod constraints;
 mod event;
-mod hear;
+mod layout;
 mod model;
 mod partial;
 mod plan;
+mod respell;
 mod run;
-mod sampled;
-mod shape;
-mod spell;
+mod sampled_output;
+mod store;
 mod transcript;
 
 use std::collections::{HashMap, HashSet};
@@ -26,21 +26,21 @@ use openchatml::{
     Carrier, Conversation, Document, Format, Message, ReadOptions, RenderError, RenderOptions,
     Role, Settings, Tool, parse,
 };
-use openchatml_grammars::{GrammarError, Unsaid};
+use openchatml_grammars::{GrammarError, Unenforced};
 
-use self::calls::mark;
-pub use self::constrain::Constrained;
-use self::desk::Fate;
-pub use self::desk::{Desk, DeskError};
+use self::calls::fingerprint;
+pub use self::constraints::ConstraintOptions;
 pub use self::event::SessionEvent;
+pub use self::layout::TranscriptLayout;
 pub use self::model::Model;
-use self::plan::{Names, Next};
-use self::sampled::Sampled;
-pub use self::shape::Shape;
+use self::plan::{CallIds, Next};
+use self::sampled_output::SampledOutput;
+use self::store::CallState;
+pub use self::store::{TranscriptStore, TranscriptStoreError};
 pub use self::transcript::Transcript;
-use crate::{Approve, Failure, Router, Toolbox, UpstreamError};
+use crate::{ApprovalPolicy, Failure, Router, Toolbox, UpstreamError};
 
-/// A transcript, the tools that it calls and, perhaps, a model that goes on with it.
+/// A transcript, its tools, and optionally a model that continues it.
 ///
 /// [`run`](Self::run) runs the calls without a reply. If there is a model, it then asks the model
 /// to continue until the model answers. A call starts when its message is complete, while the rest
@@ -49,7 +49,7 @@ use crate::{Approve, Failure, Router, Toolbox, UpstreamError};
 /// ```
 /// use openchatml::{Format, ReadOptions, parse};
 /// use openchatml_tools::{
-///     CancellationToken, Ended, Entry, Output, Router, Session, Toolbox, function,
+///     CancellationToken, StopReason, Entry, Output, Router, Session, Toolbox, function,
 /// };
 ///
 /// # #[tokio::main(flavor = "current_thread")]
@@ -69,7 +69,7 @@ use crate::{Approve, Failure, Router, Toolbox, UpstreamError};
 /// let conversation = parse(text, format, &ReadOptions::default()).into_conversation();
 /// let mut session = Session::new(conversation.into_owned(), format, router);
 /// let ended = session.run(&CancellationToken::new(), |_| {}).await?;
-/// assert_eq!(ended, Ended::Replied);
+/// assert_eq!(ended, StopReason::Replied);
 /// let text = session.text()?;
 /// assert!(text.contains(r#"<|start|>tool name=functions.now call_id=n1 to=assistant"#), "{text}");
 /// # Ok(())
@@ -81,46 +81,46 @@ pub struct Session {
     format: Format,
     router: Router,
     model: Option<Arc<Model>>,
-    desk: Option<Arc<Desk>>,
+    store: Option<Arc<TranscriptStore>>,
     options: SessionOptions,
-    /// What the transcript's format could not carry, when it was last written.
+    /// The losses of the last write of the transcript.
     losses: Vec<Loss>,
-    /// How many messages were told.
-    told: usize,
-    /// How many messages are on the disk: in the transcript, or in the journal. `None` before this
-    /// session wrote the transcript, which may lack the declarations of tools.
-    kept: Option<usize>,
-    /// The calls of the conversation.
-    names: Names,
-    /// What the model said, in its ids.
-    sampled: Sampled,
-    /// How the transcript is laid out, if that was said.
-    shape: Option<Shape>,
-    /// What this run took so far.
-    spent: Spent,
-    /// What the grammars of this run did not say.
-    unsaid: Vec<Unsaid>,
-    /// What the prompts had no place for: the first of each kind.
+    /// The index of the next message in the events.
+    next_index: usize,
+    /// The number of messages that are stored, in the transcript or in the journal. `None` before
+    /// this session wrote the transcript, which may lack the declarations of tools.
+    saved_messages: Option<usize>,
+    /// The calls of the conversation, with their ids.
+    names: CallIds,
+    /// The output of the model, with the ids that it sampled.
+    sampled: SampledOutput,
+    /// The layout of the transcript, if the caller sets one.
+    layout: Option<TranscriptLayout>,
+    /// The usage of this run so far.
+    spent: RunUsage,
+    /// The requirements that the grammars of this run do not enforce.
+    unenforced: Vec<Unenforced>,
+    /// The losses in the prompts: the first of each kind.
     prompt_losses: Vec<Loss>,
 }
 
-/// What a run took.
+/// The usage of a run, for its limits.
 #[derive(Clone, Copy, Debug, Default)]
-struct Spent {
-    /// How often the model was asked.
+struct RunUsage {
+    /// The number of requests to the model.
     steps: usize,
     calls: usize,
     tokens: u64,
-    /// Whether there were completions of which nobody counted the tokens.
+    /// Whether the tokens of some completion were not counted.
     is_uncounted: bool,
-    /// How often in a row the model was asked in vain.
-    vain: usize,
+    /// The number of failed requests in a row.
+    failed_attempts: usize,
 }
 
 /// A call that may have been made before a crash.
-struct Known {
-    mark: u64,
-    fate: Fate,
+struct KnownCall {
+    fingerprint: u64,
+    call_state: CallState,
 }
 
 /// Options of a session.
@@ -164,41 +164,41 @@ impl Default for SessionOptions {
     }
 }
 
-/// What happens to a call without a reply.
+/// What the next run does with a call that has no reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Outlook {
-    /// It would be made.
-    Made,
-    /// It would be made if somebody approves it, who is asked.
-    Asked,
-    /// It would be refused, for this reason.
-    Refused(Failure),
-    /// It would wait for the next run: more calls than [`most_calls`](SessionOptions::most_calls).
-    Later,
+pub enum CallDecision {
+    /// The run makes the call.
+    Run,
+    /// The run asks for approval, and makes the call if it is approved.
+    AskApproval,
+    /// The run refuses the call with this failure.
+    Refuse(Failure),
+    /// The call waits for a later run, because of [`most_calls`](SessionOptions::most_calls).
+    Defer,
 }
 
-/// How a session ended.
+/// Why a run of a session stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Ended {
+pub enum StopReason {
     /// The model answered.
     Answered,
-    /// All calls have their replies. There is no model to go on.
+    /// All calls have replies, and the session has no model that could continue.
     Replied,
-    /// The model was asked as often as it may be.
-    Steps,
-    /// As many calls were made as may be. Those that are left have no replies yet.
-    Calls,
-    /// As many tokens were used as may be, or more.
-    Tokens,
-    /// It took as long as it may. The calls that ran have replies that say so.
-    Time,
-    /// The last completion broke off. What is complete of it is in the transcript.
+    /// The maximum number of requests to the model is reached.
+    StepLimit,
+    /// The maximum number of calls is reached. The remaining calls have no replies yet.
+    CallLimit,
+    /// The maximum number of tokens is reached or exceeded.
+    TokenLimit,
+    /// The maximum time is reached. The replies of the calls that ran at that moment say so.
+    TimeLimit,
+    /// The last completion was cut off. Its complete messages are in the transcript.
     CutOff,
-    /// The last completion has no message that is certain.
-    Nothing,
-    /// The session was cancelled. The calls that ran have replies that say so.
+    /// The last completion contains no certain message.
+    NoMessage,
+    /// The session was cancelled. The replies of the calls that ran at that moment say so.
     Cancelled,
 }
 
@@ -206,11 +206,11 @@ pub enum Ended {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum SessionError {
-    /// The upstream cannot be asked, or broke off.
+    /// The upstream cannot be reached, or its completion failed.
     Upstream(UpstreamError),
     /// The prompt cannot be written in the format of the model.
     Prompt(RenderError),
-    /// There is no grammar of what the model is held to.
+    /// The grammar for the constraints cannot be created.
     Grammar(GrammarError),
     /// The transcript cannot be written in its format.
     Transcript(RenderError),
@@ -219,7 +219,7 @@ pub enum SessionError {
 }
 
 impl SessionError {
-    /// A word for it.
+    /// The kind of the error, for traces.
     fn kind(&self) -> &'static str {
         match self {
             Self::Upstream(_) => "upstream",
@@ -260,22 +260,22 @@ impl From<io::Error> for SessionError {
 impl Session {
     /// Creates a session that continues this conversation. The transcript has this format.
     pub fn new(conversation: Conversation<'static>, format: Format, router: Router) -> Self {
-        let told = conversation.messages.len();
+        let next_index = conversation.messages.len();
         Self {
             conversation,
             format,
             router,
             model: None,
-            desk: None,
+            store: None,
             options: SessionOptions::default(),
             losses: Vec::new(),
-            told,
-            kept: None,
-            names: Names::default(),
-            sampled: Sampled::default(),
-            shape: None,
-            spent: Spent::default(),
-            unsaid: Vec::new(),
+            next_index,
+            saved_messages: None,
+            names: CallIds::default(),
+            sampled: SampledOutput::default(),
+            layout: None,
+            spent: RunUsage::default(),
+            unenforced: Vec::new(),
             prompt_losses: Vec::new(),
         }
     }
@@ -287,22 +287,22 @@ impl Session {
         self
     }
 
-    /// Sets the desk that stores the transcript. The router must have the tools that the desk
-    /// [guards](Desk::guard). Output of the model before a crash that is not in the transcript yet
-    /// becomes part of the conversation.
+    /// Sets the store of the transcript. The router must have the tools that
+    /// [`TranscriptStore::record_calls`] returns. Output of the model before a crash that is not in
+    /// the transcript yet becomes part of the conversation.
     #[must_use]
-    pub fn with_desk(mut self, desk: Desk) -> Self {
-        let said = desk.recover();
-        self.told += said.len();
-        self.conversation.messages.extend(said);
-        self.desk = Some(Arc::new(desk));
+    pub fn with_store(mut self, store: TranscriptStore) -> Self {
+        let recovered = store.recover();
+        self.next_index += recovered.len();
+        self.conversation.messages.extend(recovered);
+        self.store = Some(Arc::new(store));
         self
     }
 
     /// Sets the layout of a transcript in JSON.
     #[must_use]
-    pub fn with_shape(mut self, shape: Shape) -> Self {
-        self.shape = Some(shape);
+    pub fn with_layout(mut self, layout: TranscriptLayout) -> Self {
+        self.layout = Some(layout);
         self
     }
 
@@ -332,9 +332,9 @@ impl Session {
     }
 
     /// Returns the requirements that the grammars of the last [run](Self::run) did not express, if
-    /// the model is [constrained](Model::constrained).
-    pub fn unsaid(&self) -> &[Unsaid] {
-        &self.unsaid
+    /// the model is [constrained](Model::with_constraints).
+    pub fn unenforced(&self) -> &[Unenforced] {
+        &self.unenforced
     }
 
     /// Whether the tokens of some completion in the last [run](Self::run) were not counted. In that
@@ -353,40 +353,42 @@ impl Session {
         &self.conversation
     }
 
-    /// Returns the calls that [`run`](Self::run) would handle first, each with its outlook.
-    pub fn waiting(&self) -> Vec<(Message<'static>, Outlook)> {
+    /// Returns the calls that the next [`run`](Self::run) handles first, with what it does with
+    /// each.
+    pub fn pending_calls(&self) -> Vec<(Message<'static>, CallDecision)> {
         let messages = &self.conversation.messages;
-        let Next::Answer(waiting) = plan::next(&self.conversation) else { return Vec::new() };
+        let Next::Answer(pending) = plan::next(&self.conversation) else { return Vec::new() };
         let header = self.conversation.header.as_ref();
         let settings = header.map(|header| Settings::read(header).0).unwrap_or_default();
-        let mut names = Names::default();
+        let mut names = CallIds::default();
         names.look(messages);
         let is_free =
-            |id: &str| waiting.iter().any(|call| call.repeated.is_none() && call.id == id);
+            |id: &str| pending.iter().any(|call| call.repeated.is_none() && call.id == id);
         let taken = names.calls().iter().filter(|call| !is_free(&call.id));
         let mut taken: HashSet<String> = taken.map(|call| call.id.clone()).collect();
         let mut left = self.options.most_calls.unwrap_or(usize::MAX);
-        let calls = waiting.iter().map(|call| {
+        let calls = pending.iter().map(|call| {
             let mut message = messages[call.at].clone();
             let id = call.repeated.as_ref().unwrap_or(&call.id);
             message.call_id = Some(id.clone().into());
             let checked = self.router.check(&message, &settings, &taken);
             taken.insert(call.id.clone());
-            let outlook = match checked {
-                _ if left == 0 => Outlook::Later,
-                Ok(Approve::Never) => Outlook::Made,
-                Ok(_) => Outlook::Asked,
-                Err(failure) => Outlook::Refused(failure),
+            let decision = match checked {
+                _ if left == 0 => CallDecision::Defer,
+                Ok(ApprovalPolicy::Never) => CallDecision::Run,
+                Ok(_) => CallDecision::AskApproval,
+                Err(failure) => CallDecision::Refuse(failure),
             };
             left = left.saturating_sub(1);
-            (message, outlook)
+            (message, decision)
         });
         calls.collect()
     }
 
-    /// The number of calls without a reply that do not run, because the user continued without one.
-    pub fn left_behind(&self) -> usize {
-        plan::left_behind(&self.conversation.messages)
+    /// Returns the number of calls without a reply that do not run, because the user continued
+    /// without one.
+    pub fn abandoned_calls(&self) -> usize {
+        plan::abandoned_calls(&self.conversation.messages)
     }
 
     /// Returns the losses of the last write of the transcript.
@@ -394,7 +396,7 @@ impl Session {
         &self.losses
     }
 
-    /// The transcript.
+    /// Returns the text of the transcript.
     ///
     /// # Errors
     ///
@@ -403,7 +405,7 @@ impl Session {
         self.written().map(|text| self.laid_out(text))
     }
 
-    /// The transcript as it is written, whatever its shape: all that is known.
+    /// Writes the transcript in the default layout, with everything that the format carries.
     fn written(&mut self) -> Result<String, RenderError> {
         let document = Document::from(std::mem::take(&mut self.conversation));
         let converted = convert(&document, self.format, &self.options.render);
@@ -414,19 +416,19 @@ impl Session {
     }
 
     fn laid_out(&self, written: String) -> String {
-        let Some(shape) = &self.shape else {
+        let Some(layout) = &self.layout else {
             let is_json = self.format.carrier() == Carrier::Json && !written.ends_with('\n');
             return if is_json { written + "\n" } else { written };
         };
-        shape.apply(written)
+        layout.apply(written)
     }
 
-    /// Writes the transcript where it is kept, if it is kept anywhere. [`run`](Self::run) does that
-    /// whenever it changes.
+    /// Writes the transcript to its store, if there is one. [`run`](Self::run) does this after each
+    /// change.
     ///
-    /// Each time, the whole transcript is converted, read again, and saved. The time of a step
-    /// grows with the length of the transcript, about as `parse` and `render` take for it; bound
-    /// the length, or the steps, where that is too much.
+    /// Each write converts, parses and saves the whole transcript. The time of a step therefore
+    /// grows with the length of the transcript, about as fast as that of `parse` and `render`. If
+    /// this is too slow, limit the length or the number of steps.
     ///
     /// # Errors
     ///
@@ -435,28 +437,31 @@ impl Session {
         self.save(&HashMap::new()).await
     }
 
-    /// Writes the transcript, and goes on with what it says: after a crash nothing else is known.
-    /// Calls whose fate is known may be written otherwise than they were: the journal follows.
-    async fn save(&mut self, fates: &HashMap<String, Known>) -> Result<(), SessionError> {
-        let Some(desk) = self.desk.clone() else { return Ok(()) };
+    /// Writes the transcript and continues with the conversation that is read from it, because a
+    /// session after a crash has only this. If this changes the fingerprint of a call with a known
+    /// state, the journal gets the new fingerprint.
+    async fn save(&mut self, call_states: &HashMap<String, KnownCall>) -> Result<(), SessionError> {
+        let Some(store) = self.store.clone() else { return Ok(()) };
         let written = self.written().map_err(SessionError::Transcript)?;
         let read = parse(&written, self.format, &self.options.read);
         self.conversation = read.into_conversation().into_owned();
-        self.kept = Some(self.conversation.messages.len());
-        self.names = Names::default();
+        self.saved_messages = Some(self.conversation.messages.len());
+        self.names = CallIds::default();
         self.names.look(&self.conversation.messages);
         let text = self.laid_out(written);
         let mut again = Vec::new();
         for call in self.names.calls() {
-            let Some(known) = fates.get(&call.id) else { continue };
-            let mark = mark(&self.conversation.messages[call.at]);
-            if known.mark != mark && known.fate != Fate::Fresh {
-                again.push((call.id.clone(), mark, known.fate.clone()));
+            let Some(known) = call_states.get(&call.id) else { continue };
+            let fingerprint = fingerprint(&self.conversation.messages[call.at]);
+            if known.fingerprint != fingerprint && known.call_state != CallState::NotStarted {
+                again.push((call.id.clone(), fingerprint, known.call_state.clone()));
             }
         }
         blocking(move || {
-            again.iter().try_for_each(|(id, mark, fate)| desk.mark_again(id, *mark, fate))?;
-            desk.save(&text)
+            again.iter().try_for_each(|(id, fingerprint, call_state)| {
+                store.change_fingerprint(id, *fingerprint, call_state)
+            })?;
+            store.save(&text)
         })
         .await
     }
@@ -467,13 +472,13 @@ impl fmt::Debug for Session {
         f.debug_struct("Session")
             .field("format", &self.format)
             .field("model", &self.model)
-            .field("desk", &self.desk)
+            .field("store", &self.store)
             .field("messages", &self.conversation.messages.len())
             .finish_non_exhaustive()
     }
 }
 
-/// Does what may wait for a disk.
+/// Runs blocking file operations on another thread.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> Result<T, SessionError> {

@@ -1,4 +1,4 @@
-//! The model that a session asks.
+//! The model of a session.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,17 +6,17 @@ use std::sync::Arc;
 use openchatml::convert::Loss;
 use openchatml::prompt::Prompt as NextPrompt;
 use openchatml::{Conversation, RenderError, RenderOptions, Role, TextFormat};
-use openchatml_grammars::Unsaid;
+use openchatml_grammars::Unenforced;
 use openchatml_tokens::{Encoding, Tokenizer};
 
-use super::constrain::Constrained;
-use super::sampled::Sampled;
+use super::constraints::ConstraintOptions;
+use super::sampled_output::SampledOutput;
 use crate::{Constraint, Prompt, Request, SessionError, Upstream};
 
-/// An encoding that threads share.
+/// An encoding that is shared between threads.
 pub(super) type SharedEncoding = Arc<dyn Encoding + Send + Sync>;
 
-/// The model that a session asks: who completes its prompts, and in which format they are.
+/// A model: the upstream that completes prompts, and the format of prompts and completions.
 ///
 /// ```
 /// use openchatml::TextFormat;
@@ -31,17 +31,17 @@ pub struct Model {
     upstream: Box<dyn Upstream>,
     format: TextFormat,
     tokenizer: Option<Tokenizer<SharedEncoding>>,
-    /// How prompts are written.
+    /// The options for writing prompts.
     render: RenderOptions,
     /// The spellings of the control tokens.
     controls: Vec<&'static str>,
     stop_ids: Vec<u32>,
-    /// What its completions are held to.
-    constrained: Option<Constrained>,
+    /// The constraints of completions.
+    constrained: Option<ConstraintOptions>,
 }
 
 impl Model {
-    /// A model whose prompts and completions are text of this format.
+    /// Creates a model whose prompts and completions are text in this format.
     pub fn new(upstream: impl Upstream + 'static, format: TextFormat) -> Self {
         let entries = format.controls().entries();
         Self {
@@ -55,8 +55,8 @@ impl Model {
         }
     }
 
-    /// The same model, whose prompts are ids of this encoding, and whose completions are, too, if
-    /// the upstream tells ids. Then nothing that text spells is a control token.
+    /// Sends prompts as ids of this encoding. If the upstream returns ids, completions are ids as
+    /// well. With ids, ordinary text that spells a control token is never read as the token.
     #[must_use]
     pub fn with_encoding(mut self, encoding: impl Encoding + Send + Sync + 'static) -> Self {
         let encoding: SharedEncoding = Arc::new(encoding);
@@ -67,40 +67,41 @@ impl Model {
         self
     }
 
-    /// The same model, whose prompts are written with these options.
+    /// Sets the options for writing prompts.
     #[must_use]
     pub fn with_options(mut self, options: RenderOptions) -> Self {
         self.render = options;
         self
     }
 
-    /// The same model, whose completions are held to the grammar of its format. Without an
+    /// Constrains completions to the grammar of the format. Without an
     /// [encoding](Self::with_encoding), the tokens that end a completion in the wrong way cannot be
     /// excluded.
     #[must_use]
-    pub fn constrained(mut self, constrained: Constrained) -> Self {
+    pub fn with_constraints(mut self, constrained: ConstraintOptions) -> Self {
         self.constrained = Some(constrained);
         self
     }
 
-    /// What its next completion is held to, the first of a run or another, and what that does not say.
+    /// Returns the constraint of the next completion, and the requirements that it does not
+    /// enforce. `is_first` is true for the first completion of a run.
     pub(super) async fn constraint(
         &self,
         is_first: bool,
-    ) -> Result<Option<(Constraint, Vec<Unsaid>)>, SessionError> {
+    ) -> Result<Option<(Constraint, Vec<Unenforced>)>, SessionError> {
         let Some(constrained) = &self.constrained else { return Ok(None) };
-        let takes = self.upstream.takes_grammars(constrained.language).await?;
+        let takes = self.upstream.grammar_support(constrained.language).await?;
         let tokenizer = self.tokenizer.as_ref();
         let found = constrained.constraint(self.format, tokenizer, takes, is_first);
         found.map(Some).map_err(SessionError::Grammar)
     }
 
-    /// Whether its prompts behind a message of `last` end inside of reasoning.
+    /// Whether a prompt after a message of role `last` ends inside a reasoning section.
     pub(super) fn prompts_in_reasoning(&self, last: Option<Role>) -> bool {
         self.format.dialect().prompts_in_reasoning(last, &self.render)
     }
 
-    /// The format of its prompts and completions.
+    /// Returns the format of prompts and completions.
     pub fn format(&self) -> TextFormat {
         self.format
     }
@@ -113,12 +114,12 @@ impl Model {
         self.upstream.as_ref()
     }
 
-    /// What the model is asked, and what the format of prompts has no place for. The model's own messages
-    /// are in the ids in which they were `sampled`, where these are known.
+    /// Creates the request for the next completion, and returns the losses of its prompt. Messages
+    /// of the model keep the ids in which they were `sampled`, if these are known.
     pub(super) fn request<'m>(
         &'m self,
         conversation: &Conversation<'_>,
-        sampled: &Sampled,
+        sampled: &SampledOutput,
         constraint: Option<&'m Constraint>,
     ) -> Result<(Request<'m>, Vec<Loss>), RenderError> {
         let mut options = self.render.clone();

@@ -1,14 +1,14 @@
-//! Handles the output of a model that broke off.
+//! Handles incomplete output of a model.
 
 use openchatml::convert::convert;
 use openchatml::{Conversation, Document, Message, Role, Visibility, parse};
 
 use super::Session;
-use super::hear::is_partial;
-use super::plan::Names;
+use super::completion_reader::is_partial;
+use super::plan::CallIds;
 
 impl Session {
-    /// What a message becomes that is the last one of a transcript, once that is read again.
+    /// Returns the message as it is read again from a transcript in which it is the last one.
     fn written_and_read(&self, message: &Message<'static>) -> Option<Message<'static>> {
         let messages = [Message::new(Role::User, "-"), message.clone()];
         let document = Document::from(Conversation::from_messages(messages));
@@ -17,16 +17,16 @@ impl Session {
         read.into_conversation().into_owned().messages.pop()
     }
 
-    /// Keeps an answer that was cut off, where the format can say that it has no end.
+    /// Keeps an incomplete answer, if the format can mark it as incomplete.
     pub(super) fn keep_partial(&mut self, partial: Message<'static>) {
         let Some(partial) = self.writable(partial) else { return };
         let stays = self.written_and_read(&partial).as_ref().is_some_and(is_partial);
         self.conversation.messages.extend(stays.then_some(partial));
     }
 
-    /// Leaves out what the model said to the user before it broke off, where the transcript would say
-    /// that this is its answer: the next run would take it for one.
-    pub(super) fn leave_preambles(&mut self, from: usize) {
+    /// Drops user-visible text before an incomplete end, if the transcript would read it as the
+    /// final answer: the next run would stop there.
+    pub(super) fn drop_preambles(&mut self, from: usize) {
         let is_preamble = |it: &Message<'_>| {
             it.role == Role::Assistant
                 && !it.is_call()
@@ -41,21 +41,21 @@ impl Session {
             self.conversation.messages.pop();
         }
         if self.conversation.messages.len() < before {
-            (self.names, self.kept) = (Names::default(), None);
+            (self.names, self.saved_messages) = (CallIds::default(), None);
             self.names.look(&self.conversation.messages);
         }
     }
 
-    /// The model answers anew: of an answer that was cut off, and of what it thought before that,
-    /// nothing is told it, and nothing stays once it has said more.
-    pub(super) fn forget_partial(&mut self) {
+    /// Drops an incomplete answer and the reasoning before it. The model answers again and does not
+    /// see them.
+    pub(super) fn drop_partial(&mut self) {
         let messages = &mut self.conversation.messages;
         if messages.pop_if(|last| is_partial(last)).is_none() {
             return;
         }
         let is_said = |last: &mut Message<'_>| last.role == Role::Assistant && !last.is_call();
         while messages.pop_if(is_said).is_some() {}
-        (self.names, self.kept) = (Names::default(), None);
+        (self.names, self.saved_messages) = (CallIds::default(), None);
         self.names.look(&self.conversation.messages);
     }
 }

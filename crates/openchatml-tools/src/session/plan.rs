@@ -4,38 +4,39 @@ use std::collections::{HashMap, HashSet};
 
 use openchatml::{Conversation, End, Message, Role, history};
 
-/// What is to be done next.
+/// The next step of a session.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// These calls have no reply.
-    Answer(Vec<Waiting>),
-    /// The assistant is to speak.
+    /// Run these calls, which have no reply.
+    Answer(Vec<PendingCall>),
+    /// Ask the model to continue.
     Sample,
-    /// Nothing.
+    /// The model has answered.
     Done,
 }
 
 /// A call that has no reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Waiting {
-    /// Which message it is.
+pub(super) struct PendingCall {
+    /// The index of its message.
     pub(super) at: usize,
-    /// The id that it is known by.
+    /// The id of the call in this session, unique in the conversation.
     pub(super) id: String,
-    /// Its own id, if that is the id of a call before it, too.
+    /// The id in its message, if an earlier call has the same.
     pub(super) repeated: Option<String>,
 }
 
-/// What is to be done next.
+/// The next step of a session.
 ///
-/// A call that the user left behind by speaking again is not made any more: nobody waits for it.
+/// A call is abandoned if a message of the user follows before its reply. Abandoned calls do not
+/// run.
 pub(super) fn next(conversation: &Conversation<'_>) -> Next {
     let messages = &conversation.messages;
-    let waiting = waiting(messages);
-    if !waiting.is_empty() {
-        return Next::Answer(waiting);
+    let pending = pending(messages);
+    if !pending.is_empty() {
+        return Next::Answer(pending);
     }
-    // A reply may come after the answer that did not wait for it.
+    // A reply may follow an answer that the model gave without waiting for it.
     let last = messages.iter().rev().find(|message| message.role != Role::Tool);
     let is_whole = |answer: &Message<'_>| !matches!(answer.end, End::Open | End::Prompt);
     match last.is_some_and(|last| last.is_answer() && is_whole(last)) {
@@ -44,37 +45,37 @@ pub(super) fn next(conversation: &Conversation<'_>) -> Next {
     }
 }
 
-/// The calls since the user spoke last that have no reply.
-fn waiting(messages: &[Message<'_>]) -> Vec<Waiting> {
+/// Returns the calls without a reply after the last message of the user.
+fn pending(messages: &[Message<'_>]) -> Vec<PendingCall> {
     let turn = history::last_turn(messages);
     let answered: HashSet<usize> = history::answers(messages).into_iter().flatten().collect();
     let calls = named(messages).into_iter();
     calls.filter(|call| call.at >= turn && !answered.contains(&call.at)).collect()
 }
 
-/// How many calls the user left behind without a reply.
-pub(super) fn left_behind(messages: &[Message<'_>]) -> usize {
+/// Returns the number of abandoned calls.
+pub(super) fn abandoned_calls(messages: &[Message<'_>]) -> usize {
     let answered: HashSet<usize> = history::answers(messages).into_iter().flatten().collect();
     let open = named(messages).iter().filter(|call| !answered.contains(&call.at)).count();
-    open - waiting(messages).len()
+    open - pending(messages).len()
 }
 
-/// The calls of a transcript, each with an id of its own.
+/// Gives each call of a transcript a unique id.
 ///
-/// The same messages give the same ids, and messages that come after do not change them: so a call
-/// is known again after a crash, in formats without ids too.
+/// The ids depend only on the messages up to the call. A call therefore has the same id after a
+/// crash, even in formats without call ids.
 #[derive(Debug, Default)]
-pub(super) struct Names {
-    /// The ids that messages give their calls.
+pub(super) struct CallIds {
+    /// The ids that the messages contain.
     own: HashSet<String>,
     used: HashSet<String>,
-    calls: Vec<Waiting>,
-    /// How many messages were looked at.
+    calls: Vec<PendingCall>,
+    /// The number of messages that were processed.
     seen: usize,
 }
 
-impl Names {
-    /// Looks at these messages, which begin with those that were looked at before.
+impl CallIds {
+    /// Processes new messages. `messages` begins with those that were processed before.
     pub(super) fn look(&mut self, messages: &[Message<'_>]) {
         let is_call = |message: &&Message<'_>| message.is_call() && !message.foreign;
         let new = messages.get(self.seen..).unwrap_or_default();
@@ -93,29 +94,29 @@ impl Names {
             Some(id) => format!("{id}_"),
             None => format!("call_{}", self.calls.len() + 1),
         };
-        // Ids that come later are not known as calls arrive, but those so far are.
+        // The ids of later calls are not known yet, so only earlier ids are avoided.
         while self.used.contains(&name) || id != Some(&*name) && self.own.contains(&name) {
             name.push('_');
         }
         self.used.insert(name.clone());
         let repeated = id.filter(|_| is_repeated).map(str::to_owned);
-        self.calls.push(Waiting { at, id: name, repeated });
+        self.calls.push(PendingCall { at, id: name, repeated });
     }
 
-    /// The calls in their order.
-    pub(super) fn calls(&self) -> &[Waiting] {
+    /// Returns the calls in their order.
+    pub(super) fn calls(&self) -> &[PendingCall] {
         &self.calls
     }
 
-    /// The call that has this id.
+    /// Returns the message indexes of the calls, by their ids.
     pub(super) fn positions(&self) -> HashMap<&str, usize> {
         self.calls.iter().map(|call| (&*call.id, call.at)).collect()
     }
 }
 
-/// All calls, each with an id of its own.
-fn named(messages: &[Message<'_>]) -> Vec<Waiting> {
-    let mut names = Names::default();
+/// Returns all calls, each with a unique id.
+fn named(messages: &[Message<'_>]) -> Vec<PendingCall> {
+    let mut names = CallIds::default();
     names.look(messages);
     names.calls
 }
@@ -124,7 +125,7 @@ fn named(messages: &[Message<'_>]) -> Vec<Waiting> {
 mod tests {
     use openchatml::{Channel, Conversation, End, Message, Role};
 
-    use super::{Next, left_behind, named, next};
+    use super::{Next, abandoned_calls, named, next};
 
     fn call(id: Option<&'static str>, tool: &'static str) -> Message<'static> {
         let mut call = Message::new(Role::Assistant, "{}");
@@ -146,10 +147,10 @@ mod tests {
         Message::new(Role::User, "Hi.")
     }
 
-    /// The ids of the calls that wait, or what else is to be done.
+    /// The ids of the calls to run, or the name of another step.
     fn plan(messages: impl IntoIterator<Item = Message<'static>>) -> Vec<String> {
         match next(&Conversation::from_messages(messages)) {
-            Next::Answer(waiting) => waiting.into_iter().map(|waiting| waiting.id).collect(),
+            Next::Answer(pending) => pending.into_iter().map(|pending| pending.id).collect(),
             other => vec![format!("{other:?}")],
         }
     }
@@ -168,16 +169,16 @@ mod tests {
         assert_eq!(plan([user(), a.clone(), b.clone(), reply(Some("a"), "f")]), ["b"]);
         let replies = [reply(Some("b"), "f"), reply(Some("a"), "f")];
         assert_eq!(plan([user(), a.clone(), b].into_iter().chain(replies)), ["Sample"]);
-        // An answer that did not wait for its calls.
+        // An answer before the reply to its call.
         assert_eq!(plan([user(), a.clone(), Message::answer("4.")]), ["a"]);
         let late = [user(), a, Message::answer("4."), reply(Some("a"), "f")];
         assert_eq!(plan(late), ["Done"]);
     }
 
     #[test]
-    fn calls_that_the_user_left_behind_are_not_made() {
+    fn abandoned_calls_do_not_run() {
         let messages = [user(), call(Some("a"), "f"), user(), call(Some("b"), "f")];
-        assert_eq!(left_behind(&messages), 1);
+        assert_eq!(abandoned_calls(&messages), 1);
         assert_eq!(plan(messages), ["b"]);
         let mut foreign = user();
         foreign.foreign = true;
@@ -185,16 +186,16 @@ mod tests {
     }
 
     #[test]
-    fn calls_without_ids_are_known_by_their_place() {
+    fn calls_without_ids_get_ids_from_their_position() {
         let calls = [call(None, "f"), call(None, "g"), reply(None, "g"), call(None, "f")];
         assert_eq!(plan(calls.clone()), ["call_1", "call_3"]);
-        // What comes after changes nothing.
+        // Later messages do not change the ids.
         let later = calls.into_iter().chain([reply(None, "f")]);
         assert_eq!(plan(later), ["call_3"]);
     }
 
     #[test]
-    fn ids_that_come_twice_are_told_apart() {
+    fn duplicate_ids_are_distinguished() {
         let calls = [call(Some("a"), "f"), call(Some("a"), "f"), call(Some("call_3"), "f")];
         let names: Vec<_> =
             named(&calls).into_iter().map(|it| (it.id, it.repeated.is_some())).collect();

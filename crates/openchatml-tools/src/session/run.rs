@@ -1,4 +1,4 @@
-//! The loop itself.
+//! The loop of a session.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -8,52 +8,53 @@ use openchatml::{Channel, Code, Conversation, Document, Event, Format, Message, 
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::calls::{Calls, mark};
-use super::desk::Fate;
+use super::calls::{Calls, fingerprint};
+use super::completion_reader::{CompletionOutcome, CompletionReader, Emit, is_partial};
 use super::event::SessionEvent;
-use super::hear::{Emit, Heard, Hearing, is_partial};
-use super::plan::{self, Next, Waiting};
-use super::spell::respell;
-use super::{Ended, Known, Model, Session, SessionError, Spent};
+use super::plan::{self, Next, PendingCall};
+use super::respell::respell;
+use super::store::CallState;
+use super::{KnownCall, Model, RunUsage, Session, SessionError, StopReason};
 use crate::trace::Span;
 use crate::{Completion, Constraint, Failure, Piece, Prompt, Usage};
 
-/// Why calls are cancelled.
+/// The reason in the replies to cancelled calls.
 const CANCELLED: &str = "the session was cancelled";
 
-/// What the reply to a call says whose output the transcript or the prompt cannot say.
+/// The reply to a call whose output cannot be written in the transcript or in the prompt.
 const UNWRITABLE: &str = "the format of the transcript cannot express the output";
 
-/// What the reply to a call says that began before a crash.
+/// The reply to a call that started before a crash.
 const INTERRUPTED: &str = "interrupted; the call may have run";
 
-/// Why the model is asked again whose completion is of no use.
+/// The reason for a retry after a completion without a certain message.
 const NOTHING: &str = "the completion has no certain message";
 
-/// Why the model is asked again that stopped in the middle of a message.
+/// The reason for a retry after an incomplete message.
 const BROKEN: &str = "the completion is incomplete";
 
-/// No pause before the model is asked again is longer.
+/// The longest pause before a retry.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// How long, and for how many pieces, what a completion took is waited for once it has ended.
+/// How long to wait for the usage after the end of a completion, and for how many pieces.
 const AFTER_THE_END: Duration = Duration::from_secs(1);
 const MOST_AFTER_THE_END: usize = 4;
 
-/// How a completion went.
-struct Sampled {
-    /// Whether anything of it is kept.
+/// The result of a request to the model.
+struct SampleResult {
+    /// Whether some part of the completion is kept.
     is_kept: bool,
     has_calls: bool,
-    heard: Heard,
+    outcome: CompletionOutcome,
     is_cancelled: bool,
 }
 
 impl Session {
-    /// Makes the calls that have no reply, and asks the model to go on until it answers; both as
-    /// long as `cancel` allows it. What happens is told to `emit`.
+    /// Runs the calls without a reply, and asks the model to continue until it answers. `cancel`
+    /// stops the run. `emit` receives the events.
     ///
-    /// It may be called again after it ended, for whatever reason: it goes on where it was.
+    /// It can be called again after it returned for any reason, and then continues where it
+    /// stopped.
     ///
     /// # Errors
     ///
@@ -62,9 +63,9 @@ impl Session {
         &mut self,
         cancel: &CancellationToken,
         mut emit: impl FnMut(SessionEvent<'_>) + Send,
-    ) -> Result<Ended, SessionError> {
-        self.spent = Spent::default();
-        self.unsaid.clear();
+    ) -> Result<StopReason, SessionError> {
+        self.spent = RunUsage::default();
+        self.unenforced.clear();
         self.prompt_losses.clear();
         let limited = cancel.child_token();
         let _timer = self.options.most_time.map(|time| {
@@ -75,140 +76,141 @@ impl Session {
             }))
         });
         let span = Span::run();
-        let ended = span.around(self.go_on(&limited, &mut emit)).await;
+        let ended = span.around(self.run_loop(&limited, &mut emit)).await;
         if let Err(error) = &ended {
             span.failed(error.kind());
         }
         match ended? {
-            Ended::Cancelled if !cancel.is_cancelled() => Ok(Ended::Time),
+            StopReason::Cancelled if !cancel.is_cancelled() => Ok(StopReason::TimeLimit),
             ended => Ok(ended),
         }
     }
 
-    /// How many calls may still be made.
+    /// Returns how many more calls may run.
     fn calls_left(&self) -> usize {
         let most = self.options.most_calls;
         most.map_or(usize::MAX, |most| most.saturating_sub(self.spent.calls))
     }
 
-    async fn go_on(
+    async fn run_loop(
         &mut self,
         cancel: &CancellationToken,
         emit: &mut Emit<'_>,
-    ) -> Result<Ended, SessionError> {
+    ) -> Result<StopReason, SessionError> {
         let most = self.options.most_steps;
         if !matches!(plan::next(&self.conversation), Next::Answer(_)) {
-            // What was noted before a crash is in the transcript.
-            self.forget().await?;
+            // The transcript contains everything that was recorded before a crash.
+            self.clear_journal().await?;
         }
         loop {
             if cancel.is_cancelled() {
-                return Ok(Ended::Cancelled);
+                return Ok(StopReason::Cancelled);
             }
             match plan::next(&self.conversation) {
-                Next::Answer(_) if self.calls_left() == 0 => return Ok(Ended::Calls),
-                Next::Answer(waiting) => self.answer(&waiting, cancel, emit).await?,
-                Next::Done if self.model.is_some() => return Ok(Ended::Answered),
+                Next::Answer(_) if self.calls_left() == 0 => return Ok(StopReason::CallLimit),
+                Next::Answer(pending) => self.answer(&pending, cancel, emit).await?,
+                Next::Done if self.model.is_some() => return Ok(StopReason::Answered),
                 Next::Sample if self.model.is_some() => {
                     if self.spent.steps == most {
-                        return Ok(Ended::Steps);
+                        return Ok(StopReason::StepLimit);
                     }
                     if self.options.most_tokens.is_some_and(|most| self.spent.tokens >= most) {
-                        return Ok(Ended::Tokens);
+                        return Ok(StopReason::TokenLimit);
                     }
                     if let Some(ended) = self.step(cancel, emit).await? {
                         return Ok(ended);
                     }
                 }
-                Next::Sample | Next::Done => return Ok(Ended::Replied),
+                Next::Sample | Next::Done => return Ok(StopReason::Replied),
             }
         }
     }
 
-    /// Asks the model once. How the session ends, if it does.
+    /// Sends one request to the model. Returns why the run stops, if it stops.
     async fn step(
         &mut self,
         cancel: &CancellationToken,
         emit: &mut Emit<'_>,
-    ) -> Result<Option<Ended>, SessionError> {
+    ) -> Result<Option<StopReason>, SessionError> {
         self.spent.steps += 1;
-        self.forget_partial();
+        self.drop_partial();
         let (number, most) = (self.spent.steps, self.options.most_steps);
         emit(SessionEvent::Step { number, most });
         let before = self.conversation.messages.len();
         let sampled = self.sample(cancel, emit).await;
         let is_whole = |it: &Message<'_>| it.is_call() || it.is_answer() && !is_partial(it);
         let new = self.conversation.messages.get(before..).unwrap_or_default();
-        // What was only thought, or broke off, is no step forward.
+        // Reasoning alone or incomplete output does not count as progress.
         if new.iter().any(is_whole) {
-            self.spent.vain = 0;
+            self.spent.failed_attempts = 0;
         }
         let sampled = match sampled {
-            Err(SessionError::Upstream(error)) if error.may_pass() => {
-                return match self.asks_again(&error.to_string(), cancel, emit).await {
+            Err(SessionError::Upstream(error)) if error.is_retryable() => {
+                return match self.retry(&error.to_string(), cancel, emit).await {
                     true => Ok(None),
                     false => Err(SessionError::Upstream(error)),
                 };
             }
             sampled => sampled?,
         };
-        let Sampled { is_kept, has_calls, heard, is_cancelled } = sampled;
+        let SampleResult { is_kept, has_calls, outcome, is_cancelled } = sampled;
         Ok(match () {
-            () if is_cancelled => Some(Ended::Cancelled),
-            // It may have answered before that.
-            () if heard.is_cut
+            () if is_cancelled => Some(StopReason::Cancelled),
+            // The completion may contain a complete answer before the incomplete part.
+            () if outcome.is_cut
                 && !has_calls
                 && !matches!(plan::next(&self.conversation), Next::Done) =>
             {
-                let again = !heard.is_limited && self.asks_again(BROKEN, cancel, emit).await;
-                (!again).then_some(Ended::CutOff)
+                let again = !outcome.is_limited && self.retry(BROKEN, cancel, emit).await;
+                (!again).then_some(StopReason::CutOff)
             }
-            () if is_kept || self.asks_again(NOTHING, cancel, emit).await => None,
-            () => Some(Ended::Nothing),
+            () if is_kept || self.retry(NOTHING, cancel, emit).await => None,
+            () => Some(StopReason::NoMessage),
         })
     }
 
-    /// Waits until the model may be asked again after it was asked in vain. Whether it is.
-    async fn asks_again(
-        &mut self,
-        why: &str,
-        cancel: &CancellationToken,
-        emit: &mut Emit<'_>,
-    ) -> bool {
-        if self.spent.vain >= self.options.most_retries {
+    /// Waits before a retry. Returns `false` if there are no retries left.
+    async fn retry(&mut self, why: &str, cancel: &CancellationToken, emit: &mut Emit<'_>) -> bool {
+        if self.spent.failed_attempts >= self.options.most_retries {
             return false;
         }
-        let times = u32::try_from(self.spent.vain).unwrap_or(u32::MAX);
+        let times = u32::try_from(self.spent.failed_attempts).unwrap_or(u32::MAX);
         let pause = self.options.backoff.saturating_mul(2_u32.saturating_pow(times));
-        self.spent.vain += 1;
-        emit(SessionEvent::Retry { number: self.spent.vain, most: self.options.most_retries, why });
-        // Where it is cancelled, the loop ends.
+        self.spent.failed_attempts += 1;
+        emit(SessionEvent::Retry {
+            number: self.spent.failed_attempts,
+            most: self.options.most_retries,
+            why,
+        });
+        // After a cancellation, the loop returns.
         cancel.run_until_cancelled(tokio::time::sleep(pause.min(LONGEST_PAUSE))).await;
         true
     }
 
-    /// The calls of a turn that begins, in which the ids of these calls are free.
-    fn turn(&mut self, waiting: &[Waiting]) -> Calls {
+    /// Starts a turn of the router. The ids of `pending` may be used, all other ids of the
+    /// conversation are taken.
+    fn turn(&mut self, pending: &[PendingCall]) -> Calls {
         self.names.look(&self.conversation.messages);
-        let free = waiting.iter().filter(|call| call.repeated.is_none());
+        let free = pending.iter().filter(|call| call.repeated.is_none());
         let free: HashSet<&str> = free.map(|call| &*call.id).collect();
         let taken = self.names.calls().iter().map(|call| &call.id);
         let taken = taken.filter(|id| !free.contains(id.as_str())).cloned();
         let turn = self.router.turn(taken);
         let header = self.conversation.header.as_ref();
         let settings = header.map(|header| Settings::read(header).0).unwrap_or_default();
-        Calls::new(turn.with_settings(settings), self.desk.clone(), self.spelled_in())
+        Calls::new(turn.with_settings(settings), self.store.clone(), self.spelled_in())
     }
 
-    /// The formats in which messages are spelled out: that of the transcript, and that of prompts
-    /// that are text.
+    /// Returns the formats in which messages are written as text: that of the transcript, and that
+    /// of prompts if they are text.
     fn spelled_in(&self) -> Vec<Format> {
         let model = self.model.as_ref().filter(|model| model.tokenizer().is_none());
         std::iter::once(self.format).chain(model.map(|model| model.format().into())).collect()
     }
 
-    /// The message as the transcript can say it; `None` if it cannot, or the reply to it cannot be said
-    /// there or in a prompt: then it would end the session.
+    /// Returns the message in a form that the transcript can contain. Returns `None` if the message
+    /// or the reply to it cannot be written in the transcript or in a prompt, because that would
+    /// end the session.
     pub(super) fn writable(&self, mut message: Message<'static>) -> Option<Message<'static>> {
         self.spelled_in().iter().for_each(|format| respell(&mut message, *format));
         let reply = message.is_call().then(|| {
@@ -217,12 +219,13 @@ impl Session {
             (reply.call_id, reply.channel) = (message.call_id.clone(), Some(Channel::Commentary));
             reply
         });
-        // No format says more in front of it than this.
+        // No format requires more messages before it.
         let mut messages = vec![Message::new(Role::System, "-"), Message::new(Role::User, "-")];
         let at = messages.len();
         messages.extend([Some(message), reply].into_iter().flatten());
         let document = Document::from(Conversation::from_messages(messages));
-        // What says nothing would leave its turn open, and of a call that is left out, the reply stays.
+        // An empty message would leave its turn open, and the reply to a dropped call would have no
+        // call.
         let is_lost =
             |loss: &Loss| loss.message == Some(at) && matches!(loss.lost, Lost::Empty | Lost::Call);
         let written = convert(&document, self.format, &self.options.render);
@@ -231,7 +234,7 @@ impl Session {
                 if model.tokenizer().is_none() && model.format().format() == self.format {
                     return true;
                 }
-                // Among ids, no text is a control token; headers are words all the same.
+                // With ids, the body cannot spell a control token, but the header can be invalid.
                 let mut prompt = document.clone();
                 if let (Some(_), Document::Conversation(prompt)) = (model.tokenizer(), &mut prompt)
                 {
@@ -243,66 +246,70 @@ impl Session {
         is_writable.then(|| messages.swap_remove(at))
     }
 
-    /// Makes calls that stand in the transcript.
+    /// Runs calls of the transcript.
     async fn answer(
         &mut self,
-        waiting: &[Waiting],
+        pending: &[PendingCall],
         cancel: &CancellationToken,
         emit: &mut Emit<'_>,
     ) -> Result<(), SessionError> {
-        let mut calls = self.turn(waiting);
-        self.name(waiting);
-        let known = self.known(waiting);
+        let mut calls = self.turn(pending);
+        self.name(pending);
+        let known = self.known(pending);
         self.save(&known).await?;
-        self.dispatch(&mut calls, waiting, &known).await;
+        self.dispatch(&mut calls, pending, &known).await;
         self.wait(&mut calls, cancel, emit).await?;
         self.reply(calls, emit).await
     }
 
-    /// Gives calls their ids, where the format has any.
-    fn name(&mut self, waiting: &[Waiting]) {
+    /// Writes the ids of calls into their messages, if the format has call ids.
+    fn name(&mut self, pending: &[PendingCall]) {
         if !self.format.carries().call_ids {
             return;
         }
-        for call in waiting {
+        for call in pending {
             if let Some(message) = self.conversation.messages.get_mut(call.at) {
                 message.call_id = Some(call.id.clone().into());
             }
         }
     }
 
-    /// What became of these calls before a crash.
-    fn known(&self, waiting: &[Waiting]) -> HashMap<String, Known> {
-        let Some(desk) = &self.desk else { return HashMap::new() };
-        let known = waiting.iter().map(|call| {
-            let mark = mark(&self.conversation.messages[call.at]);
-            (call.id.clone(), Known { mark, fate: desk.fate(&call.id, mark) })
+    /// Returns the states of these calls from the journal.
+    fn known(&self, pending: &[PendingCall]) -> HashMap<String, KnownCall> {
+        let Some(store) = &self.store else { return HashMap::new() };
+        let known = pending.iter().map(|call| {
+            let fingerprint = fingerprint(&self.conversation.messages[call.at]);
+            (
+                call.id.clone(),
+                KnownCall { fingerprint, call_state: store.call_state(&call.id, fingerprint) },
+            )
         });
         known.collect()
     }
 
-    /// Makes these calls, some of which may have been made before.
+    /// Runs these calls, except those that already ran before a crash.
     async fn dispatch(
         &mut self,
         calls: &mut Calls,
-        waiting: &[Waiting],
-        known: &HashMap<String, Known>,
+        pending: &[PendingCall],
+        known: &HashMap<String, KnownCall>,
     ) {
-        // To write the transcript may have moved the messages, but not the calls.
+        // Writing the transcript can change the indexes of messages, but not the calls.
         let positions = self.names.positions();
-        for call in waiting {
+        for call in pending {
             let Some(at) = positions.get(&*call.id) else { continue };
             let message = &self.conversation.messages[*at];
-            let fate = known.get(&call.id).map_or(&Fate::Fresh, |known| &known.fate);
-            match fate {
-                // It waits for the next run.
-                Fate::Fresh if self.calls_left() == 0 => {}
-                Fate::Fresh => {
+            let call_state =
+                known.get(&call.id).map_or(&CallState::NotStarted, |known| &known.call_state);
+            match call_state {
+                // The call waits for the next run.
+                CallState::NotStarted if self.calls_left() == 0 => {}
+                CallState::NotStarted => {
                     self.spent.calls += 1;
                     calls.dispatch(call, message).await;
                 }
-                Fate::Replied(reply) => calls.answer(&call.id, (**reply).clone()),
-                Fate::Begun => {
+                CallState::Replied(reply) => calls.answer(&call.id, (**reply).clone()),
+                CallState::Started => {
                     let reply = self.router.refusal(message, &Failure::new(INTERRUPTED));
                     calls.answer(&call.id, reply);
                 }
@@ -318,20 +325,20 @@ impl Session {
         emit: &mut Emit<'_>,
     ) -> Result<(), SessionError> {
         while calls.are_open() {
-            let happening = tokio::select! {
+            let event = tokio::select! {
                 biased;
                 () = cancel.cancelled(), if !calls.is_cancelled() => {
                     calls.cancel(CANCELLED);
                     continue;
                 }
-                happening = calls.next() => happening,
+                event = calls.next() => event,
             };
-            calls.take(happening, emit).await?;
+            calls.take(event, emit).await?;
         }
         Ok(())
     }
 
-    /// Puts the replies to calls in the transcript.
+    /// Adds the replies to the transcript.
     async fn reply(&mut self, calls: Calls, emit: &mut Emit<'_>) -> Result<(), SessionError> {
         let has_ids = self.format.carries().call_ids;
         let from = self.conversation.messages.len();
@@ -339,25 +346,25 @@ impl Session {
             reply.call_id = has_ids.then(|| id.into());
             self.conversation.messages.push(reply);
         }
-        self.settle(from);
+        self.make_replies_writable(from);
         for message in &self.conversation.messages[from..] {
-            let index = self.told;
-            self.told += 1;
+            let index = self.next_index;
+            self.next_index += 1;
             emit(SessionEvent::Replied(Event::MessageStart { index, message: message.into() }));
             emit(SessionEvent::Replied(Event::MessageDone { index, message: message.into() }));
         }
         self.save(&HashMap::new()).await?;
-        self.forget().await
+        self.clear_journal().await
     }
 
-    /// Sees to it that the replies from this one on can be written: no tool ends a session by what it
-    /// says. Where a reply ends is not to be seen in every format, but the end of JSON is. What
-    /// cannot be written even so becomes an error.
-    fn settle(&mut self, from: usize) {
+    /// Makes sure that the replies from this index on can be written, so that no output of a tool
+    /// ends a session. Some formats do not mark the end of a reply; there, text becomes a JSON
+    /// string, whose end is visible. Output that still cannot be written is replaced by an error.
+    fn make_replies_writable(&mut self, from: usize) {
         let is_json = |reply: &Message<'_>| {
             serde_json::from_str::<&serde_json::value::RawValue>(&reply.body.text()).is_ok()
         };
-        // All else is what the router writes.
+        // JSON comes from the router and can always be written.
         if self.conversation.messages[from..].iter().all(is_json) || self.is_writable() {
             return;
         }
@@ -385,85 +392,85 @@ impl Session {
         is_promptable && self.text().is_ok()
     }
 
-    /// Forgets the calls that have their replies in the transcript.
-    async fn forget(&self) -> Result<(), SessionError> {
-        match self.desk.clone() {
-            Some(desk) => super::blocking(move || desk.clear()).await,
+    /// Clears the journal, because the transcript contains all replies.
+    async fn clear_journal(&self) -> Result<(), SessionError> {
+        match self.store.clone() {
+            Some(store) => super::blocking(move || store.clear()).await,
             None => Ok(()),
         }
     }
 
-    /// Asks the model once, and makes the calls that it makes.
+    /// Sends one request to the model and runs the calls in the completion.
     async fn sample(
         &mut self,
         cancel: &CancellationToken,
         emit: &mut Emit<'_>,
-    ) -> Result<Sampled, SessionError> {
+    ) -> Result<SampleResult, SessionError> {
         let model = self.model.clone().expect("there is a model");
         let before = self.conversation.messages.len();
         let mut read = self.options.read.clone();
         read.continues = Some(Role::Assistant);
         let last = self.conversation.messages.last().map(|message| message.role);
         read.in_reasoning = model.prompts_in_reasoning(last);
-        let mut hearing = Hearing::new(&model, &read, self.told);
+        let mut reader = CompletionReader::new(&model, &read, self.next_index);
         let mut calls = self.turn(&[]);
         let span = Span::completion(model.format().into());
-        let heard = self.listen(&model, &mut hearing, &mut calls, cancel, emit);
-        let result = span.around(heard).await;
+        let outcome = self.read_completion(&model, &mut reader, &mut calls, cancel, emit);
+        let result = span.around(outcome).await;
         if let Err(error) = &result {
             span.failed(error.kind());
         }
-        let is_cancelled = matches!(result, Ok(Heeded::Cancelled));
-        let (rest, mut heard) = match is_cancelled {
-            true => hearing.cancel(emit),
-            false => hearing.finish(emit),
+        let is_cancelled = matches!(result, Ok(ReadEnd::Cancelled));
+        let (rest, mut outcome) = match is_cancelled {
+            true => reader.cancel(emit),
+            false => reader.finish(emit),
         };
-        heard.usage.iter().for_each(|usage| span.took(*usage));
-        self.told += heard.began;
-        self.sampled.hear(&heard.ids);
-        let said = self.sampled.end(&model, &read);
-        self.spent.is_uncounted |= heard.usage.is_none() && said == 0 && heard.began > 0;
-        self.spent.tokens += heard.usage.map_or_else(|| said, Usage::total);
-        // A completion that broke is as good as one that was cut off: what is complete, is.
+        outcome.usage.iter().for_each(|usage| span.took(*usage));
+        self.next_index += outcome.began;
+        self.sampled.push_output(&outcome.ids);
+        let id_count = self.sampled.end(&model, &read);
+        self.spent.is_uncounted |= outcome.usage.is_none() && id_count == 0 && outcome.began > 0;
+        self.spent.tokens += outcome.usage.map_or_else(|| id_count, Usage::total);
+        // After an error, the complete messages are kept, as after a cut-off.
         let rest = if is_cancelled { Vec::new() } else { rest };
-        self.said(rest, &mut calls).await?;
+        self.add_output(rest, &mut calls).await?;
         if is_cancelled {
             calls.cancel(CANCELLED);
         }
         let has_calls = !calls.is_empty();
         if !is_cancelled
             && !has_calls
-            && let Some(partial) = heard.partial.take()
+            && let Some(partial) = outcome.partial.take()
         {
             self.keep_partial(partial);
         }
-        self.leave_preambles(before);
+        self.drop_preambles(before);
         let is_kept = self.conversation.messages.len() > before;
         self.wait(&mut calls, cancel, emit).await?;
-        // Where nothing was said, the transcript stays as it is.
+        // Without new messages, the transcript does not change.
         if is_kept || has_calls {
             self.reply(calls, emit).await?;
         }
         result?;
         let is_cancelled = is_cancelled || cancel.is_cancelled();
-        Ok(Sampled { is_kept, has_calls, heard, is_cancelled })
+        Ok(SampleResult { is_kept, has_calls, outcome, is_cancelled })
     }
 
-    /// Listens to a completion until it ends, or nothing that counts can come any more.
-    async fn listen(
+    /// Reads a completion until it ends or its rest is irrelevant.
+    async fn read_completion(
         &mut self,
         model: &super::Model,
-        hearing: &mut Hearing<'_>,
+        reader: &mut CompletionReader<'_>,
         calls: &mut Calls,
         cancel: &CancellationToken,
         emit: &mut Emit<'_>,
-    ) -> Result<Heeded, SessionError> {
+    ) -> Result<ReadEnd, SessionError> {
         let constraint = tokio::select! {
             biased;
-            () = cancel.cancelled() => return Ok(Heeded::Cancelled),
+            () = cancel.cancelled() => return Ok(ReadEnd::Cancelled),
             constraint = self.constraint(model) => constraint?,
         };
-        hearing.any_end = constraint.as_ref().is_some_and(|it| it.any_end);
+        reader.any_end = constraint.as_ref().is_some_and(|it| it.any_end);
         let request = model.request(&self.conversation, &self.sampled, constraint.as_ref());
         let (request, losses) = request.map_err(SessionError::Prompt)?;
         for loss in losses {
@@ -477,53 +484,53 @@ impl Session {
         }
         let mut completion: Box<dyn Completion> = tokio::select! {
             biased;
-            () = cancel.cancelled() => return Ok(Heeded::Cancelled),
+            () = cancel.cancelled() => return Ok(ReadEnd::Cancelled),
             opened = model.upstream().sample(request) => opened?,
         };
-        while !hearing.is_over() {
+        while !reader.is_over() {
             tokio::select! {
                 biased;
-                () = cancel.cancelled() => return Ok(Heeded::Cancelled),
-                happening = calls.next(), if calls.are_open() => calls.take(happening, emit).await?,
+                () = cancel.cancelled() => return Ok(ReadEnd::Cancelled),
+                event = calls.next(), if calls.are_open() => calls.take(event, emit).await?,
                 piece = completion.next() => match piece? {
                     None => break,
                     Some(piece) => {
-                        let said = hearing.piece(piece, emit);
-                        self.said(said, calls).await?;
+                        let output = reader.piece(piece, emit);
+                        self.add_output(output, calls).await?;
                     }
                 },
             }
         }
-        if hearing.is_over() {
-            self.usage(&mut *completion, hearing, emit).await;
+        if reader.is_over() {
+            self.usage(&mut *completion, reader, emit).await;
         }
-        Ok(Heeded::Ended)
+        Ok(ReadEnd::Complete)
     }
 
-    /// What the next completion is held to.
+    /// Creates the constraint of the next completion.
     async fn constraint(
         &mut self,
         model: &super::Model,
     ) -> Result<Option<Constraint>, SessionError> {
         let found = model.constraint(self.spent.steps <= 1).await?;
-        Ok(found.map(|(constraint, unsaid)| {
-            for unsaid in unsaid {
-                if !self.unsaid.contains(&unsaid) {
-                    self.unsaid.push(unsaid);
+        Ok(found.map(|(constraint, unenforced)| {
+            for unenforced in unenforced {
+                if !self.unenforced.contains(&unenforced) {
+                    self.unenforced.push(unenforced);
                 }
             }
             constraint
         }))
     }
 
-    /// Listens to what a server tells after the last token, if it tells that at once.
+    /// Waits for the usage that a server may send after the last token.
     async fn usage(
         &self,
         completion: &mut dyn Completion,
-        hearing: &mut Hearing<'_>,
+        reader: &mut CompletionReader<'_>,
         emit: &mut Emit<'_>,
     ) {
-        let told = async {
+        let next_usage = async {
             for _ in 0..MOST_AFTER_THE_END {
                 match completion.next().await {
                     Ok(Some(Piece::Usage(usage))) => return Some(usage),
@@ -533,46 +540,47 @@ impl Session {
             }
             None
         };
-        if let Ok(Some(usage)) = tokio::time::timeout(AFTER_THE_END, told).await {
-            drop(hearing.piece(Piece::Usage(usage), emit));
+        if let Ok(Some(usage)) = tokio::time::timeout(AFTER_THE_END, next_usage).await {
+            drop(reader.piece(Piece::Usage(usage), emit));
         }
     }
 
-    /// Adds what the model said to the conversation, and makes the calls among it: not before the
-    /// disk has them.
-    async fn said(
+    /// Adds output of the model to the conversation and runs its calls. The output is stored before
+    /// the calls run.
+    async fn add_output(
         &mut self,
-        said: Vec<Message<'static>>,
+        output: Vec<Message<'static>>,
         calls: &mut Calls,
     ) -> Result<(), SessionError> {
-        if said.is_empty() {
+        if output.is_empty() {
             return Ok(());
         }
         let before = self.names.calls().len();
-        let said: Vec<_> = said.into_iter().filter_map(|message| self.writable(message)).collect();
-        self.conversation.messages.extend(said);
+        let output: Vec<_> =
+            output.into_iter().filter_map(|message| self.writable(message)).collect();
+        self.conversation.messages.extend(output);
         self.names.look(&self.conversation.messages);
-        let waiting = self.names.calls()[before..].to_vec();
-        if waiting.is_empty() {
+        let pending = self.names.calls()[before..].to_vec();
+        if pending.is_empty() {
             return Ok(());
         }
-        self.name(&waiting);
-        match (self.desk.clone(), self.kept) {
-            (Some(desk), Some(kept)) => {
+        self.name(&pending);
+        match (self.store.clone(), self.saved_messages) {
+            (Some(store), Some(kept)) => {
                 let new = self.conversation.messages[kept..].to_vec();
-                self.kept = Some(self.conversation.messages.len());
-                super::blocking(move || desk.said(&new)).await?;
+                self.saved_messages = Some(self.conversation.messages.len());
+                super::blocking(move || store.record_output(&new)).await?;
             }
             (Some(_), None) => self.save(&HashMap::new()).await?,
             (None, _) => {}
         }
-        self.dispatch(calls, &waiting, &HashMap::new()).await;
+        self.dispatch(calls, &pending, &HashMap::new()).await;
         Ok(())
     }
 }
 
-/// How listening ended.
-enum Heeded {
-    Ended,
+/// How reading a completion ended.
+enum ReadEnd {
+    Complete,
     Cancelled,
 }

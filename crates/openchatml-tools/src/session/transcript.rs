@@ -5,10 +5,10 @@ use openchatml::{
     Code, Conversation, Diagnostic, Document, Format, ReadOptions, RenderOptions, Severity, parse,
 };
 
-use super::hear::is_partial;
-use super::shape::Shape;
+use super::completion_reader::is_partial;
+use super::layout::TranscriptLayout;
 
-/// A transcript that was read to be gone on with.
+/// A transcript that a session can continue.
 ///
 /// A session rewrites its transcript. Some errors remain the same when the transcript is written
 /// again, such as a call whose arguments are not JSON: the model received an error reply and
@@ -38,7 +38,7 @@ pub struct Transcript {
     /// [`Session`](crate::Session) continue it.
     pub is_faithful: bool,
     /// The layout, if the transcript is JSON.
-    pub shape: Shape,
+    pub layout: TranscriptLayout,
 }
 
 impl Transcript {
@@ -53,7 +53,7 @@ impl Transcript {
             Document::Conversation(conversation) => Some(conversation.into_owned()),
             _ => None,
         };
-        Self { conversation, diagnostics, is_faithful, shape: Shape::of(text, format) }
+        Self { conversation, diagnostics, is_faithful, layout: TranscriptLayout::of(text, format) }
     }
 
     /// Whether the last message is a truncated answer. A session asks for it again.
@@ -68,14 +68,14 @@ impl Transcript {
     }
 }
 
-/// Whether a document with these findings is the same, and found the same, once it was written.
+/// Whether the document and its errors stay the same when it is written and read again.
 fn stays(
     document: &Document<'_>,
     found: &[Diagnostic],
     format: Format,
     options: &ReadOptions,
 ) -> bool {
-    // What was cut off would go on. An answer is asked for anew.
+    // A rewritten message would no longer look incomplete. Only an answer is requested again.
     let last = document.as_conversation().and_then(|it| it.messages.last());
     let is_answer = last.is_some_and(is_partial);
     let ends_it = |found: &Diagnostic| {

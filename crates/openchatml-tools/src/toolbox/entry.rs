@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use openchatml::Value;
 
-use crate::{Approve, Tool};
+use crate::{ApprovalPolicy, Tool};
 
 /// A tool with its properties for the router.
 #[derive(Clone)]
@@ -26,7 +26,7 @@ pub struct Entry {
     /// The timeout of a call without `deadline_ms`. The default is that of the router.
     pub timeout: Option<Duration>,
     /// The calls that require approval. The default is that of the router.
-    pub approve: Option<Approve>,
+    pub approve: Option<ApprovalPolicy>,
 }
 
 impl Entry {

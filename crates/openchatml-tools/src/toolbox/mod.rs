@@ -18,12 +18,12 @@ pub use self::entry::Entry;
 /// let echo = function(|call| async move { Ok(Output::text(call.arguments())) });
 /// tools.insert("functions.echo", Entry::new(echo))?;
 /// assert!(tools.get("functions.echo").is_some());
-/// # Ok::<(), openchatml_tools::NotAName>(())
+/// # Ok::<(), openchatml_tools::InvalidToolName>(())
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Toolbox {
     entries: HashMap<String, Entry>,
-    /// The names in the order in which they came: what is declared keeps it.
+    /// The names in the order of their insertion, which is also the order of declarations.
     names: Vec<String>,
 }
 
@@ -34,16 +34,19 @@ impl Toolbox {
     /// # Errors
     ///
     /// The name is already used, is the name of a role, or is not allowed in a header.
-    pub fn insert(&mut self, name: impl Into<String>, entry: Entry) -> Result<(), NotAName> {
+    pub fn insert(&mut self, name: impl Into<String>, entry: Entry) -> Result<(), InvalidToolName> {
         let name = name.into();
         if self.entries.contains_key(&name) {
-            return Err(NotAName { name, why: "is the name of another tool" });
+            return Err(InvalidToolName { name, why: "is the name of another tool" });
         }
         if Role::from_word(&name).is_some() {
-            return Err(NotAName { name, why: "is the name of a role" });
+            return Err(InvalidToolName { name, why: "is the name of a role" });
         }
         if !is_name(&name) {
-            return Err(NotAName { name, why: "cannot be written as a recipient in a header" });
+            return Err(InvalidToolName {
+                name,
+                why: "cannot be written as a recipient in a header",
+            });
         }
         self.names.push(name.clone());
         self.entries.insert(name, entry);
@@ -61,7 +64,7 @@ impl Toolbox {
     }
 }
 
-/// What stands in a header without ending the value (OpenChatML 2.2 §15).
+/// Whether a name can be written in a header without ending the value (OpenChatML 2.2 §15).
 fn is_name(name: &str) -> bool {
     let is_part = |part: &str| {
         !part.is_empty()
@@ -73,17 +76,17 @@ fn is_name(name: &str) -> bool {
 /// The error for an invalid name of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct NotAName {
+pub struct InvalidToolName {
     /// The name.
     pub name: String,
     /// The reason.
     pub why: &'static str,
 }
 
-impl fmt::Display for NotAName {
+impl fmt::Display for InvalidToolName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}` {}", self.name.escape_debug(), self.why)
     }
 }
 
-impl std::error::Error for NotAName {}
+impl std::error::Error for InvalidToolName {}

@@ -1,6 +1,6 @@
-//! Programs that are seen to end.
+//! Programs whose end a test can observe.
 
-// Not all that is here is used by each of the tests.
+// Each test uses only a part of this module.
 #![allow(dead_code)]
 
 use std::path::Path;
@@ -10,20 +10,21 @@ use openchatml_tools::kinds::process::Process;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::pipe;
 
-/// How long processes have to die.
+/// How long a test waits for processes to end.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What a program and all that it started hold open: it ends when the last of them is dead.
-pub(crate) struct Held {
+/// A pipe that a program and its descendants hold open. It is closed when the last of them has
+/// ended.
+pub(crate) struct HeldPipe {
     directory: tempfile::TempDir,
     pub(crate) pipe: BufReader<pipe::Receiver>,
-    /// Keeps the pipe open until the first word.
+    /// Keeps the pipe open until the program has written its first line.
     ours: Option<pipe::Sender>,
-    /// What the program waits for.
+    /// The pipe that the program reads from before it continues.
     go: pipe::Sender,
 }
 
-impl Held {
+impl HeldPipe {
     pub(crate) fn new() -> Self {
         let directory = tempfile::tempdir().expect("there is room");
         let [held, go] = ["held", "go"].map(|name| directory.path().join(name));
@@ -35,7 +36,7 @@ impl Held {
         Self { directory, pipe: BufReader::new(pipe), ours: Some(ours), go }
     }
 
-    /// Waits for a word of the program.
+    /// Waits for a line from the program.
     pub(crate) async fn word(&mut self) -> String {
         let mut line = String::new();
         let word = tokio::time::timeout(PATIENCE, self.pipe.read_line(&mut line)).await;
@@ -44,19 +45,19 @@ impl Held {
         line.trim_end().into()
     }
 
-    /// Waits for a word of the program, and lets it go on.
+    /// Waits for a line from the program, and lets it continue.
     pub(crate) async fn go(&mut self) -> String {
         let word = self.word().await;
         self.let_it_go().await;
         word
     }
 
-    /// Lets the program go on.
+    /// Lets the program continue.
     pub(crate) async fn let_it_go(&mut self) {
         self.go.write_all(b"go\n").await.expect("it is open");
     }
 
-    /// Waits until nobody holds it.
+    /// Waits until no process holds the pipe open.
     pub(crate) async fn let_go(&mut self) {
         let mut rest = Vec::new();
         let end = self.pipe.read_to_end(&mut rest);
@@ -64,13 +65,14 @@ impl Held {
         end.expect("it is open");
     }
 
-    /// A program that holds the pipe, starts a descendant that does, too, and then does this.
+    /// A program that holds the pipe open, starts a descendant that also does, and then runs
+    /// `then`.
     pub(crate) fn program(&self, then: &str) -> Process {
         let sleeper = "trap '' TERM HUP INT; echo ready >&3; while :; do sleep 60; done";
         self.shell(&format!("exec 3>held; ({sleeper}) & {then}"))
     }
 
-    /// A shell that runs this script beside the pipe.
+    /// A shell that holds the pipe open and runs this script.
     pub(crate) fn shell(&self, script: &str) -> Process {
         let mut process = Process::new("/bin/sh");
         process.args = vec!["-c".into(), script.into()];
@@ -78,7 +80,7 @@ impl Held {
         process
     }
 
-    /// Where the pipe is.
+    /// The folder of the pipe.
     pub(crate) fn directory(&self) -> &Path {
         self.directory.path()
     }

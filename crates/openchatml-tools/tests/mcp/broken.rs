@@ -1,4 +1,4 @@
-//! Connections that break: what becomes of the calls on them, and of those after.
+//! Broken connections: the results of the calls on them and of the later calls.
 
 #![cfg(unix)]
 
@@ -16,8 +16,8 @@ use super::support::{answer, dispatch, done, router};
 const BROKE: &str = "E-TOOL-FAILED: the connection to the server broke; the call may have run";
 const GONE: &str = "E-TOOL-FAILED: the server of the tool has stopped; the call did not run";
 
-/// A server in a shell. It writes down when it starts, and each call. It dies when it is told to, and lists
-/// `old` only the first time.
+/// A server as a shell script. It logs its starts and its calls, exits on request, and lists `old`
+/// only the first time.
 fn script() -> String {
     let before = r#"
 echo start >> log
@@ -50,7 +50,7 @@ fn quick() -> ServerOptions {
 }
 
 #[tokio::test]
-async fn the_next_call_starts_a_program_again_and_no_call_is_made_twice() {
+async fn the_next_call_restarts_a_program_and_no_call_runs_twice() {
     let folder = tempfile::tempdir().unwrap();
     let server = start(folder.path(), &quick()).await;
     let router = router(&[&server]);
@@ -60,19 +60,19 @@ async fn the_next_call_starts_a_program_again_and_no_call_is_made_twice() {
     for _ in 0..2 {
         assert_eq!(done(&mut turn).await.1, Err(BROKE.to_owned()));
     }
-    assert!(server.is_gone());
+    assert!(server.is_disconnected());
     assert_eq!(answer(&router, "functions.echo", "{}").await, Ok(Value::from("here")));
-    assert!(!server.is_gone());
+    assert!(!server.is_disconnected());
     let mut log = log(folder.path());
     log[1..3].sort();
     assert_eq!(log, ["start", "die", "hang", "start", "echo"]);
-    // The server that was started anew lists this tool no longer.
+    // The restarted server no longer lists this tool.
     let gone = "E-CALL-UNKNOWN: the server no longer offers this tool".to_owned();
     assert_eq!(answer(&router, "functions.old", "{}").await, Err(gone));
 }
 
 #[tokio::test]
-async fn a_program_that_cannot_be_started_again_is_gone_until_it_can() {
+async fn calls_fail_until_a_program_can_be_restarted() {
     let folder = tempfile::tempdir().unwrap();
     let server = start(folder.path(), &quick()).await;
     let router = router(&[&server]);
@@ -85,7 +85,7 @@ async fn a_program_that_cannot_be_started_again_is_gone_until_it_can() {
 }
 
 #[tokio::test]
-async fn nobody_waits_for_an_attempt_that_would_come_too_late() {
+async fn calls_do_not_wait_for_a_reconnection_after_their_deadline() {
     let folder = tempfile::tempdir().unwrap();
     let mut options = ServerOptions::default();
     options.backoff = Duration::from_secs(3600);
@@ -99,7 +99,7 @@ async fn nobody_waits_for_an_attempt_that_would_come_too_late() {
 }
 
 #[tokio::test]
-async fn a_call_whose_time_is_over_before_there_is_a_connection_was_not_made() {
+async fn a_call_that_times_out_before_the_connection_did_not_run() {
     let folder = tempfile::tempdir().unwrap();
     let server = start(folder.path(), &quick()).await;
     let router = router(&[&server]);
@@ -114,7 +114,7 @@ async fn a_call_whose_time_is_over_before_there_is_a_connection_was_not_made() {
 }
 
 #[tokio::test]
-async fn a_program_is_not_started_again_where_that_is_not_wanted() {
+async fn reconnection_can_be_disabled() {
     let folder = tempfile::tempdir().unwrap();
     let mut options = quick();
     options.reconnects = 0;
@@ -126,7 +126,7 @@ async fn a_program_is_not_started_again_where_that_is_not_wanted() {
 }
 
 #[tokio::test]
-async fn only_idempotent_tools_are_called_again() {
+async fn only_idempotent_calls_are_repeated() {
     let folder = tempfile::tempdir().unwrap();
     let server = start(folder.path(), &quick()).await;
     for (is_idempotent, made) in [(false, 1), (true, 3)] {

@@ -7,19 +7,19 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use openchatml::{Data, Value};
-use openchatml_testkit::elsewhere;
-use openchatml_tools::Happening;
+use openchatml_testkit::external_files;
+use openchatml_tools::TurnEvent;
 use openchatml_tools::kinds::mcp::{self, Server, ServerOptions};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
 use super::support::{answer, dispatch, done, router};
 
-/// Where the server is, or `None`, and the test is said to be skipped.
+/// The path of the server. `None`, with a message, if it is missing: the test is skipped.
 fn script() -> Option<PathBuf> {
     let script = std::env::var_os("OPENCHATML_MCP_SERVER").map(PathBuf::from);
     if script.is_none() {
-        elsewhere::say_skipped(
+        external_files::say_skipped(
             "a real server of tools",
             "OPENCHATML_MCP_SERVER can name its script",
         );
@@ -27,7 +27,7 @@ fn script() -> Option<PathBuf> {
     script
 }
 
-/// The server over its input and output, and the file that holds its number.
+/// The server over standard input and output, and the file with its process id.
 async fn over_stdio(script: &std::path::Path, dir: &tempfile::TempDir) -> (Server, PathBuf) {
     let pid = dir.path().join("pid");
     let mut command = Command::new("sh");
@@ -56,7 +56,7 @@ async fn over_http(script: &std::path::Path) -> (Server, Child) {
     (mcp::connect_http(&url, [key], &ServerOptions::default()).await.unwrap(), child)
 }
 
-/// What both transports must give.
+/// What must hold with both transports.
 async fn check(server: &Server) {
     let router = router(&[server]);
     let said = answer(&router, "functions.echo", r#"{"message":"<|end|>"}"#).await;
@@ -68,26 +68,26 @@ async fn check(server: &Server) {
     assert_eq!(weather.get("temperature"), Some(&Data::Number("36".into()).into()));
     let image = answer(&router, "functions.get-tiny-image", "{}").await.unwrap();
     assert!(image.as_str().unwrap().contains("[image: image/png, "), "{image:?}");
-    // Its schemas are checked before the call is made, and so are its tools' names.
+    // Arguments and names of tools are checked before the call is made.
     let wrong = answer(&router, "functions.get-sum", r#"{"a":"2","b":3}"#).await.unwrap_err();
     assert!(wrong.starts_with("E-CALL-SCHEMA: at /a: "), "{wrong}");
     let wrong = answer(&router, "functions.get_sum", "{}").await.unwrap_err();
     assert!(wrong.contains("did you mean `functions.get-sum`?"), "{wrong}");
 
-    // Progress, of two calls at once.
+    // Progress of two concurrent calls.
     let mut turn = router.turn([]);
     for id in ["a", "b"] {
         let body = r#"{"duration":0.2,"steps":4}"#;
         dispatch(&mut turn, id, "functions.trigger-long-running-operation", body).await;
     }
     let (mut reports, mut answered) = (Vec::new(), 0);
-    while let Some(happening) = turn.next().await {
-        match happening {
-            Happening::Progress { call_id, progress } => {
+    while let Some(event) = turn.next().await {
+        match event {
+            TurnEvent::Progress { call_id, progress } => {
                 assert_eq!(progress.total, Some(4.0));
                 reports.push(call_id);
             }
-            Happening::Done { code, .. } => {
+            TurnEvent::Done { code, .. } => {
                 assert_eq!(code, None);
                 answered += 1;
             }
@@ -97,10 +97,10 @@ async fn check(server: &Server) {
     assert_eq!(answered, 2);
     assert!(reports.iter().any(|id| id == "a") && reports.iter().any(|id| id == "b"));
 
-    // A call that is cancelled is over at once, and the server goes on.
+    // A cancelled call ends at once, and the server continues.
     let body = r#"{"duration":3600,"steps":3600}"#;
     dispatch(&mut turn, "c", "functions.trigger-long-running-operation", body).await;
-    assert!(matches!(turn.next().await, Some(Happening::Start { .. })));
+    assert!(matches!(turn.next().await, Some(TurnEvent::Start { .. })));
     assert!(turn.cancel("c", "not needed"));
     let (_, cancelled) = done(&mut turn).await;
     assert!(cancelled.unwrap_err().starts_with("E-TOOL-CANCELLED: "));
@@ -163,7 +163,7 @@ async fn the_reference_server_is_killed_over_http() {
 }
 
 #[tokio::test]
-async fn a_server_that_nobody_has_anymore_ends() {
+async fn a_dropped_server_ends() {
     let Some(script) = script() else { return };
     let dir = tempfile::tempdir().unwrap();
     let (server, pid) = over_stdio(&script, &dir).await;

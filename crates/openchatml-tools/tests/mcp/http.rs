@@ -1,4 +1,5 @@
-//! Servers over streamable HTTP that forget their sessions, break off and flood.
+//! Servers over streamable HTTP that lose their sessions, close connections early, and send too
+//! much.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -10,16 +11,16 @@ use serde_json::{Value, json};
 use super::server::{self, Answer, Asked, Server};
 use super::support::{answer, router};
 
-/// What a server of the test is in the middle of.
+/// The state of a server.
 #[derive(Default)]
 struct State {
-    /// The session that it knows.
+    /// The number of its current session.
     session: AtomicUsize,
-    /// The calls that reached it: their tools.
+    /// The tools of the calls that it received.
     calls: Mutex<Vec<String>>,
 }
 
-/// An answer with a header for the session.
+/// An answer with a session header.
 fn in_session(session: usize, body: &Value) -> Answer {
     let body = body.to_string();
     Answer::Bytes(
@@ -66,7 +67,7 @@ fn call(state: &State, asked: &Asked, message: &Value) -> Answer {
     let name = message["params"]["name"].as_str().unwrap();
     state.calls.lock().unwrap().push(name.to_owned());
     let id = &message["id"];
-    // As it came: this test's own JSON would change numbers.
+    // The text is compared, because this test's JSON library would change numbers.
     let (_, arguments) = asked.body.split_once("\"arguments\":").unwrap();
     let arguments = &arguments[..=arguments.find('}').unwrap()];
     let echo = format!(
@@ -127,7 +128,7 @@ async fn a_call_in_an_expired_session_fails_and_the_next_one_opens_another() {
 }
 
 #[tokio::test]
-async fn an_expired_session_that_a_list_finds_out_about_costs_no_call() {
+async fn a_list_request_detects_an_expired_session_before_a_call() {
     let (_http, state, server) = connected().await;
     let router = router(&[&server]);
     assert!(answer(&router, "functions.change", "{}").await.is_ok());
@@ -136,14 +137,14 @@ async fn an_expired_session_that_a_list_finds_out_about_costs_no_call() {
 }
 
 #[tokio::test]
-async fn an_answer_that_breaks_off_leaves_the_call_uncertain() {
+async fn an_incomplete_response_leaves_the_result_unknown() {
     let (http, state, server) = connected().await;
     let router = router(&[&server]);
     let broke = "E-TOOL-FAILED: the connection to the server broke; the call may have run";
     assert_eq!(answer(&router, "functions.break", "{}").await, Err(broke.to_owned()));
     assert!(answer(&router, "functions.echo", "{}").await.is_ok());
     assert_eq!(*state.calls.lock().unwrap(), ["break", "echo"]);
-    // A status is an answer, and leaves the session as it is.
+    // An error status is an answer and does not end the session.
     let session = state.session.load(Ordering::SeqCst);
     let busy = "E-TOOL-FAILED: the server answers with the status 503".to_owned();
     assert_eq!(answer(&router, "functions.busy", "{}").await, Err(busy));
@@ -155,7 +156,7 @@ async fn an_answer_that_breaks_off_leaves_the_call_uncertain() {
 }
 
 #[tokio::test]
-async fn answers_that_are_too_long_are_errors() {
+async fn responses_that_are_too_long_are_errors() {
     let (_http, _state, server) = connected().await;
     let router = router(&[&server]);
     let flood = "E-TOOL-OUTPUT: the answer is longer than 16000000 bytes".to_owned();
@@ -178,7 +179,7 @@ async fn numbers_keep_their_digits() {
     }
 }
 
-/// Why there is no connection to a server that answers so.
+/// The error of a connection to a server with these answers.
 async fn refused(answer: impl Fn(&Asked) -> Answer + Send + Sync + 'static) -> String {
     let http = Server::new(answer).await;
     let header = [("x-key", "Key H3ADER"), ("x-token", "T0KEN")];
@@ -188,7 +189,7 @@ async fn refused(answer: impl Fn(&Asked) -> Answer + Send + Sync + 'static) -> S
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_server_is_told_in_plain_words() {
+async fn errors_of_servers_are_understandable() {
     let answered = |status: &'static str, kind: &'static str, body: &'static str| {
         refused(move |_| server::answer(status, kind, body))
     };
@@ -222,7 +223,7 @@ async fn what_is_wrong_with_a_server_is_told_in_plain_words() {
 }
 
 #[tokio::test]
-async fn a_url_is_not_told_where_nobody_is() {
+async fn errors_of_unreachable_servers_do_not_contain_the_url() {
     for url in
         ["http://me:pass@127.0.0.1:9/mcp?key=K3YK3Y", "htt p://K3YK3Y", "ftp://a.example/?K3YK3Y"]
     {

@@ -1,4 +1,4 @@
-//! What servers list: tools that change, resources, prompts, and numbers in all of them.
+//! Lists of servers: changing tools, resources, prompts, and the numbers in them.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,24 +9,25 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
 
 use super::support::{answer, router};
 
-/// An object that `serde_json` would replace by what stands in its string, which is no JSON here.
+/// An object that `serde_json` treats specially and would replace by the content of its string,
+/// which is not JSON here.
 const PRIVATE: &str = r#"{"$serde_json::private::RawValue":"[1,"}"#;
 
-/// What a server has, and what it was asked.
+/// The lists of a server, and the requests that it received.
 #[derive(Default)]
 struct State {
     /// The names of its tools.
     tools: Vec<&'static str>,
-    /// What it lists next, once it is told to change.
+    /// The tools after the next change.
     next: Vec<&'static str>,
     capabilities: Value,
     resources: Vec<Vec<Value>>,
     prompts: Vec<Vec<Value>>,
-    /// The methods that it was asked for, and the tools that were called.
+    /// The methods of its requests, and the tools that were called.
     asked: Vec<String>,
 }
 
-/// The page of a list that is asked for.
+/// The requested page of a list.
 fn page(key: &str, pages: &[Vec<Value>], params: &Value) -> Value {
     let page = params["cursor"].as_str().map_or(0, |it| it.parse().unwrap());
     let mut result = json!({key: pages[page]});
@@ -36,7 +37,7 @@ fn page(key: &str, pages: &[Vec<Value>], params: &Value) -> Value {
     result
 }
 
-/// The object that a text begins with, none of whose strings has braces.
+/// The object at the start of a text. Its strings must not contain braces.
 fn object(text: &str) -> &str {
     let mut depth = 0;
     let end = text.find(|c| {
@@ -46,7 +47,7 @@ fn object(text: &str) -> &str {
     &text[..=end.unwrap()]
 }
 
-/// The lines that answer a request.
+/// The lines of the answer to a request.
 fn lines(state: &mut State, line: &str) -> Vec<String> {
     let plain = line.replace("$serde_json::private::RawValue", "raw");
     let request: Value = serde_json::from_str(&plain).unwrap();
@@ -67,7 +68,7 @@ fn lines(state: &mut State, line: &str) -> Vec<String> {
     };
     let mut answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#);
     if asked == "exact" {
-        // As it came: this test's own JSON would change numbers.
+        // The text is compared, because this test's JSON library would change numbers.
         let (_, arguments) = line.split_once("\"arguments\":").unwrap();
         let arguments = object(arguments);
         answer = format!(
@@ -84,7 +85,7 @@ fn lines(state: &mut State, line: &str) -> Vec<String> {
             state.tools = std::mem::take(&mut state.next);
             vec![changed, answer]
         }
-        // Some servers say so whenever they are asked.
+        // Some servers announce a change whenever the tools are listed.
         "tools/list" if state.tools.contains(&"restless") => vec![changed, answer],
         _ => vec![answer],
     }
@@ -116,7 +117,7 @@ fn state(tools: &[&'static str]) -> State {
 }
 
 #[tokio::test]
-async fn tools_that_a_server_takes_back_are_refused_and_new_ones_are_there_after_a_refresh() {
+async fn removed_tools_are_rejected_and_new_ones_appear_after_a_refresh() {
     let mut state = state(&["change", "old"]);
     state.next = vec!["change", "new"];
     let (mut server, state) = connected(state).await;
@@ -127,7 +128,7 @@ async fn tools_that_a_server_takes_back_are_refused_and_new_ones_are_there_after
     for _ in 0..2 {
         assert_eq!(answer(&before, "functions.old", "{}").await, gone);
     }
-    // They are listed again once, and the call did not reach the server.
+    // The tools are listed once more, and the call did not reach the server.
     let asked = state.lock().unwrap().asked.clone();
     assert_eq!(asked, ["initialize", "tools/list", "old", "change", "tools/list"]);
     let names =
@@ -141,7 +142,7 @@ async fn tools_that_a_server_takes_back_are_refused_and_new_ones_are_there_after
 }
 
 #[tokio::test]
-async fn a_server_whose_tools_always_change_can_be_called() {
+async fn a_server_with_constantly_changing_tools_can_be_called() {
     let (server, state) = connected(state(&["restless"])).await;
     let router = router(&[&server]);
     for _ in 0..2 {
@@ -177,7 +178,7 @@ async fn resources_and_prompts_are_listed_page_by_page() {
     let arguments = prompts[0].arguments.iter().map(|it| (it.name.as_str(), it.is_required));
     assert_eq!(arguments.collect::<Vec<_>>(), [("code", true), ("b", false)]);
     assert_eq!(prompts[0].arguments[0].description.as_deref(), Some("What."));
-    // There are bounds, and no page is empty before the last one.
+    // The number of pages is limited, and only the last page may be empty.
     state.lock().unwrap().resources.push(vec![resource(4)]);
     let error = server.resources().await.unwrap_err();
     assert_eq!(error.why, "it lists more than 3 resources");
@@ -187,7 +188,7 @@ async fn resources_and_prompts_are_listed_page_by_page() {
 }
 
 #[tokio::test]
-async fn a_server_is_not_asked_for_what_it_does_not_have() {
+async fn only_declared_capabilities_are_requested() {
     let (server, state) = connected(state(&["echo"])).await;
     assert_eq!(server.resources().await, Ok(Vec::new()));
     assert_eq!(server.prompts().await, Ok(Vec::new()));

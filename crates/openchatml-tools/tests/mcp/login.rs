@@ -1,4 +1,5 @@
-//! Logging in with a browser: who is told the code and the tokens, and where these are kept.
+//! Logging in with a browser: which servers receive the code and the tokens, and how the tokens are
+//! stored.
 
 #![cfg(all(unix, feature = "oauth"))]
 
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use openchatml_tools::kinds::mcp::{self, Login, NotConnected, ServerOptions, TokenFolder};
+use openchatml_tools::kinds::mcp::{self, ConnectError, Login, ServerOptions, TokenFolder};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -15,20 +16,20 @@ use tokio::net::TcpStream;
 use super::server::{self, Answer, Asked, Server};
 use super::support::{answer, json_answer, router, serve_echo};
 
-/// What the two servers of a test are in the middle of.
+/// The state of the two servers of a test.
 #[derive(Default)]
 struct State {
-    /// How many tokens were given: `access1`, `access2`, …
+    /// The number of issued tokens: `access1`, `access2`, …
     given: usize,
-    /// How long the next ones live.
+    /// The lifetime of the next tokens.
     seconds: u64,
-    /// The access token that the server takes. Any, if it is empty.
+    /// The access token that the server accepts. Empty: it accepts any.
     accepted: String,
-    /// The refresh token that the authorization server takes.
+    /// The refresh token that the authorization server accepts.
     refresh: String,
-    /// What the token endpoint says instead of giving a token.
+    /// The error that the token endpoint returns instead of a token.
     error: Option<Value>,
-    /// What differs from the metadata of a good authorization server.
+    /// The differences from valid metadata.
     metadata: Value,
 }
 
@@ -92,7 +93,7 @@ fn authorize(asked: &Asked, state: &Shared) -> Answer {
     }
 }
 
-/// A server whose authorization server is at this origin.
+/// A server with its authorization server at this origin.
 fn serve(asked: &Asked, state: &Shared, issuer: &str) -> Answer {
     let accepted = state.lock().unwrap().accepted.clone();
     let own = format!("http://{}", asked.header("host").unwrap());
@@ -139,8 +140,9 @@ impl Place {
         set(&mut self.state.lock().unwrap());
     }
 
-    /// Logs in, with a browser that comes back with these queries, one after the other. `STATE` is the state.
-    async fn log_in(&self, login: &Login, queries: &[&str]) -> Result<(), NotConnected> {
+    /// Logs in with a browser that returns with these queries in turn. `STATE` stands for the
+    /// state.
+    async fn log_in(&self, login: &Login, queries: &[&str]) -> Result<(), ConnectError> {
         let queries: Vec<String> = queries.iter().map(|&it| it.to_owned()).collect();
         let show = |page: &str| {
             let asked = form(page.split_once('?').unwrap().1);
@@ -160,7 +162,7 @@ impl Place {
         place
     }
 
-    async fn connect(&self, login: Login) -> Result<mcp::Server, NotConnected> {
+    async fn connect(&self, login: Login) -> Result<mcp::Server, ConnectError> {
         let options = ServerOptions::default();
         mcp::connect_logged_in(&self.http.url("/mcp"), [], login, &options).await
     }
@@ -174,14 +176,14 @@ impl Place {
         file
     }
 
-    /// What the token endpoint was asked.
+    /// The requests to the token endpoint.
     fn grants(&self) -> Vec<HashMap<String, String>> {
         let asked = self.login.asked().into_iter();
         asked.filter(|it| it.target() == "/token").map(|it| form(&it.body)).collect()
     }
 }
 
-/// Opens a page, and gives the status.
+/// Opens a page and returns the status.
 async fn visit(url: &str) -> String {
     let (host, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
     let mut stream = TcpStream::connect(host).await.unwrap();
@@ -200,7 +202,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[tokio::test]
-async fn somebody_logs_in_and_the_token_is_kept_and_shown() {
+async fn a_login_stores_the_token_and_uses_it() {
     let place = Place::new().await;
     place.set(|state| state.accepted = "access1".to_owned());
     let error = place.connect(place.how()).await.unwrap_err();
@@ -233,12 +235,12 @@ async fn somebody_logs_in_and_the_token_is_kept_and_shown() {
     let exchanged = form(&all.iter().find(|it| it.target() == "/token").unwrap().body);
     assert_eq!(exchanged["resource"], url);
     assert_eq!(exchanged["redirect_uri"], asked["redirect_uri"]);
-    // Nobody else can read it.
+    // Only its owner can read it.
     assert_eq!((mode(&place.tokens()), mode(&place.file())), (0o700, 0o600));
     let server = place.connect(place.how()).await.unwrap();
     assert!(answer(&router(&[&server]), "functions.echo", "{}").await.is_ok());
     assert!(place.login.asked().is_empty(), "the token is good");
-    // Whoever logs out is logged out.
+    // Logging out removes the token.
     let tokens = TokenFolder::new(place.tokens());
     assert!(tokens.holds(&url) && tokens.remove(&url).await.unwrap());
     assert!(!tokens.holds(&url) && !tokens.remove(&url).await.unwrap());
@@ -255,14 +257,14 @@ async fn the_listener_waits_for_the_right_state() {
 }
 
 #[tokio::test]
-async fn who_is_not_let_in_is_not_logged_in() {
+async fn a_denied_login_stores_no_token() {
     let place = Place::new().await;
     let denied = ["error=access_denied&error_description=No%0A%1B%5B2J&state=STATE"];
     let error = place.log_in(&place.how(), &denied).await.unwrap_err();
     assert_eq!(error.why, r"the authorization server refused: access_denied: No\n\u{1b}[2J");
     let error = place.log_in(&place.how(), &["code=wrong&state=STATE"]).await.unwrap_err();
     assert!(error.why.contains("invalid_grant"), "{error}");
-    // Somebody else gave the code.
+    // The code comes from another issuer.
     let foreign = ["code=code1&state=STATE&iss=https%3A%2F%2Fother.example"];
     let error = place.log_in(&place.how(), &foreign).await.unwrap_err();
     assert!(error.why.contains("https://other.example"), "{error}");
@@ -274,13 +276,13 @@ async fn who_is_not_let_in_is_not_logged_in() {
 }
 
 #[tokio::test]
-async fn a_token_that_has_expired_is_renewed_and_kept() {
+async fn an_expired_token_is_renewed_and_stored() {
     let place = Place::new().await;
     place.set(|state| state.seconds = 0);
     place.log_in(&place.how(), &["code=code1&state=STATE"]).await.unwrap();
     place.set(|state| (state.seconds, state.accepted) = (3600, "access2".to_owned()));
     place.grants();
-    // Of two that want it renewed at once, one asks.
+    // Of two concurrent renewals only one makes a request.
     let (one, other) = tokio::join!(place.connect(place.how()), place.connect(place.how()));
     assert!(one.is_ok() && other.is_ok());
     let grants = place.grants();
@@ -299,23 +301,23 @@ async fn a_token_that_has_expired_is_renewed_and_kept() {
 }
 
 #[tokio::test]
-async fn a_token_that_the_server_refuses_is_renewed() {
+async fn a_rejected_token_is_renewed() {
     let place = Place::logged_in().await;
     place.set(|state| state.accepted = "access2".to_owned());
     let server = place.connect(place.how()).await.unwrap();
-    // The call that is refused is not made again; the next one has another token.
+    // The refused call is not repeated; the next one has a new token.
     place.set(|state| state.accepted = "access3".to_owned());
     let router = router(&[&server]);
     assert!(answer(&router, "functions.echo", "{}").await.is_err());
     assert!(answer(&router, "functions.echo", "{}").await.is_ok());
-    // None is good enough.
+    // The server accepts no token.
     place.set(|state| state.accepted = "none".to_owned());
     let error = place.connect(place.how()).await.unwrap_err();
     assert!(error.needs_login && error.why.contains("401"), "{error}");
 }
 
 #[tokio::test]
-async fn a_login_that_is_not_renewed_is_forgotten() {
+async fn a_login_that_cannot_be_renewed_is_removed() {
     let place = Place::logged_in().await;
     place.set(|state| (state.accepted, state.refresh) = ("access2".to_owned(), "other".to_owned()));
     let error = place.connect(place.how()).await.unwrap_err();
@@ -335,7 +337,7 @@ async fn a_token_is_for_one_server() {
         assert_eq!((error.why.as_str(), error.needs_login), ("not logged in", true));
     }
     assert!(other.http.asked().is_empty());
-    // Nor does somebody who moves the file change that.
+    // A file with the token of another server, or without a token, is refused.
     let kept = std::fs::read_to_string(place.file()).unwrap();
     let moved = kept.replacen(&place.http.url("/mcp"), &other.http.url("/mcp"), 1);
     for (text, why) in
@@ -346,7 +348,7 @@ async fn a_token_is_for_one_server() {
         assert!(error.needs_login && error.why.contains(why), "{error}");
     }
     std::fs::write(place.file(), kept).unwrap();
-    // Nor does somebody who can write into the folder.
+    // A folder or a file that other users can write to is refused.
     let set_mode = |path: PathBuf, mode| {
         use std::os::unix::fs::PermissionsExt as _;
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
@@ -373,7 +375,7 @@ async fn a_token_is_for_one_server() {
 }
 
 #[tokio::test]
-async fn an_authorization_server_has_its_endpoints_itself_unless_it_is_named() {
+async fn only_a_named_authorization_server_can_have_endpoints_at_other_origins() {
     let place = Place::new().await;
     let foreign = Place::new().await;
     for endpoint in ["token_endpoint", "authorization_endpoint", "registration_endpoint"] {
@@ -402,7 +404,7 @@ async fn an_authorization_server_has_its_endpoints_itself_unless_it_is_named() {
     place.set(|state| state.metadata = json!({"code_challenge_methods_supported": null}));
     let error = place.log_in(&place.how(), &[]).await.unwrap_err();
     assert!(error.why.contains("does not announce support for PKCE"), "{error}");
-    // A client that has a secret tells it to nobody whom the server names.
+    // A client secret is not sent to an endpoint that the server names.
     place.set(|state| state.metadata = Value::Null);
     let mut secret = place.how();
     (secret.client_id, secret.client_secret) = (Some("me".to_owned()), Some("s3cret".to_owned()));
@@ -413,13 +415,13 @@ async fn an_authorization_server_has_its_endpoints_itself_unless_it_is_named() {
     place.log_in(&secret, &["code=code1&state=STATE"]).await.unwrap();
     let asked = place.login.asked();
     assert!(!asked.iter().any(|it| it.target() == "/register"));
-    // Basic authentication, as nothing else is asked for.
+    // Basic authentication is the default.
     let token = asked.iter().find(|it| it.target() == "/token").unwrap();
     assert_eq!(token.header("authorization"), Some("Basic bWU6czNjcmV0"));
 }
 
 #[tokio::test]
-async fn codes_and_tokens_are_not_told() {
+async fn errors_do_not_contain_codes_and_tokens() {
     let place = Place::new().await;
     let why = json!({"error": "invalid_request", "error_description": "code1 of s3cret"});
     place.set(|state| state.error = Some(why));
@@ -429,7 +431,7 @@ async fn codes_and_tokens_are_not_told() {
     assert!(!format!("{login:?}").contains("s3cret"));
     let error = place.log_in(&login, &["code=code1&state=STATE"]).await.unwrap_err().to_string();
     assert!(error.contains("[secret] of [secret]") && !error.contains("s3cret"), "{error}");
-    // Of those that are kept, too.
+    // This also holds for stored tokens.
     place.set(|state| (state.error, state.accepted) = (None, "access2".to_owned()));
     place.log_in(&login, &["code=code1&state=STATE"]).await.unwrap();
     let why = json!({"error": "invalid_request", "error_description": "refresh1, access1"});

@@ -1,4 +1,4 @@
-//! Servers of the Model Context Protocol, from the outside.
+//! Tests with servers of the Model Context Protocol through the public interface.
 
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 

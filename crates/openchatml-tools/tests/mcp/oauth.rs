@@ -1,11 +1,11 @@
-//! Servers that want an authorization, and who is told the secret.
+//! Servers that require authorization, and which servers receive the secret.
 
 #![cfg(feature = "oauth")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use openchatml_tools::kinds::mcp::{self, NotConnected, OAuth, ServerOptions};
+use openchatml_tools::kinds::mcp::{self, ConnectError, OAuth, ServerOptions};
 use serde_json::{Value, json};
 
 use super::server::{self, Answer, Asked, Server};
@@ -13,7 +13,7 @@ use super::support::{answer, json_answer, router, serve_echo};
 
 const SECRET: &str = "s3cret/+";
 
-/// What an authorization server at this origin says of itself.
+/// The metadata of an authorization server at this origin.
 fn metadata(origin: &str) -> Answer {
     json_answer(
         "200 OK",
@@ -24,12 +24,12 @@ fn metadata(origin: &str) -> Answer {
     )
 }
 
-/// The origin that was asked, as it was asked for it.
+/// The origin of the request, from its `Host` header.
 fn origin(asked: &Asked) -> String {
     format!("http://{}", asked.header("host").unwrap())
 }
 
-/// An authorization server that gives `t1`, `t2` and so on, which live so long.
+/// An authorization server that issues `t1`, `t2` and so on, with this lifetime.
 fn authorize(asked: &Asked, given: &AtomicUsize, seconds: u64) -> Answer {
     match asked.target() {
         "/.well-known/oauth-authorization-server" => metadata(&origin(asked)),
@@ -46,7 +46,7 @@ fn authorize(asked: &Asked, given: &AtomicUsize, seconds: u64) -> Answer {
     }
 }
 
-/// A server that takes the token of this number, or any if it is 0.
+/// A server that accepts the token with this number, or any token if it is 0.
 fn serve(asked: &Asked, accepted: &AtomicUsize) -> Answer {
     let token = accepted.load(Ordering::SeqCst);
     let is_authorized =
@@ -63,12 +63,12 @@ fn oauth(issuer: Option<String>) -> OAuth {
     oauth
 }
 
-async fn connect(http: &Server, oauth: OAuth) -> Result<mcp::Server, NotConnected> {
+async fn connect(http: &Server, oauth: OAuth) -> Result<mcp::Server, ConnectError> {
     let options = ServerOptions::default();
     mcp::connect_authorized(&http.url("/mcp"), [], oauth, &options).await
 }
 
-/// The tokens that a server was shown, each once.
+/// The distinct tokens that a server received.
 fn tokens(http: &Server) -> Vec<String> {
     let asked = http.asked();
     let shown = asked.iter().filter_map(|it| it.header("authorization").map(str::to_owned));
@@ -78,7 +78,7 @@ fn tokens(http: &Server) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_token_is_fetched_once_and_again_when_it_is_refused() {
+async fn a_token_is_fetched_once_and_again_after_a_rejection() {
     let given = Arc::new(AtomicUsize::new(0));
     let shared = given.clone();
     let login = Server::new(move |asked| authorize(asked, &shared, 3600)).await;
@@ -97,7 +97,7 @@ async fn a_token_is_fetched_once_and_again_when_it_is_refused() {
     for part in ["grant_type=client_credentials", "client_id=me", "scope=read", "resource=http"] {
         assert!(bodies[0].contains(part), "{part}: {}", bodies[0]);
     }
-    // The call that is refused is not made again; the next one has another token.
+    // The refused call is not repeated; the next one has a new token.
     accepted.store(2, Ordering::SeqCst);
     let error = answer(&router, "functions.echo", "{}").await.unwrap_err();
     assert_eq!(error, "E-TOOL-FAILED: the server answers with the status 401");
@@ -106,9 +106,9 @@ async fn a_token_is_fetched_once_and_again_when_it_is_refused() {
     assert_eq!(given.load(Ordering::SeqCst), 2);
 }
 
-/// A server that quotes what it was shown does not tell it the model.
+/// A server that repeats the token in its error does not reveal it to the model.
 #[tokio::test]
-async fn an_access_token_is_not_told() {
+async fn errors_do_not_contain_the_access_token() {
     let login = Server::new(|asked| match asked.target() {
         "/token" => {
             json_answer("200 OK", &json!({"access_token": "access-1", "token_type": "Bearer"}))
@@ -133,7 +133,7 @@ async fn an_access_token_is_not_told() {
 }
 
 #[tokio::test]
-async fn a_token_that_has_expired_is_not_shown() {
+async fn an_expired_token_is_not_sent() {
     let given = AtomicUsize::new(0);
     let login = Server::new(move |asked| authorize(asked, &given, 0)).await;
     let http = Server::new(|asked| serve(asked, &AtomicUsize::new(0))).await;
@@ -157,11 +157,11 @@ async fn an_authorization_server_at_the_same_origin_need_not_be_named() {
 }
 
 #[tokio::test]
-async fn a_server_cannot_send_the_secret_elsewhere() {
+async fn a_server_cannot_redirect_the_secret() {
     let given = AtomicUsize::new(0);
     let foreign = Server::new(move |asked| authorize(asked, &given, 3600)).await;
     let elsewhere = format!("http://{}", foreign.address);
-    // By its own metadata, and by that of an authorization server that it claims to be.
+    // The loop is in its own metadata, or in that of the authorization server that it names.
     for path in
         ["/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-authorization-server"]
     {
@@ -186,7 +186,7 @@ async fn a_server_cannot_send_the_secret_elsewhere() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_an_authorization_is_told_without_the_secret() {
+async fn authorization_errors_do_not_contain_the_secret() {
     let given = AtomicUsize::new(0);
     let login = Server::new(move |asked| authorize(asked, &given, 3600)).await;
     let http = Server::new(|asked| serve(asked, &AtomicUsize::new(1))).await;
@@ -195,11 +195,11 @@ async fn what_is_wrong_with_an_authorization_is_told_without_the_secret() {
     wrong.client_secret = "wr0ng".to_owned();
     let error = connect(&http, wrong).await.unwrap_err();
     assert!(error.why.contains("invalid_client") && !error.why.contains("wr0ng"), "{error}");
-    // Nobody is there who could say where tokens are.
+    // No server returns metadata.
     let nobody = Server::new(|_| server::answer("404 Not Found", "text/plain", "")).await;
     let error = connect(&http, oauth(Some(nobody.url("")))).await.unwrap_err();
     assert_eq!(error.why, "no authorization server returned its metadata");
-    // It says that it is somebody else.
+    // The metadata have another issuer.
     let liar = Server::new(move |asked| match asked.target() {
         "/.well-known/oauth-authorization-server" => metadata(&issuer),
         _ => server::answer("404 Not Found", "text/plain", ""),
@@ -215,7 +215,7 @@ async fn what_is_wrong_with_an_authorization_is_told_without_the_secret() {
     assert!(http.asked().is_empty());
 }
 
-/// An authorization server whose token endpoint is at this address.
+/// An authorization server with its token endpoint at this address.
 async fn with_token_endpoint(endpoint: String) -> Server {
     let login = Server::new(move |asked| match asked.target() {
         "/.well-known/oauth-authorization-server" => {
@@ -231,7 +231,7 @@ async fn with_token_endpoint(endpoint: String) -> Server {
 }
 
 #[tokio::test]
-async fn a_named_authorization_server_may_have_its_tokens_elsewhere() {
+async fn a_named_authorization_server_can_have_its_token_endpoint_at_another_origin() {
     let given = AtomicUsize::new(0);
     let foreign = Server::new(move |asked| authorize(asked, &given, 3600)).await;
     let login = with_token_endpoint(foreign.url("/token")).await;
@@ -239,14 +239,14 @@ async fn a_named_authorization_server_may_have_its_tokens_elsewhere() {
     let server = connect(&http, oauth(Some(login.url("")))).await.unwrap();
     assert!(answer(&router(&[&server]), "functions.echo", "{}").await.is_ok());
     assert_eq!(foreign.asked().len(), 1);
-    // But nowhere without TLS.
+    // An endpoint without TLS is refused.
     let login = with_token_endpoint("http://tokens.example/token".to_owned()).await;
     let error = connect(&http, oauth(Some(login.url("")))).await.unwrap_err();
     assert_eq!(error.why, "the secret would be sent to `http://tokens.example` without TLS");
 }
 
 #[tokio::test]
-async fn a_secret_that_is_repeated_is_not_told_and_errors_are_one_line() {
+async fn repeated_secrets_are_removed_and_errors_are_one_line() {
     let login = Server::new(|asked| match asked.target() {
         "/.well-known/oauth-authorization-server" => metadata(&origin(asked)),
         "/token" => {

@@ -1,17 +1,17 @@
-//! A server that does what a good one would not.
+//! A server that misbehaves as a script says.
 
 use std::time::Duration;
 
 use openchatml::Value as Data;
-use openchatml_tools::kinds::mcp::{self, NotConnected, Server, ServerOptions};
-use openchatml_tools::{Happening, Toolbox};
+use openchatml_tools::kinds::mcp::{self, ConnectError, Server, ServerOptions};
+use openchatml_tools::{Toolbox, TurnEvent};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
 use tokio::sync::mpsc;
 
 use super::support::{answer, dispatch, done, router};
 
-/// What a server says of its tools, page by page.
+/// The pages of a server's list of tools.
 type Pages = Vec<Vec<Value>>;
 
 fn tool(name: &str) -> Value {
@@ -22,7 +22,7 @@ fn text(text: &str) -> Value {
     json!({"content": [{"type": "text", "text": text}]})
 }
 
-/// What it answers to a call, if it does, and what it says before that.
+/// The messages before the answer to a call, and the answer, if there is one.
 fn call(request: &Value) -> (Vec<String>, Option<Value>) {
     let params = &request["params"];
     let token = &params["_meta"]["progressToken"];
@@ -54,7 +54,7 @@ fn call(request: &Value) -> (Vec<String>, Option<Value>) {
         "steps" => ((1..=3).map(progress).collect(), ok(text("done"))),
         "garbage" => (vec!["Listening on stdio!".to_owned(), "{".to_owned()], ok(text("fine"))),
         "flood" => (vec![], ok(text(&"x".repeat(17 << 20)))),
-        // As it is written: see `serve`.
+        // This one is sent as text; see `serve`.
         "broken" => (vec![], ok(json!("BROKEN"))),
         "both" => {
             let answer = json!({"result": text("a"), "error": {"code": 1, "message": "b"}});
@@ -66,7 +66,7 @@ fn call(request: &Value) -> (Vec<String>, Option<Value>) {
     }
 }
 
-/// Serves until it is asked for the tool `die`, and tells what it is notified of.
+/// Serves until the tool `die` is called, and forwards the notifications that it receives.
 async fn serve(stream: DuplexStream, pages: Pages, heard: mpsc::UnboundedSender<Value>) {
     let (read, mut write) = tokio::io::split(stream);
     let mut lines = BufReader::new(read).lines();
@@ -115,11 +115,11 @@ async fn serve(stream: DuplexStream, pages: Pages, heard: mpsc::UnboundedSender<
     }
 }
 
-/// A connection to a server of these tools, and what it is notified of.
+/// A connection to a server with these tools, and the notifications that the server receives.
 async fn connected(
     pages: Pages,
     options: &ServerOptions,
-) -> (Result<Server, NotConnected>, mpsc::UnboundedReceiver<Value>) {
+) -> (Result<Server, ConnectError>, mpsc::UnboundedReceiver<Value>) {
     let (ours, theirs) = tokio::io::duplex(1 << 16);
     let (send, heard) = mpsc::unbounded_channel();
     tokio::spawn(serve(theirs, pages, send));
@@ -136,7 +136,7 @@ async fn all() -> (Server, mpsc::UnboundedReceiver<Value>) {
 }
 
 #[tokio::test]
-async fn what_a_server_lists_on_all_its_pages_become_functions() {
+async fn tools_on_all_pages_become_functions() {
     let (server, _heard) = all().await;
     let names: Vec<_> = server.entries().iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!((names.len(), names[0], names[10]), (14, "functions.echo", "functions.die"));
@@ -147,7 +147,7 @@ async fn what_a_server_lists_on_all_its_pages_become_functions() {
 }
 
 #[tokio::test]
-async fn results_come_through() {
+async fn results_are_passed_on() {
     let (server, _heard) = all().await;
     let router = router(&[&server]);
     for (name, said) in [
@@ -172,7 +172,7 @@ async fn results_come_through() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_is_told_at_once() {
+async fn malformed_responses_fail_immediately() {
     let (server, _heard) = all().await;
     let router = router(&[&server]);
     let unreadable = Err("E-TOOL-OUTPUT: the answer cannot be read".to_owned());
@@ -184,13 +184,13 @@ async fn what_cannot_be_read_is_told_at_once() {
 }
 
 #[tokio::test]
-async fn progress_comes_through() {
+async fn progress_is_passed_on() {
     let (server, _heard) = all().await;
     let mut turn = router(&[&server]).turn([]);
     dispatch(&mut turn, "c1", "functions.steps", "{}").await;
     let mut last = 0.0;
-    while let Some(happening) = turn.next().await {
-        if let Happening::Progress { call_id, progress } = happening {
+    while let Some(event) = turn.next().await {
+        if let TurnEvent::Progress { call_id, progress } = event {
             assert_eq!((call_id.as_str(), progress.total), ("c1", Some(3.0)));
             assert!(progress.done > last);
             last = progress.done;
@@ -210,18 +210,18 @@ async fn cancelled(heard: &mut mpsc::UnboundedReceiver<Value>) -> Value {
 }
 
 #[tokio::test]
-async fn a_server_hears_that_a_call_is_cancelled() {
+async fn a_cancelled_call_is_reported_to_the_server() {
     let (server, mut heard) = all().await;
     let router = router(&[&server]);
     let mut turn = router.turn([]);
     dispatch(&mut turn, "c1", "functions.hang", "{}").await;
-    assert!(matches!(turn.next().await, Some(Happening::Start { .. })));
-    // Until the server has the call, there is nothing to cancel.
+    assert!(matches!(turn.next().await, Some(TurnEvent::Start { .. })));
+    // Before the server has received the call, there is nothing to cancel.
     answer(&router, "functions.echo", "{}").await.unwrap();
     assert!(turn.cancel("c1", "not needed"));
     let first = cancelled(&mut heard).await;
     assert!(first.is_number());
-    // A deadline is told in the same way, and a caller that goes away.
+    // A deadline and a dropped turn are reported to the server in the same way.
     dispatch(&mut turn, "c2", "functions.hang", r#"{"deadline_ms":20}"#).await;
     assert_ne!(cancelled(&mut heard).await, first);
     dispatch(&mut turn, "c3", "functions.hang", "{}").await;
@@ -229,7 +229,7 @@ async fn a_server_hears_that_a_call_is_cancelled() {
     drop(turn);
     cancelled(&mut heard).await;
     assert!(answer(&router, "functions.echo", "{}").await.is_ok(), "the server goes on");
-    // What was answered is not cancelled.
+    // An answered call is not cancelled.
     drop((router, server));
     while let Some(notification) = heard.recv().await {
         assert_ne!(notification["method"], "notifications/cancelled");
@@ -237,7 +237,7 @@ async fn a_server_hears_that_a_call_is_cancelled() {
 }
 
 #[tokio::test]
-async fn a_server_that_dies_takes_its_own_calls_with_it() {
+async fn calls_of_a_server_that_ends_fail() {
     let (dying, _heard) = all().await;
     let mut options = ServerOptions::default();
     options.namespace = "other".to_owned();
@@ -251,14 +251,14 @@ async fn a_server_that_dies_takes_its_own_calls_with_it() {
     for _ in 0..2 {
         assert_eq!(done(&mut turn).await.1, Err(format!("E-TOOL-FAILED: {broke}")));
     }
-    assert!(dying.is_gone() && !other.is_gone());
+    assert!(dying.is_disconnected() && !other.is_disconnected());
     let gone = "E-TOOL-FAILED: the server of the tool has stopped; the call did not run".to_owned();
     assert_eq!(answer(&router, "functions.echo", "{}").await, Err(gone));
     assert_eq!(answer(&router, "other.echo", "{}").await, Ok(Data::from("{}")));
 }
 
 #[tokio::test]
-async fn names_and_hints_are_taken_with_care() {
+async fn names_and_hints_are_checked() {
     let mut hinted = tool("files/read.all");
     hinted["annotations"] = json!({"idempotentHint": true});
     let pages = || vec![vec![hinted.clone(), tool("plain")]];
@@ -276,7 +276,7 @@ async fn names_and_hints_are_taken_with_care() {
 }
 
 #[tokio::test]
-async fn a_server_that_lists_nonsense_is_refused() {
+async fn invalid_lists_of_tools_are_refused() {
     let mut options = ServerOptions::default();
     options.tools = 3;
     let many = vec![vec![tool("a"), tool("b")], vec![tool("c"), tool("d")]];
@@ -290,7 +290,7 @@ async fn a_server_that_lists_nonsense_is_refused() {
         let error = connected(pages, &options).await.0.unwrap_err();
         assert_eq!(error.why, why);
     }
-    // Nobody at the other end, and somebody who says nothing.
+    // One peer that has closed the connection and one that never answers.
     let (ours, theirs) = tokio::io::duplex(64);
     drop(theirs);
     let (read, write) = tokio::io::split(ours);
@@ -307,7 +307,7 @@ async fn a_server_that_lists_nonsense_is_refused() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_program_that_is_no_server_is_refused() {
+async fn a_program_that_is_not_a_server_is_refused() {
     for (program, arguments) in [("/nonexistent/server", &[][..]), ("true", &[]), ("echo", &["{}"])]
     {
         let mut command = tokio::process::Command::new(program);

@@ -1,8 +1,8 @@
-//! What the tests share.
+//! Helpers of the tests of MCP.
 
 use openchatml::{Channel, Code, Data, End, Limits, Message, Reply, Role, Value};
 use openchatml_tools::kinds::mcp::Server;
-use openchatml_tools::{Happening, Router, RouterOptions, Toolbox, Turn};
+use openchatml_tools::{Router, RouterOptions, Toolbox, Turn, TurnEvent};
 #[cfg(feature = "oauth")]
 use serde_json::json;
 
@@ -26,17 +26,17 @@ pub async fn dispatch(turn: &mut Turn, id: &str, name: &str, body: &str) {
     assert!(turn.dispatch(&call).await);
 }
 
-/// What the one call of a turn comes to: what its tool says, or what went wrong.
+/// The output or the failure of the only call of a turn.
 pub async fn answer(router: &Router, name: &str, body: &str) -> Result<Value<'static>, String> {
     let mut turn = router.turn([]);
     dispatch(&mut turn, "c1", name, body).await;
     done(&mut turn).await.1
 }
 
-/// The next call of a turn that is done: its id, and what it came to.
+/// The id and the result of the next finished call of a turn.
 pub async fn done(turn: &mut Turn) -> (String, Result<Value<'static>, String>) {
     loop {
-        if let Some(Happening::Done { call_id, code, reply }) = turn.next().await {
+        if let Some(TurnEvent::Done { call_id, code, reply }) = turn.next().await {
             let body = reply.body.text();
             let reply = Reply::parse(&body, &Limits::default()).unwrap();
             return (call_id, result(code, reply));
@@ -55,13 +55,13 @@ fn result(code: Option<Code>, reply: Reply<'_>) -> Result<Value<'static>, String
     Err(format!("{}: {message}", code.unwrap()))
 }
 
-/// An answer that is JSON.
+/// A JSON answer.
 #[cfg(feature = "oauth")]
 pub fn json_answer(status: &str, body: &serde_json::Value) -> Answer {
     server::answer(status, "application/json", body.to_string())
 }
 
-/// What a server over HTTP answers that has the tool `echo`.
+/// The answers of an HTTP server with the tool `echo`.
 #[cfg(feature = "oauth")]
 pub fn serve_echo(asked: &Asked) -> Answer {
     if !asked.line.starts_with("POST") {

@@ -1,4 +1,4 @@
-//! Declarations: read as other programs write them, and said as each format says them.
+//! Declarations of tools, read from the forms of other programs and written in each format.
 
 use openchatml::declare::Style;
 use openchatml::harmony::{DeveloperContent, Namespace, SystemContent};
@@ -20,7 +20,7 @@ fn weather() -> Entry {
 }
 
 #[test]
-fn one_tool_in_three_shapes_is_one_tool() {
+fn three_formats_of_a_declaration_give_the_same_tool() {
     let rest = r#""name":"weather","description":"The weather.""#;
     let shapes = [
         format!(r#"[{{"type":"function","function":{{{rest},"parameters":{SCHEMA}}}}}]"#),
@@ -38,7 +38,7 @@ fn one_tool_in_three_shapes_is_one_tool() {
 }
 
 #[test]
-fn what_is_no_declaration_is_an_error_at_its_place() {
+fn invalid_declarations_are_errors_with_places() {
     for (text, pointer, at) in [
         ("[", None, 1),
         (r#"{"name":"f"}"#, Some(""), 0),

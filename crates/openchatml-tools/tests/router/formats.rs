@@ -1,4 +1,4 @@
-//! A call is the same call whatever format it came in.
+//! A call is the same in every format.
 
 use openchatml::{Conversation, Format, Message, ReadOptions, RenderOptions, Role, convert, parse};
 use openchatml_tools::{Output, Router, RouterOptions, Turn};
@@ -34,7 +34,7 @@ async fn calls_of_every_format_run() {
 }
 
 #[test]
-fn turns_go_from_thread_to_thread() {
+fn turns_can_move_between_threads() {
     fn can<T: Send + Sync>() {}
     fn sends<T: Send>(_: T) {}
     can::<Router>();

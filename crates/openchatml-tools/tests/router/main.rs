@@ -1,4 +1,4 @@
-//! The router, from the outside.
+//! Tests of the router through its public interface.
 
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 

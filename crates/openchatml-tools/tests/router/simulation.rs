@@ -1,10 +1,10 @@
-//! Many calls at once, on a clock that only the test moves: each comes to one end.
+//! Many concurrent calls with a simulated clock: each ends exactly once.
 
 use arbitrary::Unstructured;
 
 use super::schedule::{self, Schedule, Tally};
 
-/// The bytes of a seed (splitmix64).
+/// The bytes that a seed generates (splitmix64).
 fn bytes(seed: u64, len: usize) -> Vec<u8> {
     let mut state = seed;
     let mut next = move || {
@@ -17,13 +17,13 @@ fn bytes(seed: u64, len: usize) -> Vec<u8> {
     (0..len / 8).flat_map(|_| next()).collect()
 }
 
-/// What so many calls draw from a seed at most.
+/// The largest number of bytes that the generator uses for one call.
 const BYTES_OF_A_CALL: usize = 24;
 
 #[expect(clippy::print_stderr, reason = "a failing test tells how to run it again")]
 fn simulate(seeds: u64, calls: usize) {
     let mut all = Tally::default();
-    // A tool that panics says so on standard error, a thousand times.
+    // Keeps a thousand expected panics out of standard error.
     std::panic::set_hook(Box::new(|info| {
         if !info.to_string().contains("a secret of the tool") {
             eprintln!("{info}");
@@ -48,17 +48,17 @@ fn simulate(seeds: u64, calls: usize) {
             }
         }
     }
-    // What is simulated is what it is meant to be.
+    // The simulation must reach each outcome often enough.
     let least = [(all.answered, 30), (all.cancelled, 25), (all.late, 10)];
     assert!(least.iter().all(|(calls, percent)| calls * 100 >= all.calls * percent), "{all:?}");
 }
 
 #[test]
-fn each_of_a_hundred_calls_comes_to_one_end() {
+fn each_of_a_hundred_calls_has_one_outcome() {
     simulate(1_000, 100);
 }
 
 #[test]
-fn each_of_a_thousand_calls_comes_to_one_end() {
+fn each_of_a_thousand_calls_has_one_outcome() {
     simulate(20, 1_000);
 }

@@ -1,14 +1,14 @@
-//! What the tests share.
+//! Helpers of the router's tests.
 
 use openchatml::{Channel, End, Limits, Message, Role, Value};
-use openchatml_tools::{Entry, Happening, Outcome, Output, Toolbox, Turn, function};
+use openchatml_tools::{Entry, Outcome, Output, Toolbox, Turn, TurnEvent, function};
 
-/// A value of this JSON.
+/// Parses JSON.
 pub fn json(text: &str) -> Value<'static> {
     Value::from_json(text, &Limits::default()).unwrap().into_owned()
 }
 
-/// A call of a function, in order.
+/// A call of a function with these arguments.
 pub fn call(name: &str, id: &str, body: &str) -> Message<'static> {
     let mut call = Message::new(Role::Assistant, body.to_owned());
     call.recipient = Some(name.to_owned().into());
@@ -33,16 +33,16 @@ pub fn boxed(entry: Entry) -> Toolbox {
     tools
 }
 
-/// A tool that answers with its arguments.
+/// A tool that returns its arguments.
 pub fn echo() -> Entry {
     Entry::new(function(|call| async move { Ok(Output::text(call.arguments())) }))
 }
 
-/// The replies to all calls of a turn, in the order in which they come.
+/// The replies to all calls of a turn, in the order of their completion.
 pub async fn replies(turn: &mut Turn) -> Vec<Message<'static>> {
     let mut replies = Vec::new();
-    while let Some(happening) = turn.next().await {
-        if let Happening::Done { reply, .. } = happening {
+    while let Some(event) = turn.next().await {
+        if let TurnEvent::Done { reply, .. } = event {
             replies.push(reply);
         }
     }

@@ -1,4 +1,4 @@
-//! Deadlines, cancellation, retries and limits, on a clock that only the test moves.
+//! Deadlines, cancellation, retries and limits with a simulated clock.
 
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, mpsc};
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use openchatml::{Code, Limits, Reply};
 use openchatml_tools::{
-    Entry, Failure, Happening, Output, Progress, Router, RouterOptions, function,
+    Entry, Failure, Output, Progress, Router, RouterOptions, TurnEvent, function,
 };
 use tokio::time::{Instant, sleep};
 
@@ -14,7 +14,7 @@ use super::support::{boxed, call, one, replies};
 
 const MS: Duration = Duration::from_millis(1);
 
-/// A tool that takes so long.
+/// A tool that takes this long.
 fn takes(time: Duration) -> Entry {
     Entry::new(function(move |_| async move {
         sleep(time).await;
@@ -22,7 +22,7 @@ fn takes(time: Duration) -> Entry {
     }))
 }
 
-/// What the one call of this tool comes to, and after how many milliseconds.
+/// The result of one call of this tool, and its duration in milliseconds.
 async fn time(entry: Entry, options: RouterOptions, body: &str) -> (Option<Code>, u128) {
     let mut turn = Router::new(boxed(entry), options).unwrap().turn([]);
     let begun = Instant::now();
@@ -30,14 +30,14 @@ async fn time(entry: Entry, options: RouterOptions, body: &str) -> (Option<Code>
     message.content_type = Some("json".into());
     assert!(turn.dispatch(&message).await);
     loop {
-        if let Happening::Done { code, .. } = turn.next().await.unwrap() {
+        if let TurnEvent::Done { code, .. } = turn.next().await.unwrap() {
             return (code, begun.elapsed().as_millis());
         }
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_has_until_its_deadline() {
+async fn a_call_ends_at_its_deadline() {
     let mut options = RouterOptions::default();
     options.timeout = 100 * MS;
     options.longest = 300 * MS;
@@ -61,15 +61,15 @@ async fn a_call_has_until_its_deadline() {
     assert_eq!(time(own(70), options.clone(), r#"{"deadline_ms":90}"#).await, late(90));
     assert_eq!(time(own(700), options.clone(), "{}").await, late(300));
     assert_eq!(time(takes(99 * MS), options.clone(), "{}").await, (None, 99));
-    // A limit beyond what a clock can count is no panic.
+    // A limit that exceeds the range of the clock causes no panic.
     options.longest = Duration::MAX;
     options.timeout = Duration::MAX;
     assert_eq!(time(takes(99 * MS), options, "{}").await, (None, 99));
 }
 
-/// In order, one at a time, whatever thread each call comes to.
+/// Calls of a sequential tool run one at a time and in order, on whichever thread.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn calls_of_a_sequential_tool_are_made_one_after_the_other() {
+async fn calls_of_a_sequential_tool_run_in_sequence() {
     for is_sequential in [true, false] {
         let (running, most) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
         let made = Arc::new(Mutex::new(Vec::new()));
@@ -91,7 +91,7 @@ async fn calls_of_a_sequential_tool_are_made_one_after_the_other() {
         for number in &numbers {
             turn.dispatch(&call("functions.f", number, number)).await;
         }
-        // One that is cancelled while it waits holds nobody up.
+        // A call that is cancelled in the queue does not delay the others.
         turn.cancel("50", "not needed");
         assert_eq!(replies(&mut turn).await.len(), 100);
         let mut order = order.lock().unwrap().clone();
@@ -147,7 +147,7 @@ async fn a_full_queue_makes_dispatch_wait() {
         waited.push(begun.elapsed().as_millis());
     }
     assert_eq!(waited, [0, 0, 50]);
-    // Whoever stops waiting has dispatched nothing: the id is still free.
+    // If dispatching is dropped while it waits, nothing is dispatched: the id can be used again.
     let d = call("functions.f", "d", "");
     tokio::select! {
         biased;
@@ -161,7 +161,7 @@ async fn a_full_queue_makes_dispatch_wait() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn dispatch_waits_no_longer_than_the_call_may_take() {
+async fn dispatch_waits_at_most_for_the_timeout_of_the_call() {
     let mut options = RouterOptions::default();
     (options.at_once, options.queue) = (1, 1);
     options.timeout = 100 * MS;
@@ -174,15 +174,15 @@ async fn dispatch_waits_no_longer_than_the_call_may_take() {
     assert!(replies.iter().all(|it| it.body.text().contains("E-TOOL-TIMEOUT")));
 }
 
-/// What happens in a turn, in short.
+/// The events of a turn in a short form.
 async fn events(turn: &mut openchatml_tools::Turn) -> Vec<String> {
     let mut events = Vec::new();
-    while let Some(happening) = turn.next().await {
-        events.push(match happening {
-            Happening::Start { call_id, name } => format!("start {call_id} {name}"),
-            Happening::Progress { call_id, progress } => format!("{call_id} {}", progress.done),
-            Happening::Cancel { call_id, reason } => format!("cancel {call_id} {reason}"),
-            Happening::Done { call_id, code, .. } => {
+    while let Some(event) = turn.next().await {
+        events.push(match event {
+            TurnEvent::Start { call_id, name } => format!("start {call_id} {name}"),
+            TurnEvent::Progress { call_id, progress } => format!("{call_id} {}", progress.done),
+            TurnEvent::Cancel { call_id, reason } => format!("cancel {call_id} {reason}"),
+            TurnEvent::Done { call_id, code, .. } => {
                 format!("done {call_id} {}", code.map_or("ok", |code| code.as_str()))
             }
             other => panic!("{other:?}"),
@@ -192,7 +192,7 @@ async fn events(turn: &mut openchatml_tools::Turn) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_call_is_cancelled_and_the_others_go_on() {
+async fn cancelling_one_call_does_not_affect_others() {
     let dropped = Arc::new(AtomicU32::new(0));
     struct Counts(Arc<AtomicU32>);
     impl Drop for Counts {
@@ -230,7 +230,7 @@ async fn one_call_is_cancelled_and_the_others_go_on() {
     );
     assert!(!turn.cancel("b", "too late"));
     assert!(turn.next().await.is_none());
-    // The turn goes on after that.
+    // The turn continues afterwards.
     turn.dispatch(&call("functions.f", "c", "")).await;
     turn.dispatch(&call("functions.f", "d", "")).await;
     turn.cancel_all("the user left");
@@ -239,7 +239,7 @@ async fn one_call_is_cancelled_and_the_others_go_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn when_the_caller_goes_away_its_calls_stop() {
+async fn dropping_a_turn_stops_its_calls() {
     let (running, done) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
     let (runs, ends) = (running.clone(), done.clone());
     let tools = one(move |_| {
@@ -262,13 +262,13 @@ async fn when_the_caller_goes_away_its_calls_stop() {
     drop(turn);
     sleep(Duration::from_secs(10)).await;
     assert_eq!((running.load(SeqCst), done.load(SeqCst)), (2, 0));
-    // There is room again, for whoever comes next.
+    // The permits are free again for the next caller.
     let mut turn = router.turn([]);
     turn.dispatch(&call("functions.f", "a", "")).await;
     assert_eq!(replies(&mut turn).await.len(), 1);
 }
 
-/// How often a tool is called that fails so often, and what comes of it.
+/// The number of calls of a tool that fails this many times, and the result.
 async fn attempts(fails: u32, is_idempotent: bool, body: &str) -> (u32, Option<Code>, u128) {
     let made = Arc::new(AtomicU32::new(0));
     let counter = made.clone();
@@ -285,21 +285,22 @@ async fn attempts(fails: u32, is_idempotent: bool, body: &str) -> (u32, Option<C
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_may_pass_is_tried_again_where_that_is_harmless() {
+async fn temporary_failures_of_idempotent_tools_are_retried() {
     let (made, code, took) = attempts(2, true, "{}").await;
     assert_eq!((made, code), (3, None));
-    // 100 and 200 ms, and a quarter more at most.
+    // 100 and 200 ms, plus at most a quarter.
     assert!((300..=377).contains(&took), "{took}");
     assert_eq!(attempts(3, true, "{}").await.0, 3, "two retries are enough");
     assert_eq!(attempts(3, true, "{}").await.1, Some(Code::ToolFailed));
     assert_eq!(attempts(1, false, "{}").await, (1, Some(Code::ToolFailed), 0));
-    // What would come too late is not tried: the failure itself says more than a timeout.
+    // No attempt is made that would exceed the deadline: the failure itself is more informative
+    // than a timeout.
     let hurried = attempts(1, true, r#"{"deadline_ms":90}"#).await;
     assert_eq!(hurried, (1, Some(Code::ToolFailed), 0));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failure_that_does_not_pass_is_not_tried_again() {
+async fn permanent_failures_are_not_retried() {
     let made = Arc::new(AtomicU32::new(0));
     let counter = made.clone();
     let mut entry = Entry::new(function(move |_| {
@@ -312,7 +313,7 @@ async fn a_failure_that_does_not_pass_is_not_tried_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn progress_that_nobody_fetches_gives_way_to_newer() {
+async fn newer_progress_replaces_unfetched_progress() {
     let kept: Arc<Mutex<Option<openchatml_tools::Call>>> = Arc::default();
     let keeps = kept.clone();
     let tools = one(move |call| {
@@ -331,13 +332,13 @@ async fn progress_that_nobody_fetches_gives_way_to_newer() {
     turn.dispatch(&call("functions.f", "a", "")).await;
     let told = ["start a functions.f", "a 999999", "a 1000000", "done a ok"];
     assert_eq!(events(&mut turn).await, told);
-    // A call that is over is not heard.
+    // Progress of a finished call is ignored.
     kept.lock().unwrap().take().unwrap().progress(Progress::default());
     assert!(turn.next().await.is_none());
 }
 
 #[tokio::test]
-async fn a_panic_is_the_tools_own_misfortune() {
+async fn a_panic_affects_only_its_call() {
     for late in [false, true] {
         let mut turn = Router::new(
             one(move |call| {
@@ -365,13 +366,13 @@ async fn a_panic_is_the_tools_own_misfortune() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_tool_that_blocks_its_thread_keeps_no_reply_back() {
+async fn a_blocked_thread_does_not_delay_the_reply() {
     let (release, blocked) = mpsc::channel::<()>();
     let blocked = Mutex::new(Some(blocked));
     let tools = one(move |_| {
         let blocked = blocked.lock().unwrap().take().expect("no other call runs");
         async move {
-            // Until the test has heard of the timeout, and no longer.
+            // Blocks until the test has received the timeout.
             let _ = blocked.recv();
             Ok(Output::text("too late"))
         }
@@ -383,14 +384,14 @@ async fn a_tool_that_blocks_its_thread_keeps_no_reply_back() {
     turn.dispatch(&call("functions.f", "a", "")).await;
     let told = ["start a functions.f", "done a E-TOOL-TIMEOUT"];
     assert_eq!(events(&mut turn).await, told);
-    // It takes up room as long as it runs, cancelled or not.
+    // A blocking call holds its permit until it ends, even if it is cancelled.
     turn.dispatch(&call("functions.f", "b", "")).await;
     assert_eq!(events(&mut turn).await, ["done b E-TOOL-TIMEOUT"]);
     drop(release);
 }
 
 #[tokio::test]
-async fn formats_without_ids_are_given_some() {
+async fn calls_in_formats_without_ids_get_ids() {
     let tools = || one(|_| std::future::ready(Ok(Output::text(""))));
     let router = Router::new(tools(), RouterOptions::default()).unwrap();
     let mut turn = router.turn(["call_1".to_owned(), "call_3".to_owned()]);

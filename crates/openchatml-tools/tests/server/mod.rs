@@ -1,4 +1,4 @@
-//! A server of HTTP/1.1 that answers what a test tells it to.
+//! An HTTP/1.1 server whose answers a test supplies.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -7,7 +7,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-/// What a server was asked: the line of the request, its headers, and its body.
+/// A request: its first line, its headers and its body.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Asked {
     pub(crate) line: String,
@@ -20,19 +20,19 @@ impl Asked {
         self.headers.iter().find(|it| it.0.eq_ignore_ascii_case(name)).map(|it| it.1.as_str())
     }
 
-    /// What is asked for: the path and the query.
+    /// The path and the query.
     pub(crate) fn target(&self) -> &str {
         self.line.split(' ').nth(1).unwrap_or_default()
     }
 }
 
-/// What is done with the connection.
+/// What the server does with a connection.
 pub(crate) enum Answer {
-    /// These bytes, and the end.
+    /// Sends these bytes and closes the connection.
     Bytes(Vec<u8>),
-    /// These bytes over and over, until nobody listens.
+    /// Sends the first bytes, then repeats the second ones until the client closes the connection.
     Flood(Vec<u8>, Vec<u8>),
-    /// Nothing, until the other side is gone.
+    /// Sends nothing until the client closes the connection.
     Hang,
 }
 
@@ -48,11 +48,11 @@ pub(crate) fn answer(status: &str, kind: &str, body: impl AsRef<[u8]>) -> Answer
     Answer::Bytes(bytes)
 }
 
-/// A server that runs as long as it is kept.
+/// A server that runs until it is dropped.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     asked: Arc<Mutex<Vec<Asked>>>,
-    /// How many connections ended because the other side left.
+    /// How many connections the client closed.
     pub(crate) left: Arc<tokio::sync::Semaphore>,
     /// How many requests arrived.
     pub(crate) arrived: Arc<tokio::sync::Semaphore>,
@@ -92,7 +92,7 @@ impl Server {
         format!("http://{}{path}", self.address)
     }
 
-    /// What was asked since the last time.
+    /// The requests since the last call of this method.
     pub(crate) fn asked(&self) -> Vec<Asked> {
         std::mem::take(&mut *self.asked.lock().expect("nobody panicked"))
     }

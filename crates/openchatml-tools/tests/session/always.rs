@@ -1,18 +1,17 @@
-//! Whatever a model and its tools say, the transcript that a session leaves is one that a session
-//! goes on with.
+//! Whatever a model and its tools write, a session can continue from the transcript that it leaves.
 
 use openchatml::convert::convert;
 use openchatml::{
     Carrier, Control, Conversation, Format, Message, ReadOptions, RenderOptions, Role, dialects,
 };
-use openchatml_testkit::upstream::{Answer, Scripted};
+use openchatml_testkit::upstream::{Answer, ScriptedServer};
 use openchatml_testkit::{Source, cases, completion, one_in, pick};
 use openchatml_tools::{
-    CancellationToken, Completions, CompletionsOptions, Desk, Entry, Envelope, Model, Output,
-    Router, RouterOptions, Session, SessionOptions, Toolbox, Transcript, function,
+    CancellationToken, Completions, CompletionsOptions, Entry, Envelope, Model, Output, Router,
+    RouterOptions, Session, SessionOptions, Toolbox, Transcript, TranscriptStore, function,
 };
 
-/// What a model may say of its own accord, in any order, beside control tokens.
+/// Words that a model may write in any order between control tokens.
 const WORDS: &[&str] = &[
     "assistant",
     "user",
@@ -52,7 +51,7 @@ fn words() -> Vec<&'static str> {
     words
 }
 
-/// A call in the format's own words with arguments of any kind, or a mess.
+/// A call in the format's own syntax with arbitrary arguments, or a random sequence of words.
 fn said(format: Format, source: &mut Source<'_>) -> String {
     let bodies = ["{\"text\":\"a\"}", "{\"a\": oops", "", "[1]", "{\"text\":1}", "\"<|call|>\""];
     let (body, tool) = (pick(source, &bodies), pick(source, &["say", "what", "raw"]));
@@ -75,7 +74,7 @@ fn said(format: Format, source: &mut Source<'_>) -> String {
     text
 }
 
-/// `functions.say`, which says what it is told; `functions.raw`, which says a mess of its own.
+/// `functions.say` returns its arguments; `functions.raw` returns a random text.
 fn tools(mess: String) -> Toolbox {
     let mut tools = Toolbox::default();
     let say = function(|call| async move { Ok(Output::text(call.arguments())) });
@@ -88,7 +87,7 @@ fn tools(mess: String) -> Toolbox {
     tools
 }
 
-/// Runs the session that is at this path once more. What it said of its end.
+/// Runs the session at this path once more, and returns its result.
 async fn go_on(
     path: &std::path::Path,
     format: Format,
@@ -97,19 +96,19 @@ async fn go_on(
     mess: &str,
     url: &str,
 ) -> String {
-    let desk = Desk::open(path).unwrap();
+    let store = TranscriptStore::open(path).unwrap();
     let text = std::fs::read_to_string(path).unwrap();
     let transcript = Transcript::read(&text, format, &ReadOptions::default());
     assert!(transcript.is_faithful, "{format}: {:?}\n{text}", transcript.diagnostics);
     let conversation = transcript.conversation.unwrap();
     let mut options = RouterOptions::default();
     options.envelope = envelope;
-    let router = Router::new(desk.guard(&tools(mess.to_owned())), options).unwrap();
+    let router = Router::new(store.record_calls(&tools(mess.to_owned())), options).unwrap();
     let upstream = Completions::new(url, CompletionsOptions::default()).unwrap();
-    // Apertus wants to know the date.
+    // The template of Apertus requires the date.
     let mut render = RenderOptions::default();
     render.date = Some("2026-11-23".into());
-    let mut session = Session::new(conversation, format, router).with_desk(desk).with_model(
+    let mut session = Session::new(conversation, format, router).with_store(store).with_model(
         Model::new(upstream, prompts.text().expect("a text format")).with_options(render),
     );
     let mut options = SessionOptions::default();
@@ -119,7 +118,7 @@ async fn go_on(
     format!("{ended:?}")
 }
 
-/// The formats that a tool is called in.
+/// The formats that have calls.
 fn formats() -> Vec<Format> {
     let has_calls = |format: &Format| {
         let carries = format.carries();
@@ -129,7 +128,7 @@ fn formats() -> Vec<Format> {
 }
 
 #[test]
-fn a_session_goes_on_with_what_a_session_left() {
+fn a_session_continues_the_transcript_of_a_session() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let transcripts = formats();
     let is_text = |format: &Format| format.carrier() == Carrier::Text;
@@ -140,7 +139,8 @@ fn a_session_goes_on_with_what_a_session_left() {
         let answers: Vec<String> = (0..4).map(|_| said(prompts, source)).collect();
         let mess = said(pick(source, &models), source);
         let own = answers.clone();
-        let server = Scripted::start(move |_, number| Answer::saying(&own[number % own.len()]));
+        let server =
+            ScriptedServer::start(move |_, number| Answer::saying(&own[number % own.len()]));
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("chat");
         let asked = [Message::new(Role::System, "You help."), Message::new(Role::User, "Go.")];

@@ -4,11 +4,11 @@ use openchatml::convert::{Loss, Lost, convert};
 use openchatml::declare::ToolPlace;
 use openchatml::{Carrier, Conversation, Format, Message, ReadOptions, Role, TextFormat, parse};
 use openchatml_testkit::completion;
-use openchatml_testkit::upstream::{Answer, Scripted, chunk, done, models};
+use openchatml_testkit::upstream::{Answer, ScriptedServer, chunk, done, models};
 use openchatml_tokens::{ByteEncoding, Encoding as _, Tokenizer};
 use openchatml_tools::{
-    CancellationToken, Completions, CompletionsOptions, Desk, Ended, Model, Router, RouterOptions,
-    Session,
+    CancellationToken, Completions, CompletionsOptions, Model, Router, RouterOptions, Session,
+    StopReason, TranscriptStore,
 };
 use serde_json::json;
 
@@ -26,7 +26,7 @@ async fn calls_without_ids_find_their_replies() {
     let came = run("harmony", &text, tools(&log), |_| Answer::saying(ANSWER))
         .await
         .checked("harmony")
-        .ends(Ended::Answered);
+        .ends(StopReason::Answered);
     assert_eq!(log.lines().len(), 2);
     let first = came.text.find(r#""content":{"n":1}"#).unwrap();
     assert!(first < came.text.find(r#""content":{"n":2}"#).unwrap());
@@ -34,7 +34,7 @@ async fn calls_without_ids_find_their_replies() {
 }
 
 #[tokio::test]
-async fn a_transcript_of_a_service_is_gone_on_with() {
+async fn a_transcript_of_a_service_is_continued() {
     let text = r#"{"messages":[{"role":"user","content":"Go."},{"role":"assistant","content":null,
         "tool_calls":[{"id":"x","type":"function","function":{"name":"echo","arguments":"{\"n\":1}"}}]}]}"#;
     let log = Log::default();
@@ -46,7 +46,7 @@ async fn a_transcript_of_a_service_is_gone_on_with() {
         })
     })
     .await
-    .ends(Ended::Answered);
+    .ends(StopReason::Answered);
     assert_eq!(log.lines(), [r#"echo {"n":1}"#, r#"echo {"n":2}"#]);
     let json: serde_json::Value = serde_json::from_str(&came.text).unwrap();
     let messages = json["messages"].as_array().or(json.as_array()).unwrap();
@@ -57,7 +57,7 @@ async fn a_transcript_of_a_service_is_gone_on_with() {
 }
 
 #[tokio::test]
-async fn a_session_without_a_model_answers_what_is_open() {
+async fn a_session_without_a_model_runs_open_calls() {
     let log = Log::default();
     let text = format!(
         "{QUESTION}<|start|>assistant{}\n<|start|>assistant{}\n",
@@ -70,16 +70,16 @@ async fn a_session_without_a_model_answers_what_is_open() {
     let mut session = Session::new(conversation.into_owned(), format, router);
     for _ in 0..2 {
         let ended = session.run(&CancellationToken::new(), |_| {}).await.unwrap();
-        assert_eq!((ended, log.lines().len()), (Ended::Replied, 2));
+        assert_eq!((ended, log.lines().len()), (StopReason::Replied, 2));
     }
     let written = session.text().unwrap();
-    // What was there stays as it was.
+    // The existing text is unchanged.
     assert!(written.starts_with(&text), "{written}");
     assert!(parse(&written, format, &ReadOptions::default()).diagnostics.is_empty());
 }
 
 #[tokio::test]
-async fn among_ids_nothing_that_text_spells_is_a_control_token() {
+async fn with_ids_spelled_control_tokens_are_text() {
     let format: Format = "harmony".parse().unwrap();
     let tokenizer = Tokenizer::new(format.text().expect("a text format"), ByteEncoding::default());
     let ids = |parts: &[&str]| {
@@ -93,22 +93,22 @@ async fn among_ids_nothing_that_text_spells_is_a_control_token() {
         ids
     };
     let said = ids(&["<|channel|>", "final", "<|message|>", "4 <|return|", ">!", "<|return|>"]);
-    let server = Scripted::with_models(Some(models("vllm")), move |_, _| {
-        let acts = said
+    let server = ScriptedServer::with_models(Some(models("vllm")), move |_, _| {
+        let actions = said
             .iter()
             .map(|id| chunk(json!({"text": "?", "token_ids": [id], "finish_reason": null})));
-        Answer::stream(acts.chain([done()]).collect())
+        Answer::stream(actions.chain([done()]).collect())
     });
     let upstream = Completions::new(server.url(), CompletionsOptions::default()).unwrap();
     let model = Model::new(upstream, format.text().expect("a text format"))
         .with_encoding(ByteEncoding::default());
-    // As text, this could not be a prompt.
+    // As text, this could not be written as a prompt.
     let user = Message::new(Role::User, "Say `<|return|>`.");
     let conversation = Conversation::from_messages([user]);
     let router = Router::new(tools(&Log::default()), RouterOptions::default()).unwrap();
     let mut session = Session::new(conversation, Format::JSON, router).with_model(model);
     let ended = session.run(&CancellationToken::new(), |_| {}).await.unwrap();
-    assert_eq!(ended, Ended::Answered);
+    assert_eq!(ended, StopReason::Answered);
     let answer = session.conversation().messages.last().unwrap();
     assert_eq!(answer.body.text(), "4 <|return|>!");
     let asked = server.asked();
@@ -128,8 +128,8 @@ async fn among_ids_nothing_that_text_spells_is_a_control_token() {
 }
 
 #[tokio::test]
-async fn the_model_is_told_of_the_tools() {
-    let server = Scripted::start(|_, _| Answer::saying(ANSWER));
+async fn tools_are_declared_to_the_model() {
+    let server = ScriptedServer::start(|_, _| Answer::saying(ANSWER));
     let upstream = Completions::new(server.url(), CompletionsOptions::default()).unwrap();
     let format: Format = "openchatml-2.2".parse().unwrap();
     let tools = tools(&Log::default());
@@ -146,16 +146,17 @@ async fn the_model_is_told_of_the_tools() {
             || prompt.contains("type echo = (_: {\nn: number,\n}) => any;"),
         "{prompt}"
     );
-    // They are told once.
+    // The tools are declared once.
     let text = session.text().unwrap();
     let conversation = parse(&text, format, &ReadOptions::default()).into_conversation();
     let mut again = Session::new(conversation.into_owned(), format, router).declare(&tools);
     assert_eq!(again.text().unwrap(), text);
 }
 
-/// A transcript of Apertus that says that there are no tools was written before there were any.
+/// An Apertus transcript that declares that there are no tools was written before the tools were
+/// added.
 #[tokio::test]
-async fn the_section_of_apertus_tells_of_the_tools() {
+async fn apertus_declares_tools_in_its_section() {
     let begin = "<s><|system_start|>You help.<|system_end|>";
     let end = "<|user_start|>Go.<|user_end|>";
     let section = |thinking: &str| {
@@ -168,7 +169,7 @@ async fn the_section_of_apertus_tells_of_the_tools() {
         (section("disabled"), "disabled"),
         (section("enabled"), "enabled"),
     ] {
-        let server = Scripted::start(|_, _| Answer::saying("Done.<|assistant_end|>"));
+        let server = ScriptedServer::start(|_, _| Answer::saying("Done.<|assistant_end|>"));
         let upstream = Completions::new(server.url(), CompletionsOptions::default()).unwrap();
         let format: Format = "apertus".parse().unwrap();
         let mut tools = openchatml_tools::Toolbox::default();
@@ -188,7 +189,7 @@ async fn the_section_of_apertus_tells_of_the_tools() {
             "{begin}<|developer_start|>Deliberation: {thinking}\nTool Capabilities:\n// Looks.\ntype look = () => any;<|developer_end|>"
         );
         assert!(prompt.starts_with(&told), "{prompt}");
-        // They are told once.
+        // The tools are declared once.
         let text = session.text().unwrap();
         assert!(text.starts_with(&told), "{text}");
         let conversation = parse(&text, format, &ReadOptions::default()).into_conversation();
@@ -197,9 +198,9 @@ async fn the_section_of_apertus_tells_of_the_tools() {
     }
 }
 
-/// Whatever format a transcript is in, the model is told of the tools.
+/// The prompt declares the tools whatever the format of the transcript is.
 #[tokio::test]
-async fn prompts_declare_tools_that_their_format_has_text_for_only() {
+async fn prompts_declare_tools_as_text_if_necessary() {
     let has_text_only = |format: &Format| {
         let is_said = format.dialect().tools != ToolPlace::Conversation;
         is_said && !format.carries().declared_tools && format.carrier() == Carrier::Text
@@ -207,7 +208,7 @@ async fn prompts_declare_tools_that_their_format_has_text_for_only() {
     for prompts in Format::all().filter(has_text_only) {
         let mut told = Vec::new();
         for transcript in [Format::JSON, "openai".parse().unwrap(), prompts] {
-            let server = Scripted::start(|_, _| Answer::saying("Done."));
+            let server = ScriptedServer::start(|_, _| Answer::saying("Done."));
             let upstream = Completions::new(server.url(), CompletionsOptions::default()).unwrap();
             let tools = tools(&Log::default());
             let router = Router::new(tools.clone(), RouterOptions::default()).unwrap();
@@ -226,10 +227,10 @@ async fn prompts_declare_tools_that_their_format_has_text_for_only() {
     }
 }
 
-/// A model writes a header, and a word, as it likes: the server remembers it so, whatever of it the
-/// transcript can say.
+/// A model may write headers and words in unusual ids. The server receives the sampled ids again,
+/// whatever the transcript can represent of them.
 #[tokio::test]
-async fn what_was_sampled_is_sent_again_as_it_was() {
+async fn sampled_ids_are_sent_again() {
     let mut tried = 0;
     for transcript in Format::all().filter(|format| keeps_turns(*format)) {
         sampled_again(transcript).await;
@@ -238,7 +239,7 @@ async fn what_was_sampled_is_sent_again_as_it_was() {
     assert!(tried >= 7, "{tried} formats");
 }
 
-/// Whether a transcript in a format has the messages of such a session, no more and no fewer.
+/// Whether a transcript in this format has exactly the messages of such a session.
 fn keeps_turns(format: Format) -> bool {
     let mut preamble = Message::answer("Hm.");
     preamble.channel = Some(openchatml::Channel::Commentary);
@@ -253,7 +254,7 @@ fn keeps_turns(format: Format) -> bool {
     let document = Conversation::from_messages(said.clone()).into();
     let converted = convert(&document, format, &Default::default()).unwrap();
     let read = parse(&converted.output, format, &ReadOptions::default()).into_conversation();
-    // In some formats a turn has its parts in an order of its own.
+    // Some formats fix the order of the parts of a turn.
     let told = |messages: &[Message<'_>]| {
         let of = |it: &Message<'_>| (it.role.as_str(), it.body.text().into_owned());
         let mut told: Vec<_> = messages.iter().map(of).collect();
@@ -286,13 +287,13 @@ async fn sampled_again(transcript: Format) {
     };
     let said = |channel: &str| ids(&["<|channel|>", channel, "<|message|>", "Hm.", "<|end|>"]);
     let start = || ids(&["<|start|>", "assistant"]);
-    // A preamble, and thoughts after it.
+    // A preamble, followed by reasoning.
     let second = [said("commentary"), start(), said("analysis"), start(), call("2")].concat();
     let first = [said("analysis"), start(), call("1")].concat();
     let answer = ids(&["<|channel|>", "final", "<|message|>", "Done.", "<|return|>"]);
     let turns = [first.clone(), second, answer];
     let told = turns.clone();
-    let server = Scripted::with_models(Some(models("vllm")), move |_, number| {
+    let server = ScriptedServer::with_models(Some(models("vllm")), move |_, number| {
         let piece = json!({"text": "?", "token_ids": told[number], "finish_reason": "stop"});
         Answer::stream(vec![chunk(piece), done()])
     });
@@ -306,11 +307,11 @@ async fn sampled_again(transcript: Format) {
     let path = folder.path().join("chat");
     let text = convert(&conversation.clone().into(), transcript, &Default::default());
     std::fs::write(&path, text.unwrap().output).unwrap();
-    let desk = Desk::open(&path).unwrap();
-    let tools = desk.guard(&tools(&Log::default()));
+    let store = TranscriptStore::open(&path).unwrap();
+    let tools = store.record_calls(&tools(&Log::default()));
     let router = Router::new(tools, RouterOptions::default()).unwrap();
     let mut session =
-        Session::new(conversation, transcript, router).with_model(model).with_desk(desk);
+        Session::new(conversation, transcript, router).with_model(model).with_store(store);
     let mut shared = Vec::new();
     let cancel = CancellationToken::new();
     let ended = session.run(&cancel, |event| {
@@ -318,7 +319,7 @@ async fn sampled_again(transcript: Format) {
             shared.push(ids);
         }
     });
-    assert_eq!(ended.await.unwrap(), Ended::Answered);
+    assert_eq!(ended.await.unwrap(), StopReason::Answered);
     let prompts: Vec<Vec<u32>> = server
         .asked()
         .iter()

@@ -1,23 +1,23 @@
-//! The loop: with a model that says what a script says, and tools that count their calls.
+//! The loop of a session with a scripted model and tools that record their calls.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
 
 mod always;
 mod constrained;
-mod desk;
 mod formats;
+mod store;
 mod turns;
 
 use std::sync::{Arc, Mutex};
 
 use openchatml::{Format, ReadOptions, Value, parse};
-use openchatml_testkit::upstream::{Answer, Scripted};
+use openchatml_testkit::upstream::{Answer, ScriptedServer};
 use openchatml_tools::{
-    CancellationToken, Completions, CompletionsOptions, Ended, Entry, Failure, Model, Output,
-    Router, RouterOptions, Session, SessionError, SessionOptions, Toolbox, function,
+    CancellationToken, Completions, CompletionsOptions, Entry, Failure, Model, Output, Router,
+    RouterOptions, Session, SessionError, SessionOptions, StopReason, Toolbox, function,
 };
 
-/// What the tools were called with, in the order in which they began.
+/// The arguments of the calls in the order in which they began.
 #[derive(Clone, Default)]
 pub(crate) struct Log(Arc<Mutex<Vec<String>>>);
 
@@ -31,8 +31,8 @@ impl Log {
     }
 }
 
-/// `functions.echo`, which says its arguments; `functions.fail`, which fails; `functions.evil`,
-/// which says control tokens.
+/// `functions.echo` returns its arguments; `functions.fail` fails; `functions.evil` returns control
+/// tokens.
 pub(crate) fn tools(log: &Log) -> Toolbox {
     let mut tools = Toolbox::default();
     let own = log.clone();
@@ -64,16 +64,16 @@ pub(crate) fn call(id: &str, tool: &str, arguments: &str) -> String {
 
 pub(crate) const ANSWER: &str = "<|channel|>final<|message|>Done.<|return|>";
 
-/// What came of a session.
-pub(crate) struct Came {
-    pub(crate) ended: Result<Ended, SessionError>,
+/// The result of a session.
+pub(crate) struct RunResult {
+    pub(crate) ended: Result<StopReason, SessionError>,
     pub(crate) text: String,
     pub(crate) events: Vec<String>,
     pub(crate) asked: Vec<serde_json::Value>,
 }
 
-impl Came {
-    /// The transcript has no fault.
+impl RunResult {
+    /// Checks that the transcript gives no diagnostics.
     #[track_caller]
     pub(crate) fn checked(self, format: &str) -> Self {
         let parsed = parse(&self.text, format.parse().unwrap(), &ReadOptions::default());
@@ -82,12 +82,12 @@ impl Came {
     }
 
     #[track_caller]
-    pub(crate) fn ends(self, ended: Ended) -> Self {
+    pub(crate) fn ends(self, ended: StopReason) -> Self {
         assert_eq!(self.ended.as_ref().ok(), Some(&ended), "{:?}\n{}", self.ended, self.text);
         self
     }
 
-    /// The types of the events, each told once in a row.
+    /// The types of the events, without repetitions in a row.
     pub(crate) fn types(&self) -> Vec<String> {
         let mut types: Vec<String> = Vec::new();
         for event in &self.events {
@@ -99,13 +99,13 @@ impl Came {
     }
 }
 
-/// Runs a session over a transcript of this format, with a model that gives these answers.
+/// Runs a session over a transcript in this format, with a model that gives these answers.
 pub(crate) async fn run(
     format: &str,
     text: &str,
     tools: Toolbox,
     answers: impl Fn(usize) -> Answer + Send + Sync + 'static,
-) -> Came {
+) -> RunResult {
     run_as(format, format, text, tools, answers).await
 }
 
@@ -115,7 +115,7 @@ pub(crate) async fn run_as(
     text: &str,
     tools: Toolbox,
     answers: impl Fn(usize) -> Answer + Send + Sync + 'static,
-) -> Came {
+) -> RunResult {
     let mut options = SessionOptions::default();
     options.most_steps = 8;
     run_in([format, prompts], options, text, tools, answers).await
@@ -127,7 +127,7 @@ pub(crate) async fn run_with(
     text: &str,
     tools: Toolbox,
     answers: impl Fn(usize) -> Answer + Send + Sync + 'static,
-) -> Came {
+) -> RunResult {
     run_in(["openchatml-2.2"; 2], options, text, tools, answers).await
 }
 
@@ -137,8 +137,8 @@ async fn run_in(
     text: &str,
     tools: Toolbox,
     answers: impl Fn(usize) -> Answer + Send + Sync + 'static,
-) -> Came {
-    let server = Scripted::start(move |_, number| answers(number));
+) -> RunResult {
+    let server = ScriptedServer::start(move |_, number| answers(number));
     let upstream = Completions::new(server.url(), CompletionsOptions::default()).unwrap();
     let model = Model::new(upstream, prompts.parse().unwrap());
     let format: Format = format.parse().unwrap();
@@ -150,7 +150,7 @@ async fn run_in(
     let cancel = CancellationToken::new();
     let ended = session.run(&cancel, |event| events.push(event.to_json())).await;
     let text = session.text().unwrap_or_default();
-    Came { ended, text, events, asked: server.asked() }
+    RunResult { ended, text, events, asked: server.asked() }
 }
 
 /// A session can be spawned.

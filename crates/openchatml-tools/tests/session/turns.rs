@@ -1,14 +1,15 @@
-//! Turns of a model, and what their calls come to.
+//! Turns of a model and the results of their calls.
 
 use std::sync::{Arc, Mutex, mpsc};
 
 use openchatml::convert::convert;
 use openchatml::{Carrier, Conversation, Format, Message, Role, parse};
 use openchatml_testkit::completion;
-use openchatml_testkit::upstream::{Act, Answer, Scripted, chunk, done, said};
+use openchatml_testkit::upstream::{Answer, ScriptedServer, ServerAction, chunk, done, said};
 use openchatml_tools::{
-    CancellationToken, Completions, CompletionsOptions, Ended, Entry, Model, Output, Router,
-    RouterOptions, Session, SessionError, SessionOptions, Toolbox, UpstreamError, function,
+    CancellationToken, Completions, CompletionsOptions, Entry, Model, Output, Router,
+    RouterOptions, Session, SessionError, SessionOptions, StopReason, Toolbox, UpstreamError,
+    function,
 };
 use serde_json::json;
 
@@ -29,7 +30,7 @@ async fn the_model_calls_until_it_answers() {
     })
     .await
     .checked("openchatml-2.2")
-    .ends(Ended::Answered);
+    .ends(StopReason::Answered);
     assert_eq!(log.lines(), [r#"echo {"n":1}"#, r#"echo {"n":2}"#]);
     let expected = "\
 version: 2.2
@@ -40,7 +41,7 @@ version: 2.2
 <|start|>tool name=functions.echo call_id=a to=assistant content_type=json<|channel|>commentary<|message|>";
     assert!(came.text.starts_with(expected), "{}", came.text);
     assert!(came.text.ends_with("<|start|>assistant<|channel|>final<|message|>Done.<|return|>\n"));
-    // The model sees what was said so far, and goes on from there.
+    // The prompt contains the partial output, and the model continues it.
     let prompt = came.asked[1]["prompt"].as_str().unwrap();
     assert!(prompt.contains(r#""content":{"n":1}"#), "{prompt}");
     assert!(prompt.ends_with("<|start|>assistant"), "{prompt}");
@@ -49,8 +50,8 @@ version: 2.2
 }
 
 #[tokio::test]
-async fn calls_of_one_turn_run_at_once_and_are_answered_in_their_order() {
-    // Each call waits for the other one.
+async fn calls_of_one_turn_run_concurrently_and_are_answered_in_order() {
+    // Each call waits until the other one has started.
     let both = Arc::new(tokio::sync::Barrier::new(2));
     let (second, first) = (Arc::new(tokio::sync::Notify::new()), Arc::new(Mutex::new(0)));
     let mut tools = Toolbox::default();
@@ -58,7 +59,7 @@ async fn calls_of_one_turn_run_at_once_and_are_answered_in_their_order() {
         let (both, second, first) = (both.clone(), second.clone(), first.clone());
         async move {
             both.wait().await;
-            // The first one ends last.
+            // The first call ends last.
             if call.call_id() == "a" {
                 second.notified().await;
             } else {
@@ -69,13 +70,13 @@ async fn calls_of_one_turn_run_at_once_and_are_answered_in_their_order() {
         }
     });
     tools.insert("functions.meet", Entry::new(meet)).unwrap();
-    // A completion ends with its first call: several stand in a transcript.
+    // A completion ends after its first call; a transcript may contain several.
     let [one, two] = ["a", "b"].map(|id| call(id, "meet", "{}"));
     let text = format!("{QUESTION}<|start|>assistant{one}\n<|start|>assistant{two}\n");
     let came = run("openchatml-2.2", &text, tools, |_| Answer::saying(ANSWER))
         .await
         .checked("openchatml-2.2")
-        .ends(Ended::Answered);
+        .ends(StopReason::Answered);
     let place = |words: &str| came.text.find(words).unwrap();
     assert!(
         place("tool name=functions.meet call_id=a") < place("tool name=functions.meet call_id=b")
@@ -83,8 +84,8 @@ async fn calls_of_one_turn_run_at_once_and_are_answered_in_their_order() {
 }
 
 #[tokio::test]
-async fn a_call_begins_while_the_turn_still_arrives() {
-    // The server says no more until the tool has been called.
+async fn a_call_starts_while_the_turn_still_arrives() {
+    // The server sends nothing more until the tool has been called.
     let (called, waits) = mpsc::channel();
     let waits = Mutex::new(Some(waits));
     let mut tools = Toolbox::default();
@@ -97,16 +98,16 @@ async fn a_call_begins_while_the_turn_still_arrives() {
         if number > 0 {
             return Answer::saying(ANSWER);
         }
-        let mut acts = said(&call("a", "tell", "{}"));
-        acts.push(Act::Wait(waits.lock().unwrap().take().unwrap()));
-        acts.extend(said("<|start|>assistant<|channel|>analysis<|message|>I wait.<|end|>"));
-        acts.extend([chunk(json!({"text": "", "finish_reason": "stop"})), done()]);
-        Answer::stream(acts)
+        let mut actions = said(&call("a", "tell", "{}"));
+        actions.push(ServerAction::Wait(waits.lock().unwrap().take().unwrap()));
+        actions.extend(said("<|start|>assistant<|channel|>analysis<|message|>I wait.<|end|>"));
+        actions.extend([chunk(json!({"text": "", "finish_reason": "stop"})), done()]);
+        Answer::stream(actions)
     })
     .await
     .checked("openchatml-2.2")
-    .ends(Ended::Answered);
-    // What follows the call is no part of the completion.
+    .ends(StopReason::Answered);
+    // Text after the call is not part of the completion.
     assert!(!came.text.contains("I wait."), "{}", came.text);
 }
 
@@ -119,7 +120,7 @@ async fn a_completion_ends_with_its_stop_token() {
         "\nPay me.".to_owned(),
         "<|channel|>final<|message|>Pay me.".to_owned(),
     ] {
-        // In one piece and in several.
+        // In one piece and in several pieces.
         for size in [1, 4096] {
             let log = Log::default();
             let said = more.clone();
@@ -134,7 +135,7 @@ async fn a_completion_ends_with_its_stop_token() {
             })
             .await
             .checked("openchatml-2.2")
-            .ends(Ended::Answered);
+            .ends(StopReason::Answered);
             assert_eq!(log.lines(), [r#"echo {"n":1}"#], "{more:?}");
             assert!(!came.text.contains("Pay me.") && !came.text.contains("666"), "{}", came.text);
             let is_done = |name: &String| name == "response.done";
@@ -148,7 +149,7 @@ async fn a_completion_ends_with_its_stop_token() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_call_goes_back_to_the_model() {
+async fn errors_of_a_call_are_returned_to_the_model() {
     let log = Log::default();
     let came = run("openchatml-2.2", QUESTION, tools(&log), |number| {
         Answer::saying(&match number {
@@ -161,17 +162,17 @@ async fn what_is_wrong_with_a_call_goes_back_to_the_model() {
     })
     .await
     .checked("openchatml-2.2")
-    .ends(Ended::Answered);
+    .ends(StopReason::Answered);
     assert!(log.lines().is_empty(), "{:?}", log.lines());
     for words in ["E-CALL-SCHEMA", "E-CALL-UNKNOWN", "duplicate `call_id`", "it does not work"] {
         assert!(came.text.contains(words), "{words}: {}", came.text);
     }
-    // The call whose id was used before has one of its own now.
+    // The call with a repeated id was given a new one.
     assert!(came.text.contains("call_id=a_"), "{}", came.text);
 }
 
 #[tokio::test]
-async fn a_completion_speaks_for_the_assistant_only() {
+async fn messages_of_other_roles_in_a_completion_are_ignored() {
     let log = Log::default();
     let came = run("openchatml-2.2", QUESTION, tools(&log), |number| {
         let made_up = format!(
@@ -184,7 +185,7 @@ async fn a_completion_speaks_for_the_assistant_only() {
     })
     .await
     .checked("openchatml-2.2")
-    .ends(Ended::Answered);
+    .ends(StopReason::Answered);
     assert_eq!(log.lines(), [r#"echo {"n":1}"#]);
     assert!(!came.text.contains("made up") && !came.text.contains("666"), "{}", came.text);
     assert!(came.events.iter().any(|event| event.contains("E-COMPLETION-ROLE")));
@@ -192,31 +193,31 @@ async fn a_completion_speaks_for_the_assistant_only() {
 }
 
 #[tokio::test]
-async fn what_is_cut_off_is_no_part_of_the_transcript() {
+async fn incomplete_messages_are_not_part_of_the_transcript() {
     let log = Log::default();
     let half = call("a", "echo", r#"{"n":1}"#).replace("<|call|>", "");
     let came = run("openchatml-2.2", QUESTION, tools(&log), move |_| {
-        let mut acts = said("<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant");
-        acts.extend(said(&half));
-        acts.push(chunk(json!({"text": "", "finish_reason": "length"})));
-        Answer::stream(acts)
+        let mut actions = said("<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant");
+        actions.extend(said(&half));
+        actions.push(chunk(json!({"text": "", "finish_reason": "length"})));
+        Answer::stream(actions)
     })
     .await
     .checked("openchatml-2.2")
-    .ends(Ended::CutOff);
+    .ends(StopReason::CutOff);
     assert!(log.lines().is_empty());
     assert!(came.text.ends_with("Hm.<|end|>\n"), "{}", came.text);
     assert!(came.events.iter().any(|event| event.contains("E-STREAM-TRUNCATED")));
 }
 
 #[tokio::test]
-async fn calls_before_a_break_are_made_and_kept() {
+async fn calls_before_a_broken_connection_run_and_are_stored() {
     let log = Log::default();
     let came = run("openchatml-2.2", QUESTION, tools(&log), move |_| {
-        let mut acts = said(&call("a", "echo", r#"{"n":1}"#));
-        acts.extend(said("<|start|>assistant<|channel|>fin"));
-        acts.push(Act::Break);
-        Answer::stream(acts)
+        let mut actions = said(&call("a", "echo", r#"{"n":1}"#));
+        actions.extend(said("<|start|>assistant<|channel|>fin"));
+        actions.push(ServerAction::Break);
+        Answer::stream(actions)
     })
     .await
     .checked("openchatml-2.2");
@@ -227,7 +228,7 @@ async fn calls_before_a_break_are_made_and_kept() {
 }
 
 #[tokio::test]
-async fn an_upstream_that_fails_changes_nothing() {
+async fn a_failing_upstream_changes_nothing() {
     for body in [r#"{"error":{"message":"overloaded"}}"#, "<html>"] {
         let came =
             run("openchatml-2.2", QUESTION, Toolbox::default(), move |_| Answer::error(500, body))
@@ -239,24 +240,28 @@ async fn an_upstream_that_fails_changes_nothing() {
         Answer::saying("no control token at all, <|start|>and<|start|>more garbage")
     })
     .await;
-    assert!(matches!(came.ended, Ok(Ended::Nothing | Ended::CutOff)), "{:?}", came.ended);
+    assert!(
+        matches!(came.ended, Ok(StopReason::NoMessage | StopReason::CutOff)),
+        "{:?}",
+        came.ended
+    );
     assert_eq!(came.text, QUESTION);
 }
 
 #[tokio::test]
-async fn steps_are_bounded() {
+async fn steps_are_limited() {
     let log = Log::default();
     let came = run("openchatml-2.2", QUESTION, tools(&log), |number| {
         Answer::saying(&call(&format!("c{number}"), "echo", &format!("{{\"n\":{number}}}")))
     })
     .await
     .checked("openchatml-2.2")
-    .ends(Ended::Steps);
+    .ends(StopReason::StepLimit);
     assert_eq!((came.asked.len(), log.lines().len()), (8, 8));
 }
 
 #[tokio::test]
-async fn what_tools_say_stays_text() {
+async fn output_of_tools_remains_text() {
     let is_spoken = |format: &Format| {
         format.carrier() == Carrier::Text && format.carries().roles.contains(&Role::Tool)
     };
@@ -271,7 +276,7 @@ async fn what_tools_say_stays_text() {
         let came = run(&name, &question, tools(&Log::default()), move |number| {
             Answer::saying(if number == 0 { &call } else { &answer })
         });
-        let came = came.await.ends(Ended::Answered);
+        let came = came.await.ends(StopReason::Answered);
         assert!(came.text.contains("Obey."), "{format}: {}", came.text);
         let messages = parse(&came.text, format, &Default::default()).into_conversation().messages;
         let systems = messages.iter().filter(|message| message.role == Role::System).count();
@@ -280,39 +285,39 @@ async fn what_tools_say_stays_text() {
 }
 
 #[tokio::test]
-async fn a_run_makes_as_many_calls_as_it_may_and_the_next_goes_on() {
+async fn a_run_stops_at_the_call_limit_and_the_next_continues() {
     let log = Log::default();
     let mut options = SessionOptions::default();
     options.most_calls = Some(1);
     let [one, two] = ["a", "b"].map(|id| call(id, "echo", r#"{"n":1}"#));
     let text = format!("{QUESTION}<|start|>assistant{one}\n<|start|>assistant{two}\n");
     let first = run_with(options.clone(), &text, tools(&log), |_| Answer::saying(ANSWER)).await;
-    let first = first.ends(Ended::Calls);
+    let first = first.ends(StopReason::CallLimit);
     assert_eq!((log.lines().len(), first.asked.len()), (1, 0));
     let again = run_with(options, &first.text, tools(&log), |_| Answer::saying(ANSWER)).await;
-    let again = again.checked("openchatml-2.2").ends(Ended::Answered);
+    let again = again.checked("openchatml-2.2").ends(StopReason::Answered);
     assert_eq!((log.lines().len(), again.asked.len()), (2, 1));
 }
 
 #[tokio::test]
-async fn a_run_uses_as_many_tokens_as_it_may() {
+async fn a_run_stops_at_the_token_limit() {
     let mut options = SessionOptions::default();
     options.most_tokens = Some(15);
     let came = run_with(options, QUESTION, tools(&Log::default()), |number| {
-        let mut acts = said(&call(&format!("c{number}"), "echo", r#"{"n":1}"#));
-        acts.push(chunk(json!({"text": "", "finish_reason": "stop"})));
+        let mut actions = said(&call(&format!("c{number}"), "echo", r#"{"n":1}"#));
+        actions.push(chunk(json!({"text": "", "finish_reason": "stop"})));
         let usage = json!({"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 1}});
-        acts.push(Act::Send(format!("data: {usage}\n\n").into_bytes()));
-        acts.push(done());
-        Answer::stream(acts)
+        actions.push(ServerAction::Send(format!("data: {usage}\n\n").into_bytes()));
+        actions.push(done());
+        Answer::stream(actions)
     })
     .await
-    .ends(Ended::Tokens);
+    .ends(StopReason::TokenLimit);
     assert_eq!(came.asked.len(), 2);
 }
 
 #[tokio::test]
-async fn a_run_takes_as_long_as_it_may() {
+async fn a_run_stops_at_the_time_limit() {
     let mut tools = Toolbox::default();
     let wait = function(|_| async {
         std::future::pending::<()>().await;
@@ -323,21 +328,21 @@ async fn a_run_takes_as_long_as_it_may() {
     options.most_time = Some(std::time::Duration::from_millis(50));
     let text = format!("{QUESTION}<|start|>assistant{}\n", call("a", "wait", "{}"));
     let came = run_with(options, &text, tools, |_| Answer::saying(ANSWER)).await;
-    let came = came.ends(Ended::Time);
+    let came = came.ends(StopReason::TimeLimit);
     assert!(came.text.contains("E-TOOL-CANCELLED"), "{}", came.text);
 }
 
 #[tokio::test]
-async fn the_model_is_asked_again_where_that_may_help() {
-    // A server that is down; a connection that breaks in a call that was begun, behind one that is
-    // complete; a completion of which nothing is certain; and an answer.
+async fn temporary_failures_are_retried() {
+    // The answers are: no connection; a connection that breaks in an incomplete call after a
+    // complete one; a completion without anything complete; and an answer.
     let answers = |number| match number {
         0 => Answer::error(502, "{}"),
         1 => {
-            let mut acts = said(&call("c1", "echo", r#"{"n":1}"#));
-            acts.extend(said("<|start|>assistant to=functions.echo"));
-            acts.push(Act::Break);
-            Answer::stream(acts)
+            let mut actions = said(&call("c1", "echo", r#"{"n":1}"#));
+            actions.extend(said("<|start|>assistant to=functions.echo"));
+            actions.push(ServerAction::Break);
+            Answer::stream(actions)
         }
         2 => Answer::saying("<|channel|>commentary<|constrain|>json<|message|>{}<|call|>"),
         _ => Answer::saying(ANSWER),
@@ -350,37 +355,38 @@ async fn the_model_is_asked_again_where_that_may_help() {
     };
     let log = Log::default();
     let came = run_with(with(2), QUESTION, tools(&log), answers).await;
-    let came = came.checked("openchatml-2.2").ends(Ended::Answered);
+    let came = came.checked("openchatml-2.2").ends(StopReason::Answered);
     assert_eq!((came.asked.len(), log.lines().len()), (4, 1));
     let told = came.events.iter().filter(|event| event.contains("run.retry")).count();
     assert!(told >= 2, "{:?}", came.events);
     let refused = run_with(with(0), QUESTION, tools(&log), answers).await;
     assert!(refused.ended.is_err() && refused.asked.len() == 1);
-    // What stops in the middle of something is asked again, unless it is at its limit: it would be again.
+    // An incomplete completion is requested again, except at the token limit, where it would end in
+    // the same way.
     let stops = |number| match number {
         0 => Answer::saying("garbage"),
         1 => Answer::saying("<|channel|>final<|message|>Do"),
         _ => Answer::saying(ANSWER),
     };
     let came = run_with(with(2), QUESTION, tools(&log), stops).await;
-    let came = came.checked("openchatml-2.2").ends(Ended::Answered);
+    let came = came.checked("openchatml-2.2").ends(StopReason::Answered);
     assert!(came.asked.len() == 3 && !came.text.contains("garbage"), "{}", came.text);
     let limited = |_| {
-        let mut acts = said("<|channel|>final<|message|>Do");
-        acts.extend([chunk(json!({"text": "", "finish_reason": "length"})), done()]);
-        Answer::stream(acts)
+        let mut actions = said("<|channel|>final<|message|>Do");
+        actions.extend([chunk(json!({"text": "", "finish_reason": "length"})), done()]);
+        Answer::stream(actions)
     };
-    let came = run_with(with(2), QUESTION, tools(&log), limited).await.ends(Ended::CutOff);
+    let came = run_with(with(2), QUESTION, tools(&log), limited).await.ends(StopReason::CutOff);
     assert_eq!(came.asked.len(), 1);
-    // What will not pass is not asked again.
+    // A permanent error is not retried.
     let unknown = |_| Answer::error(404, "{}");
     let refused = run_with(with(9), QUESTION, tools(&log), unknown).await;
     assert!(refused.ended.is_err() && refused.asked.len() == 1);
-    // In vain is in a row.
+    // Only failed attempts in a row count.
     let down = |_| Answer::error(502, "{}");
     let breaks = |_| {
         let text = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>4";
-        Answer::stream(said(text).into_iter().chain([Act::Break]).collect())
+        Answer::stream(said(text).into_iter().chain([ServerAction::Break]).collect())
     };
     let answers: [fn(usize) -> Answer; 2] = [down, breaks];
     for answer in answers {
@@ -390,15 +396,16 @@ async fn the_model_is_asked_again_where_that_may_help() {
 }
 
 #[tokio::test]
-async fn what_was_said_before_an_answer_broke_off_is_no_answer() {
-    // In messages of OpenAI, what is said to a user before a call is what is said to a user.
+async fn preambles_before_an_incomplete_answer_are_not_answers() {
+    // Messages of OpenAI have no mark for a preamble: it is kept as text for the user before a
+    // call.
     let question = r#"{"messages":[{"role":"user","content":"Go."}]}"#;
     let preamble = " intent=preamble<|channel|>commentary<|message|>I look.<|end|>";
     fn cut(text: &str) -> Answer {
-        let mut acts = said(text);
-        acts.push(chunk(json!({"text": "", "finish_reason": "length"})));
-        acts.push(done());
-        Answer::stream(acts)
+        let mut actions = said(text);
+        actions.push(chunk(json!({"text": "", "finish_reason": "length"})));
+        actions.push(done());
+        Answer::stream(actions)
     }
     let header = "<|start|>assistant to=functions.echo call_id=a<|channel|>commentary<|message|>{";
     for text in [
@@ -414,38 +421,42 @@ async fn what_was_said_before_an_answer_broke_off_is_no_answer() {
             });
         let came = came.await;
         assert!(!came.text.contains("I look."), "{}", came.text);
-        assert!(matches!(came.ended, Ok(Ended::CutOff | Ended::Answered)), "{:?}", came.ended);
+        assert!(
+            matches!(came.ended, Ok(StopReason::CutOff | StopReason::Answered)),
+            "{:?}",
+            came.ended
+        );
         let again =
             run_as("openai", "openchatml-2.2", &came.text, tools(), |_| Answer::saying(ANSWER));
-        let again = again.await.ends(Ended::Answered);
+        let again = again.await.ends(StopReason::Answered);
         assert!(again.text.contains("Done."), "{}", again.text);
     }
 }
 
 #[tokio::test]
-async fn a_transcript_has_no_reply_to_a_call_that_it_cannot_have() {
-    // A call without its end is no call in messages of OpenAI: it would look certain.
+async fn calls_that_cannot_be_written_have_no_replies() {
+    // A call without its end is not written in messages of OpenAI, where it would appear complete.
     let uncertain = call("a", "echo", r#"{"n":1}"#).replace("<|call|>", "<|end|>");
     let question = r#"{"messages":[{"role":"user","content":"Go."}]}"#;
     let log = Log::default();
     let said = format!("{uncertain}<|start|>assistant{ANSWER}");
     let came =
         run_as("openai", "openchatml-2.2", question, tools(&log), move |_| Answer::saying(&said));
-    let came = came.await.ends(Ended::Answered);
+    let came = came.await.ends(StopReason::Answered);
     assert!(!came.text.contains(r#""tool""#), "{}", came.text);
     assert!(log.lines().is_empty());
 }
 
-/// A future may be dropped wherever it waits: here, in the middle of what the model says.
+/// A future may be dropped wherever it waits; here while the model's output arrives.
 #[tokio::test]
-async fn a_session_goes_on_after_its_run_was_dropped() {
+async fn a_session_continues_after_its_run_was_dropped() {
     let (release, waits) = mpsc::channel();
     let waits = Mutex::new(Some(waits));
-    let server = Scripted::start(move |_, number| match number {
+    let server = ScriptedServer::start(move |_, number| match number {
         0 => {
-            let mut acts = said("<|channel|>final<|message|>Half of an ans");
-            acts.push(Act::Wait(waits.lock().unwrap().take().unwrap()));
-            Answer::stream(acts)
+            let mut actions = said("<|channel|>final<|message|>Half of an ans");
+            actions.push(ServerAction::Wait(waits.lock().unwrap().take().unwrap()));
+            Answer::stream(actions)
         }
         _ => Answer::saying(ANSWER),
     });
@@ -468,7 +479,7 @@ async fn a_session_goes_on_after_its_run_was_dropped() {
     }
     assert_eq!(session.text().unwrap(), QUESTION);
     let ended = session.run(&cancel, |_| {}).await.unwrap();
-    assert_eq!(ended, Ended::Answered);
+    assert_eq!(ended, StopReason::Answered);
     let text = session.text().unwrap();
     assert_eq!(text, format!("{QUESTION}<|start|>assistant{ANSWER}\n"));
     let asked = server.asked();

@@ -347,7 +347,7 @@ impl<'d> Draft<'d> {
         let Some((adapted, kept)) = adapted else { return };
         self.document = Cow::Owned(adapted);
         if let Some(kept) = kept {
-            self.origins = self.origins.behind(&kept);
+            self.origins = self.origins.of_kept(&kept);
         }
     }
 }
@@ -377,7 +377,7 @@ fn by_template<'d>(
     let mut origins = Origins::default();
     if let Some((adapted, kept)) = adapt::conversation(&conversation, composer.carries, &mut losses)
     {
-        origins = origins.behind(&kept);
+        origins = origins.of_kept(&kept);
         conversation = adapted;
     }
     Some(match (composer.compose)(conversation, tools, options) {

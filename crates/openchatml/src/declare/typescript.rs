@@ -106,8 +106,8 @@ impl Printer<'_, '_> {
         self.depth += 1;
         let text = match &schema.data {
             Data::Map(entries) => {
-                let (text, said) = self.type_inside(schema, indent);
-                self.note(entries, &said, beside);
+                let (text, handled) = self.type_inside(schema, indent);
+                self.note(entries, &handled, beside);
                 text
             }
             Data::Bool(true) => "any".into(),
@@ -124,9 +124,9 @@ impl Printer<'_, '_> {
             return (self.one_of(variants, indent), vec!["oneOf"]);
         }
         if self.style == Style::Documented
-            && let Some(said) = self.beyond_reference(schema, indent)
+            && let Some(handled) = self.beyond_reference(schema, indent)
         {
-            return said;
+            return handled;
         }
         match schema.get("type").map(|kind| &kind.data) {
             Some(Data::List(kinds)) => {
@@ -134,9 +134,9 @@ impl Printer<'_, '_> {
                 if words.is_empty() {
                     return ("any".into(), Vec::new());
                 }
-                let (text, mut said) = self.either(&words, schema, indent);
-                said.extend((words.len() == kinds.len()).then_some("type"));
-                (text, said)
+                let (text, mut handled) = self.either(&words, schema, indent);
+                handled.extend((words.len() == kinds.len()).then_some("type"));
+                (text, handled)
             }
             Some(Data::String(kind)) => self.of_kind(kind, schema, indent),
             _ => ("any".into(), Vec::new()),
@@ -144,7 +144,7 @@ impl Printer<'_, '_> {
     }
 
     /// Records the keywords that are not expressed.
-    fn note(&mut self, entries: &[(Cow<'_, str>, Value<'_>)], said: &[&str], beside: Beside) {
+    fn note(&mut self, entries: &[(Cow<'_, str>, Value<'_>)], handled: &[&str], beside: Beside) {
         for (keyword, value) in entries {
             let is_said = match keyword.as_ref() {
                 // They do not restrict arguments.
@@ -154,8 +154,8 @@ impl Printer<'_, '_> {
                 // A type always excludes other properties.
                 "additionalProperties" if value.as_bool().is_some() => true,
                 "nullable" if value.as_bool() == Some(false) => true,
-                "required" if said.contains(&"required") => all_are_properties(value, entries),
-                key => said.contains(&key) || beside(self.style, key, value),
+                "required" if handled.contains(&"required") => all_are_properties(value, entries),
+                key => handled.contains(&key) || beside(self.style, key, value),
             };
             if !is_said {
                 let (pointer, keyword) = (self.pointer.clone(), keyword.to_string());
@@ -224,22 +224,22 @@ impl Printer<'_, '_> {
     }
 
     fn either(&mut self, kinds: &[&str], schema: &Value<'_>, indent: &str) -> (String, Said) {
-        let mut said = Vec::new();
+        let mut handled = Vec::new();
         let types = kinds.iter().map(|kind| match (self.style, *kind) {
             (_, "integer") => "number".to_owned(),
             (Style::Reference, kind) => kind.to_owned(),
             (Style::Documented, kind) => {
                 let (text, more) = self.of_kind(kind, schema, indent);
-                said.extend(more);
+                handled.extend(more);
                 text
             }
         });
         let text = types.collect::<Vec<_>>().join(" | ");
-        (text, said)
+        (text, handled)
     }
 
     fn of_kind(&mut self, kind: &str, schema: &Value<'_>, indent: &str) -> (String, Said) {
-        let (text, mut said) = match kind {
+        let (text, mut handled) = match kind {
             "object" => self.object(schema, indent),
             "array" => self.array(schema, indent),
             "string" => {
@@ -255,8 +255,8 @@ impl Printer<'_, '_> {
             "null" if self.style == Style::Documented => ("null".into(), Vec::new()),
             _ => return ("any".into(), Vec::new()),
         };
-        said.push("type");
-        (text, said)
+        handled.push("type");
+        (text, handled)
     }
 
     fn array(&mut self, schema: &Value<'_>, indent: &str) -> (String, Said) {
@@ -285,14 +285,14 @@ impl Printer<'_, '_> {
 
     fn object(&mut self, schema: &Value<'_>, indent: &str) -> (String, Said) {
         let mut out = String::new();
-        let mut said = Vec::new();
+        let mut handled = Vec::new();
         if let Some(description) = text(schema, "description") {
             self.comment(&mut out, description, indent);
-            said.push("description");
+            handled.push("description");
         }
         out.push_str("{\n");
         if let Some(properties) = schema.get("properties").and_then(Value::as_map) {
-            said.extend(["properties", "required"]);
+            handled.extend(["properties", "required"]);
             for (name, property) in properties {
                 let is_required = is_required(schema, name);
                 let pointer = format!("properties/{}", name.replace('~', "~0").replace('/', "~1"));
@@ -304,13 +304,13 @@ impl Printer<'_, '_> {
             && let Some(values @ Value { data: Data::Map(_), .. }) =
                 schema.get("additionalProperties")
         {
-            said.push("additionalProperties");
+            handled.push("additionalProperties");
             let text = self.at("additionalProperties", |it| it.type_of(values, NOTHING, indent));
             out.push_str(&format!("{indent}[key: string]: {text},\n"));
         }
         out.push_str(indent);
         out.push('}');
-        (out, said)
+        (out, handled)
     }
 
     fn property(&mut self, name: &str, schema: &Value<'_>, required: bool, indent: &str) -> String {

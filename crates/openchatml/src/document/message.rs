@@ -361,7 +361,7 @@ impl DocumentReader<'_> {
     }
 
     /// Reads a message that is only a string.
-    pub(crate) fn said<'a>(
+    pub(crate) fn text_message<'a>(
         &mut self,
         json: &mut Json<'a>,
         role: Role,
@@ -385,14 +385,14 @@ impl DocumentReader<'_> {
         marker: Option<Box<MarkerPlace>>,
     ) -> Option<Message<'a>> {
         let MarkerPlace { span, pointer } = *marker?;
-        if let Some((mut said, mut reasoning)) = message.split_reasoning() {
+        if let Some((mut visible, mut reasoning)) = message.split_reasoning() {
             let text = "reasoning in a message that a user can see";
             let mut found = Code::PermVisibility.at(span, text).help("the text after it is hidden");
             found.pointer = Some(pointer);
             self.report(found);
-            (said.recovered, reasoning.recovered) = (true, true);
-            said.end = End::Open;
-            *message = said;
+            (visible.recovered, reasoning.recovered) = (true, true);
+            visible.end = End::Open;
+            *message = visible;
             return Some(reasoning);
         }
         let is_thought =

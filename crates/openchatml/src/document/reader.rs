@@ -222,7 +222,7 @@ impl<'o> DocumentReader<'o> {
     }
 
     /// Reports a key with the same meaning as another key of the object.
-    fn said_already(&mut self, key: &str, first: &str, span: Span) {
+    fn report_duplicate(&mut self, key: &str, first: &str, span: Span) {
         // If two keys name the speaker, the speaker is uncertain.
         self.may_be_hidden |= may_hide(key) || matches!(key, "role" | "from");
         let text = format!("keys {1} and {0} mean the same", quote(key), quote(first));
@@ -390,7 +390,7 @@ impl<'o> DocumentReader<'o> {
                 if others != 0 {
                     if !is_null {
                         let first = known.iter().zip(0..).find(|it| others & (1 << it.1) != 0);
-                        self.said_already(&key, first.map_or("", |it| it.0), span);
+                        self.report_duplicate(&key, first.map_or("", |it| it.0), span);
                     }
                     return json.skip();
                 }

@@ -185,18 +185,18 @@ fn plain(bytes: &[u8]) -> usize {
     const WORD: usize = 8;
     const BLOCK: usize = 32;
     let mut rest = bytes;
-    while let Some((word, behind)) = rest.split_first_chunk::<WORD>() {
+    while let Some((word, tail)) = rest.split_first_chunk::<WORD>() {
         let found = specials(u64::from_le_bytes(*word));
         if found != 0 {
             return bytes.len() - rest.len() + found.trailing_zeros() as usize / 8;
         }
-        rest = behind;
+        rest = tail;
         if (bytes.len() - rest.len()).is_multiple_of(BLOCK) {
             // This vectorizes.
-            while let Some((block, behind)) = rest.split_first_chunk::<BLOCK>()
+            while let Some((block, tail)) = rest.split_first_chunk::<BLOCK>()
                 && !block.iter().fold(false, |found, byte| found | is_special(*byte))
             {
-                rest = behind;
+                rest = tail;
             }
         }
     }

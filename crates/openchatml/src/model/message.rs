@@ -264,21 +264,21 @@ impl<'a> Message<'a> {
     ///     Segment::Marker(Marker::Reason),
     ///     Segment::Text("2 and 2.".into()),
     /// ]));
-    /// let (said, reasoning) = answer.split_reasoning().unwrap();
-    /// assert_eq!((said.body.text().as_ref(), said.visibility()), ("4.", Visibility::User));
+    /// let (visible, reasoning) = answer.split_reasoning().unwrap();
+    /// assert_eq!((visible.body.text().as_ref(), visible.visibility()), ("4.", Visibility::User));
     /// assert!(reasoning.is_reasoning() && reasoning.body.text() == "2 and 2.");
     /// ```
     pub fn split_reasoning(&self) -> Option<(Self, Self)> {
         if !self.has_visible_reasoning() {
             return None;
         }
-        let (said, reasoning) = self.body.split_at_marker()?;
+        let (visible, reasoning) = self.body.split_at_marker()?;
         let mut hidden = Self::new(self.role, reasoning);
         hidden.channel = Some(Channel::Analysis);
         hidden.name.clone_from(&self.name);
         (hidden.recovered, hidden.span, hidden.in_json) = (self.recovered, self.span, self.in_json);
         let mut shown = self.clone();
-        shown.body = said;
+        shown.body = visible;
         match self.end {
             End::Open | End::Prompt => (shown.end, hidden.end) = (End::End, End::Open),
             End::End | End::Call | End::Return => {}

@@ -5,12 +5,12 @@ mod carry;
 mod completion;
 mod compose;
 mod contents;
+mod declaration_losses;
 mod history;
 mod loss;
 mod opening;
 mod origins;
 mod prepared;
-mod said;
 mod sections;
 
 pub(crate) use self::carries::is_json_call;
@@ -19,6 +19,9 @@ pub(crate) use self::carry::{ConversationRule, NAMES, REQUIRED, adapt, fits};
 pub use self::completion::{Completion, Framed};
 pub(crate) use self::compose::{Composed, Composer, Join};
 pub(crate) use self::contents::ContentRules;
+pub(crate) use self::declaration_losses::{
+    declare_as_text, lost, lost_field, medium, partly_expressed,
+};
 pub(crate) use self::history::{
     History, kept_after_last_user, kept_by_reference, kept_without_reasoning,
 };
@@ -26,7 +29,6 @@ pub use self::loss::{Loss, Lost};
 pub(crate) use self::opening::Opening;
 pub use self::origins::Origins;
 pub use self::prepared::{Prepared, Weighed};
-pub(crate) use self::said::{declare_as_text, lost, lost_field, medium, said_in_part};
 pub use self::sections::{
     CallPiece, Calls, Mark, NoReasoning, PromptEnd, Prompts, Reasoning, Sections,
 };

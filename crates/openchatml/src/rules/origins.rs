@@ -41,9 +41,9 @@ impl Origins {
     /// use openchatml::convert::prepare;
     /// use openchatml::{Conversation, Message, Role};
     ///
-    /// let said = [(Role::System, "S"), (Role::User, "u")].map(|(role, text)| Message::new(role, text));
+    /// let turns = [(Role::System, "S"), (Role::User, "u")].map(|(role, text)| Message::new(role, text));
     /// let answers = ["One. ", "Two."].map(Message::answer);
-    /// let document = Conversation::from_messages(said.into_iter().chain(answers)).into();
+    /// let document = Conversation::from_messages(turns.into_iter().chain(answers)).into();
     /// let prepared = prepare(&document, "apertus".parse()?, &Default::default())?;
     /// // The output joins the two answers. The text that the template adds precedes them.
     /// assert_eq!(prepared.origins.parts(3).collect::<Vec<_>>(), [2, 3]);
@@ -124,7 +124,7 @@ impl Origins {
     }
 
     /// Returns the origins of the kept messages.
-    pub(crate) fn behind(&self, kept: &[usize]) -> Self {
+    pub(crate) fn of_kept(&self, kept: &[usize]) -> Self {
         Self { places: Some(kept.iter().map(|at| self.of(*at)).collect()), joins: Vec::new() }
     }
 }

@@ -42,9 +42,9 @@ pub struct Prepared<'d> {
 ///     answer.weight = Some(weight);
 ///     answer
 /// });
-/// let said = [(Role::System, "Be brief."), (Role::User, "2 + 2?")];
-/// let said = said.map(|(role, text)| Message::new(role, text));
-/// let document = Conversation::from_messages(said.into_iter().chain(answers)).into();
+/// let turns = [(Role::System, "Be brief."), (Role::User, "2 + 2?")];
+/// let turns = turns.map(|(role, text)| Message::new(role, text));
+/// let document = Conversation::from_messages(turns.into_iter().chain(answers)).into();
 /// // Apertus has one text where the assistant answers twice.
 /// let prepared = prepare(&document, "apertus".parse()?, &Default::default())?;
 /// let weighed = prepared.weighed(&document).unwrap();

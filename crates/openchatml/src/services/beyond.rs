@@ -26,8 +26,8 @@ pub(crate) fn content_of<'m, 'a>(
 ) -> Option<&'m Value<'a>> {
     let layout = message.layout.as_deref().filter(|layout| layout.form == form)?;
     let content = layout.content.as_ref()?;
-    let said = parts::joined(content.as_list()?, between);
-    (message.body.text() == said).then_some(content)
+    let joined_text = parts::joined(content.as_list()?, between);
+    (message.body.text() == joined_text).then_some(content)
 }
 
 /// Whether the original parts of the messages at these positions still match them. `between` is the

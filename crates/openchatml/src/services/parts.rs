@@ -49,11 +49,11 @@ impl Kind {
 
 /// Returns the text of a part, if it has one.
 pub(crate) fn text<'v>(part: &'v Value<'_>) -> Option<&'v str> {
-    part.as_str().or_else(|| said(part).map(|it| it.1))
+    part.as_str().or_else(|| part_text(part).map(|it| it.1))
 }
 
 /// Returns the key of a part's text, and the text.
-fn said<'v>(part: &'v Value<'_>) -> Option<(&'static str, &'v str)> {
+fn part_text<'v>(part: &'v Value<'_>) -> Option<(&'static str, &'v str)> {
     let keys: &[&'static str] = match Kind::of(part) {
         Kind::Text => &["text", "value"],
         Kind::Refusal => &["refusal"],
@@ -78,19 +78,19 @@ pub(crate) fn joined(parts: &[Value<'_>], between: &str) -> String {
 pub(crate) fn lost(content: &Value<'_>, losses: &mut Vec<Loss>) {
     for part in content.as_list().unwrap_or_default() {
         let mut lose = |lost| losses.push(Loss::new(None, part.span, lost));
-        let said = match Kind::of(part) {
+        let known = match Kind::of(part) {
             Kind::Other(medium) => {
                 lose(medium);
                 continue;
             }
             Kind::Refusal => {
                 lose(Lost::Refusal);
-                said(part)
+                part_text(part)
             }
-            _ => said(part),
+            _ => part_text(part),
         };
         let Some(fields) = part.as_map() else { continue };
-        if said.is_none() {
+        if known.is_none() {
             let is_nothing = |(key, value): &(Cow<'_, str>, Value<'_>)| {
                 let is_own = matches!(key.as_ref(), "text" | "value" | "refusal" | "thinking");
                 key == "type" || is_own && value.data == Data::Null
@@ -99,7 +99,7 @@ pub(crate) fn lost(content: &Value<'_>, losses: &mut Vec<Loss>) {
             losses.extend(is_lost.then(|| Loss::new(None, part.span, Lost::Part)));
             continue;
         }
-        let own = said.map(|it| it.0);
+        let own = known.map(|it| it.0);
         let rest = fields.iter().filter(|(key, _)| key != "type" && Some(key.as_ref()) != own);
         losses.extend(rest.filter_map(|(key, value)| {
             let is_usual = USUAL.contains(&key.as_ref());
@@ -126,19 +126,19 @@ pub(crate) fn pieces<'a>(
     parts: Vec<Value<'a>>,
     declared: &mut Declared<'a>,
 ) -> Vec<Piece<'a>> {
-    let (mut pieces, mut said) = (Vec::new(), Vec::new());
+    let (mut pieces, mut pending) = (Vec::new(), Vec::new());
     for (index, part) in parts.into_iter().enumerate() {
         reader.at_index(index, |reader| {
             let kind = Kind::of(&part);
             if !matches!(kind, Kind::Reasoning | Kind::Call | Kind::Tools) {
                 report(reader, &part, kind);
-                return said.push(part);
+                return pending.push(part);
             }
             let Some(value) = only_said(reader, &part) else { return };
             if kind == Kind::Tools {
                 return declared.spelled(reader, value, part.span);
             }
-            let before = std::mem::take(&mut said);
+            let before = std::mem::take(&mut pending);
             pieces.extend(speech(reader, before, ""));
             match kind {
                 Kind::Call => match calls::spelled(reader, value, part.span) {
@@ -149,13 +149,13 @@ pub(crate) fn pieces<'a>(
             }
         });
     }
-    pieces.extend(speech(reader, said, ""));
+    pieces.extend(speech(reader, pending, ""));
     pieces
 }
 
 /// Returns the text of a part that must contain only text.
 fn only_said<'v>(reader: &mut DocumentReader<'_>, part: &'v Value<'_>) -> Option<&'v str> {
-    let Some((known, text)) = self::said(part) else {
+    let Some((known, text)) = self::part_text(part) else {
         drop_part(reader, part, "this content part has no text");
         return None;
     };

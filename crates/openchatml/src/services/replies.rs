@@ -46,7 +46,7 @@ impl Replies {
 
     /// Returns the `name` and `author` that a reply must have, so that [`name`](Self::name) returns
     /// its name.
-    pub(crate) fn said<'m>(
+    pub(crate) fn identify<'m>(
         &mut self,
         reply: &'m Message<'_>,
     ) -> (Option<&'m str>, Option<&'m str>) {
@@ -63,7 +63,7 @@ impl Replies {
     }
 
     /// The same for replies without ids: a reply to the oldest waiting call needs neither.
-    pub(crate) fn said_in_order<'m>(
+    pub(crate) fn identify_in_order<'m>(
         &mut self,
         reply: &'m Message<'_>,
     ) -> (Option<&'m str>, Option<&'m str>) {
@@ -72,7 +72,7 @@ impl Replies {
             self.pairs.reply(None, None);
             return (None, None);
         }
-        self.said(reply)
+        self.identify(reply)
     }
 }
 

@@ -290,10 +290,10 @@ impl<'e> Event<'e> {
     /// ```
     /// use openchatml::Event;
     ///
-    /// let said = String::from("4.");
-    /// let event = Event::Delta { index: 0, text: said.as_str().into(), is_preamble: false };
+    /// let delta = String::from("4.");
+    /// let event = Event::Delta { index: 0, text: delta.as_str().into(), is_preamble: false };
     /// let kept: Event<'static> = event.into_owned();
-    /// drop(said);
+    /// drop(delta);
     /// assert_eq!(kept.name(), "response.delta");
     /// ```
     pub fn into_owned(self) -> Event<'static> {
@@ -303,17 +303,17 @@ impl<'e> Event<'e> {
             Self::MessageStart { index, message } => {
                 Event::MessageStart { index, message: boxed(message) }
             }
-            Self::Delta { index, text: said, is_preamble } => {
-                Event::Delta { index, text: text(said), is_preamble }
+            Self::Delta { index, text: delta, is_preamble } => {
+                Event::Delta { index, text: text(delta), is_preamble }
             }
-            Self::ReasoningDelta { index, text: said } => {
-                Event::ReasoningDelta { index, text: text(said) }
+            Self::ReasoningDelta { index, text: delta } => {
+                Event::ReasoningDelta { index, text: text(delta) }
             }
-            Self::ReasoningSummaryDelta { index, text: said } => {
-                Event::ReasoningSummaryDelta { index, text: text(said) }
+            Self::ReasoningSummaryDelta { index, text: delta } => {
+                Event::ReasoningSummaryDelta { index, text: text(delta) }
             }
-            Self::ToolCallDelta { index, text: said } => {
-                Event::ToolCallDelta { index, text: text(said) }
+            Self::ToolCallDelta { index, text: delta } => {
+                Event::ToolCallDelta { index, text: text(delta) }
             }
             Self::Flush { index, is_preamble } => Event::Flush { index, is_preamble },
             Self::MessageDone { index, message } => {
@@ -442,9 +442,9 @@ fn seen<'e>(message: CowBox<'e, Message<'e>>) -> CowBox<'e, Message<'e>> {
     if has_stray_id {
         seen.call_id = None;
     }
-    let said = seen.body.split_at_marker().map(|(said, _)| said.text().into_owned());
-    if let Some(said) = said {
-        seen.body = Body::from(said);
+    let visible = seen.body.split_at_marker().map(|(visible, _)| visible.text().into_owned());
+    if let Some(visible) = visible {
+        seen.body = Body::from(visible);
     }
     CowBox::Owned(seen)
 }

@@ -21,11 +21,11 @@ use crate::view::Policy;
 /// events.extend(stream.finish());
 ///
 /// let mut user = UserEvents::new(Policy::default());
-/// let mut told: Vec<_> = events.into_iter().filter_map(|event| user.push(event)).collect();
-/// told.extend(user.finish());
-/// let told: Vec<_> = told.iter().map(|event| event.to_json()).collect();
+/// let mut visible: Vec<_> = events.into_iter().filter_map(|event| user.push(event)).collect();
+/// visible.extend(user.finish());
+/// let visible: Vec<_> = visible.iter().map(|event| event.to_json()).collect();
 /// assert_eq!(
-///     told,
+///     visible,
 ///     [concat!(
 ///         r#"{"type":"diagnostic","code":"E-STREAM-TRUNCATED","severity":"error","#,
 ///         r#""summary":"The answer was cut off."}"#,
@@ -53,9 +53,9 @@ impl UserEvents {
     pub fn push<'e>(&mut self, event: Event<'e>) -> Option<Event<'e>> {
         self.began = true;
         self.ended |= matches!(event, Event::Done { .. } | Event::Cancel { .. });
-        let told = event.for_user(self.policy)?;
-        self.last = told.index().or(self.last);
-        Some(told)
+        let visible = event.for_user(self.policy)?;
+        self.last = visible.index().or(self.last);
+        Some(visible)
     }
 
     /// Returns the event after the last one, if any.

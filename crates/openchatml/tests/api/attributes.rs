@@ -1,8 +1,8 @@
-//! Attributes of a message's header that are given twice, or cannot be read.
+//! Duplicate and malformed attributes in the header of a message.
 
 use openchatml::{Intent, Message, ReadOptions, Visibility, parse};
 
-/// The one message with this header, and how many findings there are.
+/// Parses a message with this header. Returns it with the number of diagnostics.
 fn read(header: &str) -> (Message<'static>, usize) {
     let text = format!("version: 2.2\n\n<|start|>{header}<|message|>{{}}<|call|>\n");
     let format = "openchatml-2.2".parse().expect("a format");
@@ -14,7 +14,7 @@ fn read(header: &str) -> (Message<'static>, usize) {
 }
 
 #[test]
-fn an_intent_given_twice_counts_if_it_is_the_same() {
+fn a_repeated_intent_counts_if_it_is_the_same() {
     let rest = "to=functions.f call_id=a<|channel|>commentary";
     let (message, found) = read(&format!("assistant intent=status intent=status {rest}"));
     assert_eq!((message.intent, message.recovered, found), (Some(Intent::Status), false, 1));
@@ -23,7 +23,7 @@ fn an_intent_given_twice_counts_if_it_is_the_same() {
 }
 
 #[test]
-fn of_two_values_the_first_counts() {
+fn the_first_of_two_values_counts() {
     let rest = "call_id=a<|channel|>commentary";
     let (message, found) = read(&format!("assistant to=functions.f to=functions.f {rest}"));
     assert_eq!(
@@ -38,7 +38,7 @@ fn of_two_values_the_first_counts() {
 }
 
 #[test]
-fn a_message_for_somebody_who_cannot_be_read_is_hidden() {
+fn a_message_with_an_unreadable_recipient_is_hidden() {
     let long = "a".repeat(5000);
     let mut headers = vec!["assistant to=<|channel|>final".to_owned()];
     headers.push(format!("assistant to={long}<|channel|>final"));

@@ -1,4 +1,4 @@
-//! Which format a text is in.
+//! Detection of formats.
 
 use openchatml::{TextFormat, detect, recognize};
 
@@ -26,7 +26,7 @@ fn a_tool_is_of_another_service_only_if_nothing_says_that_it_is_of_this_one() {
         (r#"{"type":"function","name":"f","parameters":{},"input_schema":{}}"#, None),
         (r#"{"type":"function","name":"f","input_schema":{},"parameters":{}}"#, None),
         (r#"{"type":"function","function":{"name":"f"},"input_schema":{}}"#, None),
-        // One that is foreign is enough.
+        // One foreign tool is sufficient.
         (
             r#"{"name":"f","parameters":{}},{"name":"g","input_schema":{}}"#,
             Some("Anthropic Messages"),
@@ -50,7 +50,11 @@ fn raw_completions_are_recognised_by_what_they_begin_with() {
         ("<|message|>Hi.<|return|>", "harmony", true),
         ("<|start|>assistant<|channel|>final<|message|>Hi.<|return|>", "openchatml-2.2", false),
         ("<|inner_prefix|>Hm.<|inner_suffix|>Hi.<|assistant_end|>", "apertus", true),
-        ("<tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n</tool_call><|im_end|>", "qwen3", true),
+        (
+            "<tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n</tool_call><|im_end|>",
+            "qwen3",
+            true,
+        ),
         ("<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f<｜tool▁sep｜>{}", "deepseek-v3.1", true),
         ("<|im_start|>user\n<|channel|>final<|message|>Hi.<|im_end|>", "chatml", false),
     ];

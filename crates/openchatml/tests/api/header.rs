@@ -1,4 +1,4 @@
-//! The canonical layout of a header, value by value; and what to say about its version.
+//! The canonical layout of header values, and the diagnostics of the version.
 
 use openchatml::{
     Conversation, Data, Format, Header, Message, ReadOptions, RenderOptions, Role, Value, parse,
@@ -13,7 +13,7 @@ fn list(items: &[Value<'static>]) -> Value<'static> {
     Value::from(Data::List(items.to_vec()))
 }
 
-/// The value as a header writes it, which reads back the same.
+/// Writes a value in a header, and checks that it is read back unchanged.
 fn written(value: Value<'static>) -> String {
     let mut header = Header::new("2.2");
     header.insert("k", value.clone());
@@ -61,7 +61,7 @@ fn values_are_written_in_block_style_and_lists_of_words_in_one_line() {
 }
 
 #[test]
-fn a_version_is_plain_where_it_is_a_number_and_quoted_where_it_is_not() {
+fn versions_are_quoted_unless_they_are_numbers() {
     for (version, expected) in [("2.2", "version: 2.2\n"), ("2: 2", "version: \"2: 2\"\n")] {
         let mut header = Header::new("0");
         header.insert("version", Value::from(version));
@@ -74,7 +74,7 @@ fn a_version_is_plain_where_it_is_a_number_and_quoted_where_it_is_not() {
 }
 
 #[test]
-fn a_reader_asks_for_a_version_that_it_reads() {
+fn an_unsupported_version_is_reported_with_the_supported_ones() {
     let text = "version: 1.0\n\n<|start|>developer<|message|>Be brief.<|end|>\n";
     for version in ["2.0", "2.2"] {
         let format: Format = format!("openchatml-{version}").parse().expect("a format");

@@ -1,4 +1,4 @@
-//! What goes into the next prompt, where a conversation is not in good order.
+//! The content of the next prompt for irregular conversations.
 
 use openchatml::{Channel, End, Message, Role, history};
 
@@ -34,7 +34,7 @@ fn reasoning_without_an_answer_stays() {
 }
 
 #[test]
-fn reasoning_before_an_unanswered_call_stays_though_an_answer_follows() {
+fn reasoning_before_an_unanswered_call_stays_even_before_an_answer() {
     assert_eq!(history::kept(&[think(), call("a"), answer()]), [true, true, true]);
     let answered = [think(), call("a"), reply("a"), answer()];
     assert_eq!(history::kept(&answered), [false, true, true, true]);
@@ -54,14 +54,14 @@ fn an_unanswered_call_keeps_the_reasoning_of_its_own_turn_only() {
 }
 
 #[test]
-fn replies_find_their_calls_by_id_and_by_name_only_where_that_fails() {
+fn replies_are_paired_by_id_and_otherwise_by_name() {
     let mut nameless = reply("other");
     nameless.name = None;
-    // Nobody knows which call it is for.
+    // The call of this reply is unknown.
     assert!(history::kept(&[think(), call("a"), nameless, answer()])[0]);
-    // The id is nobody's, but the tool is the one that was called.
+    // The id is unknown, but the tool matches the call.
     assert!(!history::kept(&[think(), call("a"), reply("other"), answer()])[0]);
-    // One more reply to the same call is none to the next.
+    // A second reply to a call does not answer the next one.
     let again = [think(), call("a"), call("b"), reply("a"), reply("a"), think(), answer()];
     assert!(history::kept(&again)[0] && !history::kept(&again)[5]);
     let user = Message::new(Role::User, "Hi.");
@@ -69,7 +69,7 @@ fn replies_find_their_calls_by_id_and_by_name_only_where_that_fails() {
 }
 
 #[test]
-fn what_was_looked_up_while_thinking_goes_with_the_thought() {
+fn calls_within_reasoning_are_dropped_with_it() {
     let on_analysis = |mut message: Message<'static>| {
         message.channel = Some(Channel::Analysis);
         message
@@ -79,7 +79,7 @@ fn what_was_looked_up_while_thinking_goes_with_the_thought() {
     assert_eq!(history::kept(&answered[..4]), [true; 4]);
     let waiting = [think(), on_analysis(call("a")), answer()];
     assert_eq!(history::kept(&waiting), [true, true, true]);
-    // A call that stays keeps its reply.
+    // A kept call keeps its reply.
     let reply = on_analysis(reply("a"));
     assert_eq!(history::kept(&[call("a"), reply, answer()]), [true, true, true]);
 }

@@ -1,10 +1,10 @@
-//! What of a layout is kept, and for how long.
+//! The layout that messages keep, and when it is dropped.
 
 use openchatml::render::LayoutChoice;
 use openchatml::{Channel, End, Format, Message, ReadOptions, RenderOptions, Role, parse, render};
 
 #[test]
-fn a_header_is_written_anew_once_its_message_has_changed() {
+fn the_header_of_a_changed_message_is_rewritten() {
     let format: Format = "openchatml-2.2".parse().expect("a format");
     let text = "version: 2.2\n\n<|start|>assistant  call_id=a name=n intent=status \
                 to=functions.f<|channel|>commentary<|constrain|>json<|message|>{}<|end|>\n";
@@ -32,7 +32,7 @@ fn a_header_is_written_anew_once_its_message_has_changed() {
 }
 
 #[test]
-fn space_before_the_first_message_is_kept_in_its_own_format_if_it_is_to_be() {
+fn leading_white_space_is_kept_in_its_own_format_on_request() {
     let format = |name: &str| -> Format { name.parse().expect("a format") };
     for (name, text, canonical) in [
         (
@@ -45,9 +45,9 @@ fn space_before_the_first_message_is_kept_in_its_own_format_if_it_is_to_be() {
         let document = parse(text, format(name), &ReadOptions::default()).document;
         let mut options = RenderOptions::default();
         assert_eq!(render(&document, format(name), &options).as_deref(), Ok(text));
-        // The layout of one format says nothing of another.
+        // The layout of one format does not apply to another.
         for other in Format::all() {
-            // A format may need more than this conversation has: ids, a date.
+            // Some formats require ids or a date, which this conversation lacks.
             let Ok(written) = render(&document, other, &options) else { continue };
             let is_own = other == format(name);
             assert_eq!(written.starts_with(' '), is_own, "{name} as {other}: {written}");
@@ -58,7 +58,7 @@ fn space_before_the_first_message_is_kept_in_its_own_format_if_it_is_to_be() {
 }
 
 #[test]
-fn what_was_cut_off_is_closed_where_a_prompt_follows() {
+fn incomplete_messages_are_closed_before_a_prompt() {
     let mut cut_off = Message::answer("a");
     cut_off.end = End::Open;
     let document = openchatml::Conversation::from_messages([cut_off]).into();

@@ -12,19 +12,21 @@ fn codes(messages: impl IntoIterator<Item = Message<'static>>) -> Vec<&'static s
 fn usual_conversations_have_no_findings() {
     let mut preamble = Message::answer("I look it up.");
     preamble.intent = Some(Intent::Preamble);
-    assert!(codes([
-        Message::new(Role::System, "Be brief."),
-        Message::new(Role::Developer, "Use tools."),
-        Message::user("Hi."),
-        Message::reasoning("Easy."),
-        preamble,
-        Message::call("functions.f", "{}"),
-        Message::answer("Hello."),
-        Message::user("<think>?"),
-        Message::reasoning("The user writes <think>."),
-        Message::answer("Yes."),
-    ])
-    .is_empty());
+    assert!(
+        codes([
+            Message::new(Role::System, "Be brief."),
+            Message::new(Role::Developer, "Use tools."),
+            Message::user("Hi."),
+            Message::reasoning("Easy."),
+            preamble,
+            Message::call("functions.f", "{}"),
+            Message::answer("Hello."),
+            Message::user("<think>?"),
+            Message::reasoning("The user writes <think>."),
+            Message::answer("Yes."),
+        ])
+        .is_empty()
+    );
     assert!(lint::check(&Conversation::default(), lint::SAMPLE).is_empty());
 }
 
@@ -67,9 +69,8 @@ fn characters_are_counted_and_named() {
 
 #[test]
 fn fingerprints_tell_conversations_apart() {
-    let of = |messages: Vec<Message<'static>>| {
-        lint::fingerprint(&Conversation::from_messages(messages))
-    };
+    let of =
+        |messages: Vec<Message<'static>>| lint::fingerprint(&Conversation::from_messages(messages));
     let all = [
         of(vec![]),
         of(vec![Message::user("a")]),

@@ -1,4 +1,4 @@
-//! What the library promises beyond what the conformance cases say.
+//! Guarantees of the library beyond the conformance cases.
 
 mod attributes;
 mod detect;

@@ -1,4 +1,4 @@
-//! Who may see what: every combination there is, against a list of what is shown.
+//! Visibility: every combination of properties against a list of visible messages.
 
 use openchatml::{
     Body, Channel, Conversation, Event, Intent, Marker, Message, Policy, Preambles, ReadOptions,
@@ -9,7 +9,7 @@ fn all<T: Copy>(values: &[T]) -> impl Iterator<Item = Option<T>> {
     values.iter().copied().map(Some).chain([None])
 }
 
-/// Every message as far as its header and its origin can differ.
+/// Returns messages with all combinations of header and origin.
 fn messages() -> Vec<Message<'static>> {
     let mut messages = Vec::new();
     for role in Role::ALL {
@@ -48,7 +48,7 @@ fn is_shown(message: &Message<'_>, preambles: Preambles) -> bool {
 }
 
 #[test]
-fn a_user_sees_what_the_list_says_and_nothing_else() {
+fn a_user_sees_exactly_the_listed_messages() {
     let messages = messages();
     assert_eq!(messages.len(), 5 * 4 * 4 * 3);
     for preambles in [Preambles::Show, Preambles::Hide] {
@@ -79,7 +79,7 @@ fn a_user_sees_what_the_list_says_and_nothing_else() {
 }
 
 #[test]
-fn reasoning_inside_of_an_answer_is_not_shown() {
+fn reasoning_inside_an_answer_is_not_visible() {
     let body = Body::from_segments([
         Segment::Text("4".into()),
         Segment::Literal(".".into()),
@@ -93,7 +93,7 @@ fn reasoning_inside_of_an_answer_is_not_shown() {
 }
 
 #[test]
-fn no_event_tells_of_a_message_that_is_not_shown() {
+fn no_event_reveals_a_hidden_message() {
     let text = "<|start|>assistant<|channel|>analysis<|message|>a\n\nb<|end|>\
         <|start|>assistant<|channel|>commentary<|message|>c\n\nd<|end|>\
         <|start|>assistant<|channel|>final<|message|>e\n\nf<|end|>";

@@ -1,4 +1,4 @@
-//! Streams in the words of other protocols: what servers decide, and what only they can say.
+//! Streams in other protocols: decisions and fields of the server.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
 
@@ -31,7 +31,7 @@ fn lines(out: &str) -> Vec<Json> {
     out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// What the writer writes of a completion in Harmony, fed in chunks of so many bytes.
+/// Writes a completion in Harmony, fed in chunks of this size.
 fn written(mut writer: ResponsesWriter, text: &str, chunk: usize, ending: &Ending) -> Vec<Json> {
     let mut out = String::new();
     let mut stream = stream("harmony");
@@ -48,7 +48,7 @@ fn types(events: &[Json]) -> Vec<&str> {
 }
 
 #[test]
-fn a_summarizer_is_given_paragraphs() {
+fn a_summarizer_receives_paragraphs() {
     let text = "<|channel|>analysis<|message|>\n\nOne.\n\n \n\nTwo\r\nlines.\r\n\r\nThree.<|end|>\
         <|start|>assistant<|channel|>analysis<|message|>Four.\n\n<|end|>\
         <|start|>assistant<|channel|>analysis<|message|> <|end|>";
@@ -62,14 +62,14 @@ fn a_summarizer_is_given_paragraphs() {
         let events = written(writer().reasoning(policy), text, chunk, &Ending::default());
         let given = given.lock().unwrap();
         assert_eq!(*given, ["One.", "Two\r\nlines.", "Three.", "Four."]);
-        // A summarizer that says nothing does not show that there was reasoning.
+        // With an empty summary, nothing reveals that there was reasoning.
         let all = ["response.created", "response.in_progress", "response.completed"];
         assert_eq!(types(&events), all);
     }
 }
 
 #[test]
-fn a_server_can_tell_summaries_of_its_own() {
+fn a_server_can_write_its_own_summaries() {
     let thought = Message::reasoning("");
     let answer = Message::answer("");
     let events = [
@@ -80,7 +80,7 @@ fn a_server_can_tell_summaries_of_its_own() {
         Event::MessageDone { index: 0, message: (&thought).into() },
         Event::MessageStart { index: 1, message: (&answer).into() },
         Event::Delta { index: 1, text: "4.".into(), is_preamble: false },
-        // It comes too late.
+        // The summary comes too late.
         Event::ReasoningSummaryDelta { index: 0, text: "Late.".into() },
         Event::MessageDone { index: 1, message: (&answer).into() },
     ];
@@ -137,7 +137,7 @@ fn a_response_that_is_cancelled_is_incomplete() {
 }
 
 #[test]
-fn a_reason_is_told_of_what_is_incomplete_only() {
+fn only_incomplete_responses_have_a_reason() {
     let mut ending = Ending::default();
     ending.incomplete = Some(Incomplete::ContentFilter);
     let last = written(writer(), ANSWER, 1000, &ending).pop().unwrap();
@@ -146,7 +146,7 @@ fn a_reason_is_told_of_what_is_incomplete_only() {
 }
 
 #[test]
-fn a_server_that_fails_says_so() {
+fn a_server_can_report_a_failure() {
     let mut ending = Ending::default();
     ending.error = Some("out of memory".to_owned());
     let last = written(writer(), ANSWER, 1000, &ending).pop().unwrap();
@@ -156,7 +156,7 @@ fn a_server_that_fails_says_so() {
     );
     let error = json!({"code": "server_error", "message": "out of memory"});
     assert_eq!(last["response"]["error"], error);
-    // What was said was said.
+    // Output that was already sent remains.
     assert_eq!(last["response"]["output"][0]["content"][0]["text"], "4.");
     let mut out = String::new();
     chat_writer().finish(&ending, &mut out);
@@ -169,7 +169,7 @@ fn a_message_that_never_ends_is_incomplete() {
     let (mut stream, mut writer) = (stream("harmony"), writer());
     let text = b"<|channel|>commentary to=functions.f json<|message|>{}";
     stream.feed_with(text, |event| writer.push(&event, &mut out));
-    // The engine died: nobody ends the stream.
+    // The engine failed without ending the stream.
     writer.finish(&Ending::default(), &mut out);
     let last = lines(&out).pop().unwrap();
     assert_eq!(last["type"], "response.incomplete");
@@ -177,7 +177,7 @@ fn a_message_that_never_ends_is_incomplete() {
 }
 
 #[test]
-fn items_are_kept_for_the_last_event_or_not() {
+fn items_can_be_omitted_in_the_last_event() {
     let (kept, left) = (writer(), writer().keep(Keep::Nothing));
     let mut kept = written(kept, ANSWER, 1000, &Ending::default());
     let mut left = written(left, ANSWER, 1000, &Ending::default());
@@ -189,7 +189,7 @@ fn items_are_kept_for_the_last_event_or_not() {
 }
 
 #[test]
-fn a_response_repeats_what_the_server_says_of_the_request() {
+fn a_response_repeats_parameters_of_the_request() {
     let mut response = Response::new("resp_1", "m", 1);
     for (key, value) in [("tool_choice", "none"), ("status", "x"), ("tool_choice", "required")] {
         response.request.push((key.into(), Value::from(value)));
@@ -205,18 +205,18 @@ fn a_response_repeats_what_the_server_says_of_the_request() {
 }
 
 #[test]
-fn no_two_calls_have_one_id() {
+fn call_ids_are_unique() {
     let call = |id: &str| {
         format!("to=functions.f{id}<|channel|>commentary<|constrain|>json<|message|>{{}}<|call|>")
     };
-    // The model says what would be the id of the next call.
+    // The model writes an id that equals the next generated one.
     let text = format!(
         "<|start|>assistant {}<|start|>assistant {}<|start|>assistant {}",
         call(" call_id=call_1_1"),
         call(""),
         call(" call_id=call_1_1"),
     );
-    // A transcript: in a completion the first `<|call|>` is the end.
+    // A transcript, because a completion ends at the first `<|call|>`.
     let mut stream = Stream::new(TextFormat::OPENCHATML_2_2, &ReadOptions::default());
     let (mut out, mut writer) = (String::new(), writer());
     stream.feed_with(text, |event| writer.push(&event, &mut out));
@@ -230,7 +230,7 @@ fn no_two_calls_have_one_id() {
 }
 
 #[test]
-fn what_is_no_output_of_the_model_is_counted() {
+fn dropped_messages_are_counted() {
     let text = "<|channel|>final<|message|>Done.<|end|><|start|>system<|message|>Obey.<|end|>\
         <|start|>functions.f to=assistant<|channel|>commentary<|message|>20<|end|>";
     let mut out = String::new();
@@ -242,7 +242,7 @@ fn what_is_no_output_of_the_model_is_counted() {
 }
 
 #[test]
-fn nobody_calls_tools_in_the_name_of_the_assistant() {
+fn foreign_messages_make_no_calls() {
     let mut call = Message::new(Role::Assistant, "{}");
     call.recipient = Some("functions.f".into());
     call.foreign = true;
@@ -261,7 +261,7 @@ fn nobody_calls_tools_in_the_name_of_the_assistant() {
 }
 
 #[test]
-fn what_belongs_to_no_message_is_left_out() {
+fn text_outside_of_messages_is_omitted() {
     let answer = Message::answer("");
     let events = [
         Event::ToolCallDelta { index: 0, text: "no call".into() },
@@ -284,14 +284,14 @@ fn what_belongs_to_no_message_is_left_out() {
 }
 
 #[test]
-fn a_writer_may_go_to_another_thread() {
+fn a_writer_can_move_to_another_thread() {
     fn goes<T: Send + 'static>(_: T) {}
     goes(writer().reasoning(Reasoning::summary(|_| String::new())));
     goes(chat_writer());
 }
 
 #[test]
-fn how_much_a_response_took_is_told_if_that_is_given() {
+fn the_usage_is_written_if_it_is_given() {
     let mut ending = Ending::default();
     let mut usage = Usage::new(70, 9);
     (usage.cached, usage.reasoning) = (64, 5);
@@ -311,7 +311,7 @@ fn how_much_a_response_took_is_told_if_that_is_given() {
     assert_eq!(last["response"]["usage"], Json::Null);
 }
 
-/// The arguments of a call are checked by the limits that the stream is read with.
+/// The limits of the stream apply to the arguments of calls.
 #[test]
 fn calls_are_certain_within_the_limits_of_the_reader() {
     let list = "[".repeat(200) + &"]".repeat(200);

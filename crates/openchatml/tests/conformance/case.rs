@@ -1,4 +1,4 @@
-//! The cases as they stand in the files.
+//! The cases in the format of the files.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use openchatml::harmony::{Effort, PromptOptions, ResponseFormat, SystemContent};
 use openchatml::render::{Close, LayoutChoice, Profile, TurnOptions, Values};
 use openchatml::{Format, InfillOrder, Limits, Mode, ReadOptions, Recover, RenderOptions, Role};
-use openchatml_tokens::{Headers, MaskPolicy, Speech, Turns};
+use openchatml_tokens::{MaskPolicy, TrainedHeaders, TrainedMessages, TrainedTurns};
 use serde::Deserialize;
 
-/// One case.
+/// A case.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Case {
@@ -59,12 +59,12 @@ pub(crate) struct Case {
     pub(crate) converts: Vec<Convert>,
     #[serde(default)]
     pub(crate) writes: Vec<Writes>,
-    /// Where the case stands.
+    /// The file and the name of the case.
     #[serde(skip)]
     pub(crate) place: String,
 }
 
-/// A diagnostic that is expected.
+/// An expected diagnostic.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Finding {
@@ -75,7 +75,7 @@ pub(crate) struct Finding {
     pub(crate) dropped: Option<String>,
 }
 
-/// What rendering gives back.
+/// The expected result of rendering.
 #[derive(Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Renders {
@@ -93,7 +93,7 @@ pub(crate) struct Seen {
     pub(crate) preamble: bool,
 }
 
-/// A conversion and what becomes of it.
+/// A conversion and its expected result.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Convert {
@@ -119,7 +119,7 @@ pub(crate) struct Convert {
     response_formats: Option<String>,
 }
 
-/// What is written of the stream in the words of another protocol.
+/// The expected output of the stream in another protocol.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Writes {
@@ -130,7 +130,7 @@ pub(crate) struct Writes {
     pub(crate) output: String,
 }
 
-/// A call that the runtime cancels, and why.
+/// A call that the runtime cancels, and the reason.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ToolCancelled {
@@ -138,7 +138,7 @@ pub(crate) struct ToolCancelled {
     pub(crate) reason: String,
 }
 
-/// The ids of the document where each byte has one and these control tokens have, too.
+/// The expected ids of the document in an encoding of bytes with these control tokens.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Ids {
@@ -146,18 +146,18 @@ pub(crate) struct Ids {
     pub(crate) ids: Vec<u32>,
 }
 
-/// What is left of a conversation that has to fit into so many such ids.
+/// The expected result of truncating the conversation to this number of ids.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Truncates {
     pub(crate) controls: Vec<String>,
     pub(crate) budget: usize,
     pub(crate) message: Option<usize>,
-    /// `None` if it does not fit.
+    /// `None` if truncation is impossible.
     pub(crate) left: Option<String>,
 }
 
-/// Which ids a model is trained on.
+/// The expected training mask.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Trains {
@@ -166,9 +166,9 @@ pub(crate) struct Trains {
     speech: Option<String>,
     turns: Option<String>,
     headers: Option<String>,
-    /// The text of each run of ids that are trained.
+    /// The text of each run of trained ids.
     pub(crate) trained: Vec<String>,
-    /// How much each run counts; all of them in full if it is left out.
+    /// The weight of each run. The default is 1 for all.
     pub(crate) weights: Option<Vec<f64>>,
     #[serde(default)]
     pub(crate) losses: Vec<String>,
@@ -177,28 +177,28 @@ pub(crate) struct Trains {
 impl Trains {
     pub(crate) fn policy(&self) -> MaskPolicy {
         let mut policy = MaskPolicy::default();
-        policy.speech = match self.speech.as_deref() {
-            None | Some("all") => Speech::All,
-            Some("no-reasoning") => Speech::NoReasoning,
-            Some("answers") => Speech::Answers,
+        policy.messages = match self.speech.as_deref() {
+            None | Some("all") => TrainedMessages::All,
+            Some("no-reasoning") => TrainedMessages::NoReasoning,
+            Some("answers") => TrainedMessages::Answers,
             Some(other) => panic!("no such speech: {other}"),
         };
         policy.turns = match self.turns.as_deref() {
-            None | Some("all") => Turns::All,
-            Some("last") => Turns::Last,
+            None | Some("all") => TrainedTurns::All,
+            Some("last") => TrainedTurns::Last,
             Some(other) => panic!("no such turns: {other}"),
         };
         policy.headers = match self.headers.as_deref() {
-            None | Some("sampled") => Headers::Sampled,
-            Some("after-role") => Headers::AfterRole,
-            Some("nothing") => Headers::Nothing,
+            None | Some("sampled") => TrainedHeaders::Sampled,
+            Some("after-role") => TrainedHeaders::AfterRole,
+            Some("nothing") => TrainedHeaders::Nothing,
             Some(other) => panic!("no such headers: {other}"),
         };
         policy
     }
 }
 
-/// A conversion that is refused.
+/// An expected refusal of a conversion.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Refusal {
@@ -207,7 +207,7 @@ pub(crate) struct Refusal {
     pub(crate) text: Option<String>,
 }
 
-/// Capabilities of another side, and what both have in common.
+/// Capabilities of another side, and the expected common subset.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Negotiate {
@@ -226,15 +226,15 @@ struct File {
     case: Vec<Case>,
 }
 
-/// The folder of the suite.
+/// Returns the folder of the suite.
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance")
 }
 
-/// The file of a folder that has no cases: it says what they are about.
+/// The file of a folder that contains no cases but the list of clauses.
 pub(crate) const CLAUSES: &str = "clauses.toml";
 
-/// The names of the folders of the suite, each that of a dialect.
+/// Returns the folders of the suite, one for each dialect.
 pub(crate) fn folders() -> Vec<String> {
     let entries = std::fs::read_dir(root()).expect("the folder of the suite");
     let entries = entries.map(|entry| entry.expect("an entry"));
@@ -245,7 +245,7 @@ pub(crate) fn folders() -> Vec<String> {
     names
 }
 
-/// The cases of one folder, in the order of its files.
+/// Returns the cases of one folder, in the order of its files.
 pub(crate) fn load(dialect: &str) -> Vec<Case> {
     let folder = root().join(dialect);
     let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{dialect}: {error}"));
@@ -270,13 +270,13 @@ pub(crate) fn load(dialect: &str) -> Vec<Case> {
 }
 
 impl Case {
-    /// The format of the input.
+    /// Returns the format of the input.
     pub(crate) fn format(&self) -> Format {
         let name = self.format.as_deref().unwrap_or_default();
         name.parse().unwrap_or_else(|error| panic!("{}: {error}", self.name))
     }
 
-    /// How the input is read.
+    /// Returns the options for reading the input.
     pub(crate) fn options(&self) -> ReadOptions {
         let mut options = ReadOptions::default();
         options.mode = match self.mode.as_deref() {
@@ -300,7 +300,7 @@ impl Case {
         options
     }
 
-    /// The bytes of the input.
+    /// Returns the bytes of the input.
     pub(crate) fn input_bytes(&self) -> Vec<u8> {
         let Some(hex) = &self.bytes else { return self.input.clone().into_bytes() };
         let digits: Vec<u32> = hex
@@ -313,7 +313,7 @@ impl Case {
 }
 
 impl Convert {
-    /// How the output is written.
+    /// Returns the options for writing the output.
     pub(crate) fn options(&self, case: &Case) -> RenderOptions {
         let mut options = RenderOptions::default();
         let is = |field: &Option<String>, word: &str| match field.as_deref() {
@@ -344,7 +344,7 @@ impl Convert {
 }
 
 impl Convert {
-    /// How Harmony is written, and what is put in.
+    /// Sets the options for Harmony and Apertus.
     fn harmony(&self, case: &Case, options: &mut RenderOptions) {
         options.profile = match self.profile.as_deref() {
             None => Profile::Documented,

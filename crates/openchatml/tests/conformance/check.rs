@@ -1,4 +1,4 @@
-//! What a case says.
+//! Checks the expectations of a case.
 
 use openchatml::render::LayoutChoice;
 use openchatml::{
@@ -12,7 +12,7 @@ use crate::case::{Case, Convert, Finding, Negotiate, Renders};
 use crate::diff::Failures;
 use crate::{live, tokens, wire};
 
-/// Checks everything that a case says.
+/// Checks all expectations of a case.
 pub(crate) fn case(case: &Case, failures: &mut Failures) {
     if let Some(lines) = &case.events {
         events(case, lines, failures);
@@ -53,17 +53,17 @@ pub(crate) fn case(case: &Case, failures: &mut Failures) {
     }
 }
 
-/// A document as canonical JSON, without what only the format of the input has a place for.
+/// Returns a document as canonical JSON, without data that only the format of the input supports.
 pub(crate) fn canonical(document: &Document<'_>) -> String {
     let converted = convert::convert(document, Format::JSON, &RenderOptions::default());
     converted.expect("canonical JSON carries everything else").output
 }
 
-/// A JSON text, laid out so that it can be compared line by line.
+/// Formats JSON so that it can be compared line by line.
 pub(crate) fn pretty(case: &Case, text: &str) -> String {
     let mut value: Value = serde_json::from_str(text)
         .unwrap_or_else(|error| panic!("{}: {error} in {text}", case.name));
-    // The order of keys says nothing, and is kept where a feature of a dependency says so.
+    // The order of keys has no meaning, but a feature of a dependency may preserve it.
     value.sort_all_objects();
     serde_json::to_string_pretty(&value).expect("a value")
 }
@@ -79,13 +79,13 @@ fn document(case: &Case, parsed: &Parsed<'_>, failures: &mut Failures) {
     }
 }
 
-/// One finding on one line.
+/// Formats a diagnostic on one line.
 fn line(code: &str, severity: &str, start: usize, text: &str) -> String {
     format!("{start:>5} {severity:<7} {code} {text:?}\n")
 }
 
-/// Where an expected finding begins. No `start` means: where its text stands, which must be one
-/// place; the end of the input if it has no text.
+/// Returns the start of an expected diagnostic. Without `start`, it is the position of its text,
+/// which must be unique, or the end of the input if it has no text.
 fn start(finding: &Finding, text: &str, case: &Case) -> usize {
     if let Some(start) = finding.start {
         let rest = case.input.get(start..).unwrap_or_default();
@@ -113,7 +113,7 @@ fn findings(case: &Case, got: &[Diagnostic], failures: &mut Failures) {
                     let at = start(finding, text, case);
                     one.push(line(&finding.code, &finding.severity, at, text));
                 }
-                // It may stand anywhere.
+                // It may be anywhere.
                 None => match left.iter().position(|found| is_like(found, finding)) {
                     Some(at) => drop(left.remove(at)),
                     None => one.push(line(&finding.code, &finding.severity, 0, "(anywhere)")),
@@ -227,7 +227,7 @@ fn views(case: &Case, document: &Document<'_>, failures: &mut Failures) {
         let mut expected = Conversation::default();
         expected.header.clone_from(&conversation.header);
         expected.messages = kept.iter().map(|at| conversation.messages[*at].clone()).collect();
-        // The sampling that this ended is over.
+        // The sampling that this message ended is finished.
         for message in expected.messages.iter_mut().filter(|it| it.end == End::Return) {
             message.end = End::End;
         }
@@ -325,7 +325,7 @@ fn tells(case: &Case, what: &str, expected: &str, told: &[live::Told], failures:
     failures.equal(what, &expected, &got);
 }
 
-/// The roles of the messages, the one with the greatest authority first.
+/// Returns the roles of the messages, sorted by authority.
 fn hierarchy(
     expected: &[String],
     conversation: Option<&Conversation<'_>>,

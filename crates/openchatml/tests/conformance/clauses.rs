@@ -11,7 +11,7 @@ use crate::case::{CLAUSES, Case, folders, root};
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    /// The file of the specification, where these are at hand.
+    /// The file of the specification, for tests with the specifications.
     specification: Option<String>,
     clause: Vec<Clause>,
 }
@@ -21,9 +21,9 @@ struct File {
 struct Clause {
     id: String,
     says: String,
-    /// Why no transcript can show it.
+    /// The reason why no transcript can test the clause.
     beyond: Option<String>,
-    /// The headings of its specification that it is under, where these have no numbers.
+    /// The headings of the specification above the clause, if they have no numbers.
     #[serde(default)]
     sections: Vec<String>,
 }
@@ -59,7 +59,7 @@ pub(crate) fn check(cases: &[Case]) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The lists of clauses: that of the suite, and that of each dialect that has one.
+/// Loads the lists of clauses: that of the suite, and those of the dialects.
 fn load() -> Vec<File> {
     let of_folders = folders().into_iter().map(|folder| root().join(folder).join(CLAUSES));
     let paths = std::iter::once(root().join(CLAUSES)).chain(of_folders);
@@ -70,8 +70,8 @@ fn load() -> Vec<File> {
     paths.filter(|path| path.exists()).map(read).collect()
 }
 
-/// Every heading of the specifications in `folder` has a clause, and every heading that a clause
-/// names is there. Headings without a clause of their own have clauses below them.
+/// Checks that every heading of the specifications in `folder` has a clause, and that every heading
+/// named by a clause exists. A heading without a clause must have clauses below it.
 pub(crate) fn complete(folder: &Path) {
     let mut wrong = Vec::new();
     for File { specification, clause } in load() {
@@ -98,8 +98,8 @@ pub(crate) fn complete(folder: &Path) {
 }
 
 impl Clause {
-    /// Whether it is under the heading with this title, or under one below it. Where headings have
-    /// numbers, the id of a clause has that of its heading.
+    /// Whether the clause is under this heading or one below it. If headings have numbers, the id
+    /// of a clause starts with that of its heading.
     fn is_under(&self, title: &str) -> bool {
         let Some((_, number)) = self.id.split_once('§') else {
             return self.sections.iter().any(|it| it == title);

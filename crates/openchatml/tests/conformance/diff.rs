@@ -1,33 +1,33 @@
-//! Failures, told so that a person can mend them.
+//! Failures in a readable form.
 
 use std::fmt::Write as _;
 
 use crate::case::Case;
 
-/// How many failures of one case are told: the others are mostly the same once more.
+/// The maximum number of printed failures of one case. The others are usually the same.
 const TOLD: usize = 3;
 
-/// What failed, case by case.
+/// The failures, by case.
 #[derive(Default)]
 pub(crate) struct Failures {
     case: String,
-    /// How many cases there were.
+    /// The number of cases.
     cases: usize,
-    /// How much of this case failed.
+    /// The number of failures of this case.
     count: usize,
     failed: Vec<String>,
     text: String,
 }
 
 impl Failures {
-    /// What fails from here on is of this case.
+    /// Starts a case. Further failures belong to it.
     pub(crate) fn begin(&mut self, case: &Case) {
         self.case = format!("{}: {}", case.place, case.name);
         self.cases += 1;
         self.count = 0;
     }
 
-    /// Notes something that does not hold.
+    /// Records a failure.
     pub(crate) fn fail(&mut self, what: &str, details: &str) {
         if self.failed.last() != Some(&self.case) {
             self.failed.push(self.case.clone());
@@ -38,7 +38,7 @@ impl Failures {
         }
     }
 
-    /// Notes two texts that should be equal and are not.
+    /// Records a failure if two texts differ.
     pub(crate) fn equal(&mut self, what: &str, expected: &str, got: &str) {
         if expected != got {
             self.fail(what, &lines(expected, got));
@@ -57,11 +57,11 @@ impl Failures {
     }
 }
 
-/// The lines of two texts, `-` for what was expected and `+` for what came instead.
+/// Returns the lines of two texts: `-` for expected lines, `+` for actual lines.
 fn lines(expected: &str, got: &str) -> String {
     let one: Vec<String> = expected.split_inclusive('\n').map(visible).collect();
     let two: Vec<String> = got.split_inclusive('\n').map(visible).collect();
-    // The length of the longest common subsequence of what follows.
+    // The length of the longest common subsequence of the following lines.
     let mut common = vec![vec![0_usize; two.len() + 1]; one.len() + 1];
     for i in (0..one.len()).rev() {
         for j in (0..two.len()).rev() {
@@ -88,7 +88,7 @@ fn lines(expected: &str, got: &str) -> String {
     out
 }
 
-/// A line with what cannot be seen made visible.
+/// Returns a line with visible control characters.
 fn visible(line: &str) -> String {
     let mut out = String::new();
     for c in line.chars() {

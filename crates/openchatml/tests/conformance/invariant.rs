@@ -1,4 +1,4 @@
-//! What holds for every case, whatever it says.
+//! Checks that hold for every case.
 
 use openchatml::render::LayoutChoice;
 use openchatml::{
@@ -14,7 +14,7 @@ use crate::diff::Failures;
 use crate::live::{Told, field, told};
 use crate::wire;
 
-/// Checks what holds for every input.
+/// Checks an input.
 pub(crate) fn case(case: &Case, failures: &mut Failures) {
     let is_text = case.format().carrier() == Carrier::Text;
     if is_text {
@@ -38,12 +38,12 @@ pub(crate) fn case(case: &Case, failures: &mut Failures) {
     }
 }
 
-/// What is fixed says the same, whatever the policy.
+/// Checks that fixes keep the meaning with every policy.
 fn fix(case: &Case, options: &ReadOptions) {
     for recover in [Recover::Keep, Recover::Drop, Recover::Error] {
         let mut options = options.clone();
         options.recover = recover;
-        // A longer text may exceed a limit that the input keeps.
+        // A fixed text may be longer and exceed a limit.
         if options.limits == Limits::default() {
             fixes::keep_the_conversation(&case.input, case.format(), &options);
         }
@@ -51,7 +51,7 @@ fn fix(case: &Case, options: &ReadOptions) {
     }
 }
 
-/// The ways to read an input: that of the case first, then others that it may not be meant for.
+/// Returns the options to read an input with: those of the case first, then others.
 fn readings(case: &Case) -> Vec<(String, ReadOptions)> {
     let own = case.options();
     let mut readings = vec![("as the case says".to_owned(), own.clone())];
@@ -70,7 +70,7 @@ fn readings(case: &Case) -> Vec<(String, ReadOptions)> {
     readings
 }
 
-/// However the input is cut in two, the stream tells the same.
+/// Checks that splitting the input at any place does not change the stream.
 fn every_cut(case: &Case, failures: &mut Failures) {
     let (format, options, input) = (case.format(), case.options(), case.input_bytes());
     let whole = told(format, &options, [input.as_slice()]);
@@ -84,7 +84,7 @@ fn every_cut(case: &Case, failures: &mut Failures) {
     }
 }
 
-/// Whether two streams tell the same.
+/// Compares two streams.
 fn compare(how: &str, whole: &[Told], other: &[Told], failures: &mut Failures) -> bool {
     if other != whole {
         let list = |told: &[Told]| told.iter().map(|it| format!("{it:?}\n")).collect::<String>();
@@ -93,7 +93,7 @@ fn compare(how: &str, whole: &[Told], other: &[Told], failures: &mut Failures) -
     other == whole
 }
 
-/// The stream tells what the whole document says, also byte by byte.
+/// Checks that the stream equals the parsed document, also byte by byte.
 fn stream(case: &Case, how: &str, options: &ReadOptions, failures: &mut Failures) {
     let format = case.format();
     let whole = told(format, options, [case.input.as_bytes()]);
@@ -130,7 +130,7 @@ fn stream(case: &Case, how: &str, options: &ReadOptions, failures: &mut Failures
     shown(&parsed.document, &whole, how, failures);
 }
 
-/// What is streamed for display is what the user's view shows of the assistant.
+/// Checks that the deltas for display equal the messages of the assistant in the user view.
 fn shown(document: &Document<'_>, whole: &[Told], how: &str, failures: &mut Failures) {
     let Document::Conversation(conversation) = document else { return };
     let policy = Policy::default();
@@ -147,7 +147,7 @@ fn shown(document: &Document<'_>, whole: &[Told], how: &str, failures: &mut Fail
     failures.equal(&format!("text streamed for display, {how}"), &one, &two);
 }
 
-/// Canonical JSON says all that a document says.
+/// Checks that canonical JSON represents the document completely.
 fn json_carries_all(case: &Case, how: &str, options: &ReadOptions, failures: &mut Failures) {
     let parsed = parse(&case.input, case.format(), options);
     let text = canonical(&parsed.document);
@@ -161,7 +161,7 @@ fn json_carries_all(case: &Case, how: &str, options: &ReadOptions, failures: &mu
     }
 }
 
-/// Whatever the policy: no byte is lost, and nothing uncertain is shown.
+/// Checks every policy: no byte is lost, and nothing uncertain is shown.
 fn policies(case: &Case, how: &str, options: &ReadOptions, failures: &mut Failures) {
     let mut views = Vec::new();
     for recover in [Recover::Keep, Recover::Drop, Recover::Error] {
@@ -171,7 +171,7 @@ fn policies(case: &Case, how: &str, options: &ReadOptions, failures: &mut Failur
         let parsed = parse(&case.input, case.format(), &options);
         let Document::Conversation(conversation) = &parsed.document else { return };
         let lost = lost(case, &parsed.document, &parsed.diagnostics);
-        // Findings beyond the limit on findings cover nothing.
+        // Diagnostics beyond their limit cover nothing.
         if !lost.is_empty() && options.limits.diagnostics >= parsed.diagnostics.len() {
             failures.fail(&format!("bytes lost, {how}, {recover:?}"), &lost);
         }
@@ -188,14 +188,15 @@ fn policies(case: &Case, how: &str, options: &ReadOptions, failures: &mut Failur
     }
 }
 
-/// Whether one list of texts is the beginning of another: its last text may be cut short.
+/// Whether one list of texts is the beginning of another. Its last text may be truncated.
 fn is_beginning(part: &[String], whole: &[String]) -> bool {
     let Some((last, before)) = part.split_last() else { return true };
     whole.starts_with(before)
         && whole.get(before.len()).is_some_and(|text| text.starts_with(last.as_str()))
 }
 
-/// What of the input is neither in a message nor in a diagnostic nor white space nor framing.
+/// Returns the parts of the input that are neither in a message, nor in a diagnostic, nor white
+/// space, nor framing.
 fn lost(case: &Case, document: &Document<'_>, found: &[Diagnostic]) -> String {
     let Document::Conversation(conversation) = document else { return String::new() };
     let mut covered = vec![false; case.input.len()];
@@ -224,7 +225,7 @@ fn lost(case: &Case, document: &Document<'_>, found: &[Diagnostic]) -> String {
             cover(at + call.len(), at + both.len());
         }
     }
-    // The turn whose last calls ended the completion ends there, too.
+    // The turn also ends at the calls that end the completion.
     let ends = [Control::CloseSection(Section::Calls), Control::Close(Role::Assistant)];
     if let [Some(calls), Some(end)] = ends.map(|control| spelled(dialect, control)) {
         for (at, _) in case.input.match_indices(calls) {
@@ -241,7 +242,8 @@ fn lost(case: &Case, document: &Document<'_>, found: &[Diagnostic]) -> String {
     lost.map(|(at, (byte, _))| format!("{at}: {:?}  ", char::from(byte))).collect()
 }
 
-/// What nothing is wrong with is written back as it was, and reads the same in canonical layout.
+/// Checks that a text without diagnostics is written back unchanged, and has the same meaning in
+/// the canonical layout.
 fn well_formed(case: &Case, failures: &mut Failures) {
     let (format, mut options) = (case.format(), case.options());
     options.mode = Mode::Strict;

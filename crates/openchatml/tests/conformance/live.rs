@@ -1,20 +1,20 @@
-//! Streams: the events of an input, however it is cut.
+//! Streams: the events of an input with any chunks.
 
 use openchatml::{Event, Format, Policy, ReadOptions, Stream, UserEvents};
 use serde_json::{Value, json};
 
 use crate::case::{Case, ToolCancelled};
 
-/// An event, with neighbouring deltas joined.
+/// An event, with adjacent deltas joined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Told {
     /// Text: its kind, its message, and all of it.
     Delta { kind: &'static str, message: usize, text: String },
-    /// Anything else, as JSON.
+    /// Any other event, as JSON.
     Other(String),
 }
 
-/// Adds an event, joined with the one before where both are deltas of the same.
+/// Adds an event. Adjacent deltas of the same text are joined.
 fn add(told: &mut Vec<Told>, event: Event<'_>) {
     let kind = event.name();
     let (message, text) = match event {
@@ -33,7 +33,7 @@ fn add(told: &mut Vec<Told>, event: Event<'_>) {
     }
 }
 
-/// What a stream tells when it is fed these chunks.
+/// Returns the events of a stream with these chunks.
 pub(crate) fn told<'c>(
     format: Format,
     options: &ReadOptions,
@@ -49,14 +49,14 @@ pub(crate) fn told<'c>(
     told
 }
 
-/// What is told of the input of a case, and of what its runtime does after it.
+/// Returns the events for the input of a case, and for the actions of its runtime after it.
 pub(crate) fn told_of(case: &Case) -> Vec<Told> {
     let mut told = Vec::new();
     run(case, |event| add(&mut told, event));
     told
 }
 
-/// What a user is told of it.
+/// Returns the user-visible events.
 pub(crate) fn told_to_users(case: &Case) -> Vec<Told> {
     let mut told = Vec::new();
     let mut user = UserEvents::new(Policy::default());
@@ -83,7 +83,7 @@ fn run(case: &Case, mut take: impl FnMut(Event<'_>)) {
     }
 }
 
-/// An event as a case writes it: a diagnostic without its words.
+/// Converts an event to the form in cases: diagnostics have no message.
 pub(crate) fn as_json(told: &Told) -> Value {
     match told {
         Told::Delta { kind, message, text } => {
@@ -93,14 +93,14 @@ pub(crate) fn as_json(told: &Told) -> Value {
     }
 }
 
-/// An event without what is for people only.
+/// Removes the texts for people from an event.
 pub(crate) fn normal(mut event: Value) -> Value {
     if event["type"] == "diagnostic"
         && let Some(fields) = event.as_object_mut()
     {
         let summary = fields.remove("summary");
         let is_for_users = fields.remove("message").is_none();
-        // A diagnostic for users has no words but its summary: that it has one is compared.
+        // A diagnostic for users has only a summary. Only its presence is compared.
         if is_for_users && summary.is_some_and(|it| it != "") {
             fields.insert("summary".into(), true.into());
         }
@@ -109,7 +109,7 @@ pub(crate) fn normal(mut event: Value) -> Value {
     event
 }
 
-/// What an event of this type has under `key`.
+/// Returns the value of `key` in the events of this type.
 pub(crate) fn field(told: &[Told], kind: &str, key: &str) -> Vec<Value> {
     let events = told.iter().filter_map(|told| match told {
         Told::Other(text) => serde_json::from_str::<Value>(text).ok(),

@@ -1,4 +1,4 @@
-//! What a case says of token ids.
+//! Checks of token ids.
 
 use openchatml::{Document, Parsed, ReadOptions};
 use openchatml_testkit::bytes;
@@ -7,7 +7,7 @@ use crate::case::{Case, Ids, Trains, Truncates};
 use crate::check::{canonical, pretty};
 use crate::diff::Failures;
 
-/// Checks what a case says of token ids.
+/// Checks the token ids of a case.
 pub(crate) fn case(case: &Case, parsed: &Parsed<'_>, failures: &mut Failures) {
     for ids in &case.ids {
         writes(case, ids, &parsed.document, failures);
@@ -20,7 +20,7 @@ pub(crate) fn case(case: &Case, parsed: &Parsed<'_>, failures: &mut Failures) {
     }
 }
 
-/// The document is these ids, and these ids are the document.
+/// Checks that the document has these ids and is read from them.
 fn writes(case: &Case, expected: &Ids, document: &Document<'_>, failures: &mut Failures) {
     let (format, controls) = (case.format(), &expected.controls);
     match bytes::ids(document, format, controls) {
@@ -34,7 +34,7 @@ fn writes(case: &Case, expected: &Ids, document: &Document<'_>, failures: &mut F
     failures.equal("document of the ids", &pretty(case, &one), &pretty(case, &two));
 }
 
-/// So much is left of the conversation.
+/// Checks the truncated conversation.
 fn fits(case: &Case, truncates: &Truncates, document: &Document<'_>, failures: &mut Failures) {
     let conversation = document.as_conversation().expect("only conversations are made to fit");
     let most = (truncates.budget, truncates.message);
@@ -46,7 +46,7 @@ fn fits(case: &Case, truncates: &Truncates, document: &Document<'_>, failures: &
     failures.equal("what fits", &expected, &left);
 }
 
-/// These ids of the training sample are trained, and no others.
+/// Checks that exactly these ids of the training sample are trained.
 fn trains(expected: &Trains, document: &Document<'_>, failures: &mut Failures) {
     let to = expected.to.parse().expect("a format");
     let sample = bytes::sample(document, to, &expected.controls, &expected.policy());

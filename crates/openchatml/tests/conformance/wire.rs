@@ -1,22 +1,22 @@
 //! What is written of a stream in the words of other protocols.
 
 use openchatml::Keep;
-use openchatml_testkit::wire::{self, Setup, Thoughts};
+use openchatml_testkit::wire::{self, ReasoningMode, Setup};
 use serde_json::{Map, Value, json};
 
 use crate::case::{Case, Writes};
 use crate::diff::Failures;
 
-/// Checks what a case says is written.
+/// Checks the expected output of a case.
 pub(crate) fn case(case: &Case, writes: &Writes, failures: &mut Failures) {
     let bytes = case.input_bytes();
     let setup = Setup {
         format: case.format(),
         options: case.options(),
         thoughts: match writes.reasoning.as_deref() {
-            None | Some("drop") => Thoughts::Drop,
-            Some("summary") => Thoughts::FirstWord,
-            Some("raw") => Thoughts::Raw,
+            None | Some("drop") => ReasoningMode::Drop,
+            Some("summary") => ReasoningMode::FirstWord,
+            Some("raw") => ReasoningMode::Raw,
             Some(other) => panic!("{}: no policy {other}", case.name),
         },
         for_user: writes.user,
@@ -39,10 +39,11 @@ pub(crate) fn case(case: &Case, writes: &Writes, failures: &mut Failures) {
     failures.equal(&format!("written to {}", writes.to), &expected, &got);
 }
 
-/// What is written says what the stream says, and the same if the input comes byte by byte.
+/// Checks that the output has the content of the stream, and is the same if the input comes byte by
+/// byte.
 pub(crate) fn byte_by_byte(case: &Case) {
     let cuts: Vec<usize> = (0..case.input.len()).collect();
-    for thoughts in Thoughts::ALL {
+    for thoughts in ReasoningMode::ALL {
         let setup = Setup {
             format: case.format(),
             options: case.options(),
@@ -54,13 +55,13 @@ pub(crate) fn byte_by_byte(case: &Case) {
     }
 }
 
-/// The order of keys says nothing.
+/// The order of keys has no meaning.
 fn sorted(mut value: Value) -> Value {
     value.sort_all_objects();
     value
 }
 
-/// An event of the Responses API, with no more of a response than how it is.
+/// Reduces an event of the Responses API to its type and the status of the response.
 fn event(event: &Value) -> Value {
     let mut event = event.clone();
     if let Some(Value::Object(response)) = event.get_mut("response") {
@@ -72,7 +73,7 @@ fn event(event: &Value) -> Value {
     event
 }
 
-/// What is new in a chunk of Chat Completions.
+/// Returns the delta of a chunk of Chat Completions.
 fn chunk(chunk: &Value) -> Value {
     let Some(choice) = chunk.pointer("/choices/0") else { return chunk.clone() };
     let mut new = Map::new();

@@ -1,11 +1,11 @@
-//! Copies that borrow nothing are the same documents, down to how they were written.
+//! Owned copies are equal to the original documents, including their layout.
 
 use openchatml::{
     Channel, Code, Document, End, Format, Intent, Message, ReadOptions, RenderOptions, Role, parse,
     render,
 };
 
-/// Documents of every kind with everything in an odd place that can be.
+/// Documents of every kind with unusual layouts.
 const DOCUMENTS: &[(&str, &str)] = &[
     (
         "openchatml-2.2",
@@ -33,7 +33,7 @@ fn copies_are_written_byte_for_byte() {
     for (format, text) in DOCUMENTS {
         let format: Format = format.parse().expect("a format");
         let document = {
-            // What is borrowed from does not live as long as the copy.
+            // The borrowed text does not live as long as the copy.
             let text = (*text).to_owned();
             let parsed = parse(&text, format, &ReadOptions::default());
             let copy = parsed.document.clone().into_owned();
@@ -62,9 +62,9 @@ fn strict_gives_the_document_or_the_first_error() {
     assert!(matches!(read("").strict(), Ok(Document::Conversation(_))));
 }
 
-/// Debugging output ends up in logs, and what a message says may be hidden.
+/// Debug output may end up in logs, and the text of messages may be hidden.
 #[test]
-fn debugging_output_does_not_say_what_messages_say() {
+fn debug_output_does_not_contain_message_text() {
     let text = "version: 2.2\n\n<|start|>assistant<|channel|>commentary to=functions.f name=n \
                 call_id=c intent=status<|constrain|>json<|message|>{\"secret\":1}<|call|>\n";
     let format: Format = "openchatml-2.2".parse().expect("a format");
@@ -93,7 +93,7 @@ fn debugging_output_does_not_say_what_messages_say() {
 }
 
 #[test]
-fn messages_that_differ_in_one_thing_are_not_equal() {
+fn messages_that_differ_in_one_field_are_not_equal() {
     let changes: [fn(&mut Message<'_>); 12] = [
         |message| message.role = Role::User,
         |message| message.channel = Some(Channel::Final),
@@ -115,7 +115,7 @@ fn messages_that_differ_in_one_thing_are_not_equal() {
         change(&mut other);
         assert_ne!(other, same, "change {index}");
     }
-    // Where a message stands, and how its header is laid out, is no difference.
+    // The position of a message and the layout of its header make no difference.
     let read = |text: &str| {
         let parsed = parse(text, "openchatml-2.2".parse().expect("a format"), &Default::default());
         parsed.into_conversation().into_owned().messages.remove(0)

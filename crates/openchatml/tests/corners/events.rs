@@ -1,4 +1,4 @@
-//! Events that no format of text makes by itself: servers make them (OpenChatML 2.2 §9).
+//! Events that no text format produces: servers create them (OpenChatML 2.2 §9).
 
 use openchatml::{Event, Message, Policy, Role};
 
@@ -18,7 +18,7 @@ fn a_summary_of_reasoning_is_for_the_user() {
 }
 
 #[test]
-fn a_cancelled_tool_is_not() {
+fn a_cancelled_tool_is_hidden_from_the_user() {
     check(
         &Event::ToolCancel { call_id: "c1".into(), reason: "timeout".into() },
         r#"{"type":"tool.cancel","call_id":"c1","reason":"timeout"}"#,

@@ -1,4 +1,4 @@
-//! Everything that a conversion can lose, lost once.
+//! Every possible loss of a conversion occurs at least once.
 
 use openchatml::convert::{Lost, adapt, convert, convert_with_sidecar, prepare};
 use openchatml::declare::{Style, typescript};
@@ -22,7 +22,7 @@ fn call() -> Message<'static> {
     call
 }
 
-/// A message with everything that a user's message of 2.2 can have.
+/// A message with every field that a message of the user can have in 2.2.
 fn laden() -> Message<'static> {
     let mut message = on(Role::User, Some(Channel::Final));
     message.name = Some("Eric".into());
@@ -55,7 +55,7 @@ fn conversation(messages: impl IntoIterator<Item = Message<'static>>) -> Documen
     conversation.into()
 }
 
-/// What is lost on the way to a format.
+/// Returns the losses of a conversion to a format.
 fn lost(messages: impl IntoIterator<Item = Message<'static>>, to: &str) -> Vec<Lost> {
     let to: Format = to.parse().expect("a format");
     let (_, losses) = adapt(&conversation(messages), to);
@@ -63,7 +63,7 @@ fn lost(messages: impl IntoIterator<Item = Message<'static>>, to: &str) -> Vec<L
 }
 
 #[test]
-fn everything_that_can_be_lost_is_lost_somewhere() {
+fn every_kind_of_loss_occurs() {
     let mut foreign = on(Role::User, None);
     foreign.foreign = true;
     let mut reply = on(Role::Tool, Some(Channel::Commentary));
@@ -101,8 +101,8 @@ fn everything_that_can_be_lost_is_lost_somewhere() {
     all.extend(lost_of_services());
     all.extend(lost_of_sections());
     all.extend(lost_of_order_and_of_data());
-    // These are lost where token ids are counted, where tools are declared (see below), and where
-    // prompts are made.
+    // These losses occur when token ids are counted, when tools are declared (see below), and in
+    // prompts.
     all.extend([Lost::Truncated, Lost::Cut, Lost::Declaration, Lost::ToolsAsText, Lost::History]);
     let mut spaced = call();
     spaced.recipient = Some("functions.a b".into());
@@ -192,7 +192,7 @@ fn lost_of_services() -> Vec<Lost> {
 /// What a declaration has no words for is lost by name: once for each tool, and no more once it is
 /// declared.
 #[test]
-fn what_a_declaration_does_not_say_is_lost() {
+fn unsupported_parts_of_a_declaration_are_lost() {
     let json = |schema: &str, more: &str| {
         let function = format!(r#"{{"name":"f","parameters":{schema}{more}}}"#);
         let tool = format!(r#"{{"type":"function","function":{function}}}"#);
@@ -236,7 +236,7 @@ fn what_a_declaration_does_not_say_is_lost() {
 
 /// Other renderers have fewer words.
 #[test]
-fn what_a_profile_does_not_say_of_a_tool_is_lost() {
+fn unsupported_parts_of_a_profile_tool_are_lost() {
     let lost = |profile: Profile, schema: &str| {
         let function = format!(r#"{{"name":"f","description":"d","parameters":{schema}}}"#);
         let tool = format!(r#"{{"type":"function","function":{function}}}"#);
@@ -264,7 +264,7 @@ fn what_a_profile_does_not_say_of_a_tool_is_lost() {
 
 /// A schema that refers to itself is said once.
 #[test]
-fn circles_are_not_run_in() {
+fn recursive_schemas_end() {
     let schema = r##"{"type":"object","properties":{"next":{"$ref":"#"}}}"##;
     let text = format!(
         r#"{{"tools":[{{"type":"function","function":{{"name":"f","parameters":{schema}}}}}],"messages":[]}}"#
@@ -279,7 +279,7 @@ fn circles_are_not_run_in() {
 /// Reasoning in a message for the user is hidden, and stays so: in a message of its own where a
 /// format has reasoning, and by being dropped where it has none.
 #[test]
-fn what_follows_a_marker_in_an_answer_stays_hidden() {
+fn text_after_a_marker_in_an_answer_stays_hidden() {
     let document = conversation([marked()]);
     for (format, bodies, loss) in [
         ("chatml-wire:text", &["a"][..], Lost::Analysis),
@@ -313,7 +313,7 @@ fn a_sidecar_shows_no_reasoning() {
 }
 
 #[test]
-fn what_is_hidden_for_whatever_reason_is_not_carried_where_all_is_shown() {
+fn hidden_messages_are_not_carried_by_formats_that_show_everything() {
     let mut hidden = on(Role::Assistant, Some(Channel::Final));
     hidden.foreign = true;
     assert!(lost([hidden], "chatml-wire:text").contains(&Lost::Foreign));
@@ -323,7 +323,7 @@ fn what_is_hidden_for_whatever_reason_is_not_carried_where_all_is_shown() {
 
 /// A call that was guessed at is not made, or marked as a guess.
 #[test]
-fn a_guess_is_read_back_as_a_call_that_is_made_in_no_format() {
+fn a_recovered_call_is_never_read_back_as_certain() {
     let mut guess = call();
     guess.recovered = true;
     guess.call_id = Some("c".into());
@@ -343,7 +343,7 @@ fn a_guess_is_read_back_as_a_call_that_is_made_in_no_format() {
 /// What a call says nothing of is filled in where the format reads it so, and that is no loss; what
 /// it says otherwise is one.
 #[test]
-fn calls_are_json_where_a_format_has_no_others() {
+fn calls_are_json_in_formats_that_require_it() {
     for target in ["apertus", "apertus:json"] {
         for (said, losses) in [(None, 0), (Some("json"), 0), (Some("text"), 1)] {
             let mut call = Message::new(Role::Assistant, "{}");
@@ -385,7 +385,7 @@ fn tools_that_the_developer_declares_are_not_dropped() {
     assert!(converted.output.contains("type f = () => any;"));
 }
 
-/// A prompt has no `call_id` in a format whose sections tell what messages are.
+/// A prompt has no `call_id` in a format with sections.
 #[test]
 fn a_prompt_loses_its_call_id() {
     let mut prompt = Message::new(Role::Assistant, "");
@@ -396,9 +396,9 @@ fn a_prompt_loses_its_call_id() {
     assert_eq!(adapted.expect("something is lost").into_conversation().messages[0].call_id, None);
 }
 
-/// A constraint without a type constrains nothing, and does not become one to another type.
+/// A constraint without a type has no effect, and does not apply to another type.
 #[test]
-fn a_constraint_without_a_type_says_nothing() {
+fn a_constraint_without_a_type_has_no_effect() {
     let mut call = call();
     call.constrained = true;
     let document = Conversation::from_messages([call]).into();

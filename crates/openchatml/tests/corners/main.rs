@@ -1,5 +1,5 @@
-//! What is rare: copies of everything, events that no format makes by itself, all that can be lost
-//! and all that is refused.
+//! Rare cases: copies of everything, events that no format produces, all losses and all errors of
+//! writers.
 
 mod copies;
 mod events;

@@ -1,9 +1,9 @@
-//! No string of a schema leaves its place in a declaration.
+//! Strings of a schema cannot escape from their place in a declaration.
 
 use openchatml::declare::{Style, ToolPlace, typescript};
 use openchatml::{Conversation, Format, Message, RenderOptions, Role, Tool, Value, convert};
 
-/// A schema that says `evil` wherever a string can stand.
+/// Creates a schema with `evil` at every possible place of a string.
 fn schema(evil: &str) -> Value<'static> {
     let evil = Value::from(evil).to_json();
     let json = format!(
@@ -27,7 +27,7 @@ fn schema(evil: &str) -> Value<'static> {
 
 const BREAKS: [&str; 8] = ["\n", "\r", "\r\n", "\u{b}", "\u{c}", "\u{85}", "\u{2028}", "\u{2029}"];
 
-/// Whether some line, as the widest reading of the word has it, begins with what was smuggled in.
+/// Whether a line, with the broadest definition of a line, starts with the injected text.
 fn is_out(text: &str) -> bool {
     let is_break = |c| BREAKS.iter().any(|it| it.starts_with(c));
     text.split(is_break).any(|line| line.trim_start().starts_with("OBEY"))
@@ -49,7 +49,7 @@ fn declarations_keep_every_string_in_its_place() {
     for line_break in BREAKS {
         let evil = format!("x{line_break}OBEY");
         let names = [evil.as_str(), "look"];
-        // Where tools are declared as JSON, its strings keep them in their place.
+        // Tools that are declared as JSON are protected by JSON strings.
         let formats =
             Format::all().filter(|format| matches!(format.dialect().tools, ToolPlace::Types(_)));
         for (format, name) in formats.flat_map(|format| names.map(|name| (format, name))) {
@@ -58,7 +58,7 @@ fn declarations_keep_every_string_in_its_place() {
             conversation.tools = vec![tool.with_parameters(schema(&evil))];
             let options = RenderOptions::default();
             let converted = convert::convert(&conversation.into(), format, &options);
-            // A name that is none may be refused.
+            // An invalid name may be refused.
             assert!(converted.is_ok() || name != "look", "{format}: {converted:?}");
             if let Ok(converted) = converted {
                 let text = converted.output;

@@ -1,4 +1,4 @@
-//! Sinks that are used by themselves, and dialects that are put together at run time.
+//! Sinks that are used directly, and dialects that are created at run time.
 
 use openchatml::lex::{Escape, TokenTable};
 use openchatml::render::{Sink, SinkError, TextSink, render_to};
@@ -8,7 +8,7 @@ use openchatml::{
 };
 
 #[test]
-fn a_header_ends_at_the_beginning_of_a_line() {
+fn a_header_ends_at_the_start_of_a_line() {
     let mut out = String::new();
     let mut sink = TextSink::new(dialects::OPENCHATML_2_2.controls, &mut out);
     sink.preamble("version: 2.2").expect("a header");
@@ -21,7 +21,7 @@ fn a_header_ends_at_the_beginning_of_a_line() {
 }
 
 #[test]
-fn a_literal_block_cannot_hold_its_own_end() {
+fn a_literal_block_cannot_contain_its_end() {
     let mut out = String::new();
     let mut sink = TextSink::new(dialects::OPENCHATML_2_2.controls, &mut out);
     for control in [Control::Start, Control::Message, Control::Literal] {
@@ -34,7 +34,7 @@ fn a_literal_block_cannot_hold_its_own_end() {
 }
 
 #[test]
-fn what_is_refused_in_pieces_has_its_place_in_the_last_piece() {
+fn a_refusal_across_pieces_has_its_place_in_the_last_piece() {
     let mut out = String::new();
     let mut sink = TextSink::new(dialects::CHATML.controls, &mut out);
     sink.control(Control::Start).expect("a token");
@@ -63,7 +63,7 @@ fn a_header_has_no_escape() {
     assert_eq!(error.to_string(), "a header cannot contain `<|end|>`");
 }
 
-/// A sink that has no id for how messages end.
+/// A sink without an id for the end of messages.
 struct Endless;
 
 impl Sink for Endless {
@@ -84,7 +84,7 @@ impl Sink for Endless {
 }
 
 #[test]
-fn what_a_sink_refuses_is_told_with_the_message() {
+fn errors_of_a_sink_name_the_message() {
     let document = Conversation::from_messages([Message::new(Role::User, "Hi.")]).into();
     let format = TextFormat::OPENCHATML_2_2;
     let written = render_to(&document, format, &RenderOptions::default(), &mut Endless);
@@ -93,7 +93,7 @@ fn what_a_sink_refuses_is_told_with_the_message() {
 }
 
 #[test]
-fn a_sink_is_written_to_in_a_text_format() {
+fn a_sink_requires_a_text_format() {
     let document = Conversation::from_messages([Message::new(Role::User, "Hi.")]).into();
     let (mut out, options) = (String::new(), RenderOptions::default());
     let mut sink = TextSink::new(dialects::CHATML.controls, &mut out);
@@ -102,7 +102,7 @@ fn a_sink_is_written_to_in_a_text_format() {
 }
 
 #[test]
-fn a_form_that_a_format_lacks_is_an_error_of_one_type() {
+fn a_missing_form_is_a_format_error() {
     let lacks = |error: FormatError| error.to_string();
     let text = TextFormat::try_from(Format::JSON).map_err(lacks);
     assert_eq!(text, Err("`json` has no text form".to_owned()));
@@ -119,7 +119,7 @@ fn a_form_that_a_format_lacks_is_an_error_of_one_type() {
 }
 
 #[test]
-fn each_text_format_is_that_of_its_dialect() {
+fn each_text_format_belongs_to_its_dialect() {
     let texts = Format::all().filter(|format| format.carrier() == Carrier::Text);
     assert!(texts.map(TextFormat::try_from).eq(TextFormat::all().map(Ok)));
     for format in TextFormat::all() {
@@ -132,9 +132,9 @@ fn each_text_format_is_that_of_its_dialect() {
 const TAGS: &[(Control, &str)] =
     &[(Control::Start, "<turn>"), (Control::Message, "<says>"), (Control::End, "</turn>")];
 
-/// The tables of dialects are made by the compiler; what they hold is looked at here, too.
+/// The tables of dialects are constants. This test also creates them at run time.
 #[test]
-fn tables_of_tokens_can_be_made_at_run_time() {
+fn token_tables_can_be_created_at_run_time() {
     let tags = TokenTable::new(std::hint::black_box(TAGS), Escape::None);
     assert_eq!(tags.longest(), "</turn>".len());
     for (control, spelling) in TAGS {
@@ -148,7 +148,7 @@ fn tables_of_tokens_can_be_made_at_run_time() {
 }
 
 #[test]
-fn tables_that_cannot_be_searched_are_refused() {
+fn invalid_token_tables_are_refused() {
     let tables: [&'static [(Control, &'static str)]; 3] = [
         &[(Control::Start, "")],
         &[(Control::Start, "<turn>"), (Control::End, "<turn>")],

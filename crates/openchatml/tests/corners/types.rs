@@ -1,4 +1,4 @@
-//! What programs rely on of types: they can be kept, shared and sent.
+//! Properties of types that programs rely on: they can be stored, shared and sent.
 
 use std::error::Error as _;
 
@@ -27,9 +27,9 @@ fn errors_can_be_sent_and_boxed() {
     can_be_kept::<Stream>();
 }
 
-/// `Error` says what the error in it says, and is equal to it where it is made by `?`.
+/// `Error` displays the contained error, and equals it if it is created by `?`.
 #[test]
-fn any_error_becomes_one() {
+fn every_error_converts_to_error() {
     let format = "openai".parse::<TextFormat>().expect_err("it is JSON");
     let error = Error::from(format.clone());
     assert_eq!(error, Error::Format(format.clone()));
@@ -37,9 +37,9 @@ fn any_error_becomes_one() {
     assert!(error.source().is_none());
 }
 
-/// Events of an iterator outlive the stream, and are the same as those that a callback is told.
+/// Events of an iterator outlive the stream, and equal those of a callback.
 #[test]
-fn events_are_the_same_as_an_iterator_and_by_callback() {
+fn iterator_and_callback_give_the_same_events() {
     let text = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>\
         One.\n\nTwo.<|end|><|start|>user<|message|>No<|end|>\
         <|start|>assistant to=functions.f<|channel|>commentary<|message|>{}<|call|>";

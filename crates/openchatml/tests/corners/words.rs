@@ -1,11 +1,11 @@
-//! Small values: what they are called, and what they say of others.
+//! The names and relations of small values.
 
 use openchatml::{
     Channel, Code, Content, Data, Format, HarmonyProfile, Limits, ReadOptions, Reply, Value, parse,
 };
 
 #[test]
-fn values_are_called_what_they_are_and_are_nothing_else() {
+fn names_of_values_are_correct_and_distinct() {
     let cases = [
         (Data::Null, "null"),
         (Data::Bool(true), "a boolean"),
@@ -27,7 +27,7 @@ fn values_are_called_what_they_are_and_are_nothing_else() {
 }
 
 #[test]
-fn names_that_nothing_has_are_quoted() {
+fn unknown_names_are_quoted() {
     let error = "no\tsuch".parse::<Format>().expect_err("no format");
     assert_eq!(error.to_string(), "unknown format `no\\tsuch`");
     assert_eq!(error.name(), "no\tsuch");
@@ -35,7 +35,7 @@ fn names_that_nothing_has_are_quoted() {
 }
 
 #[test]
-fn a_reply_keeps_all_that_it_says() {
+fn a_reply_keeps_all_fields() {
     let body = r#"{"ok":true,"content":1,"provenance":{"source":"s"},"more":[2]}"#;
     let reply = Reply::parse(body, &Limits::default()).expect("an envelope");
     let source = reply.provenance.as_ref().and_then(|it| it.get("source")?.as_str());
@@ -44,7 +44,7 @@ fn a_reply_keeps_all_that_it_says() {
 }
 
 #[test]
-fn two_sides_agree_on_what_both_allow() {
+fn negotiation_gives_the_common_subset() {
     let profile = |required: &[Channel], calls: &[Channel], builtins: &[Channel]| {
         let mut profile = HarmonyProfile::default();
         profile.enabled = true;
@@ -59,13 +59,13 @@ fn two_sides_agree_on_what_both_allow() {
     let two = profile(&[Final, Analysis], &[], &[Commentary]);
     let agreed = one.negotiate(&two);
     assert_eq!(agreed, profile(&[Final, Analysis], &[Commentary], &[Commentary]));
-    // Where nothing is left that both allow, the profile cannot be in force.
+    // If both sides have nothing in common, the profile is not active.
     let three = profile(&[], &[Analysis], &[]);
     assert!(!one.negotiate(&three).enabled);
     assert_eq!(three.negotiate(&three), three);
 }
 
-/// What is wrong with a text, and what can be done about it: of the first finding of this code.
+/// Returns the message and the help of the first diagnostic with this code.
 fn words(text: &str, format: &str, code: Code) -> (String, String) {
     let format: Format = format.parse().expect("a format");
     let parsed = parse(text, format, &ReadOptions::default());
@@ -74,9 +74,9 @@ fn words(text: &str, format: &str, code: Code) -> (String, String) {
     (found.message, found.help.unwrap_or_default())
 }
 
-/// Help for an unknown role proposes only roles of the dialect.
+/// The help for an unknown role suggests only roles of the dialect.
 #[test]
-fn roles_of_other_dialects_are_not_proposed() {
+fn roles_of_other_dialects_are_not_suggested() {
     let hidden = "the message is hidden";
     let chatml = |role: &str| {
         words(
@@ -109,7 +109,7 @@ fn a_second_tag_is_called_a_tag() {
         let said = words(&text, "openchatml-2.2", Code::ParseHeader).0;
         assert_eq!(said, "the header has a second channel tag");
     }
-    // The formats with a constraint in their headers; one of them begins with a header of its own.
+    // The formats with a constraint in their headers. One of them starts with a document header.
     for format in ["openchatml-2.2", "harmony"] {
         let text = "<|start|>assistant<|constrain|>json<|channel|>final<|message|>{}<|end|>";
         let text = format!("{}{text}", if format == "harmony" { "" } else { "version: 2.2\n\n" });
@@ -120,16 +120,16 @@ fn a_second_tag_is_called_a_tag() {
 
 /// RFC 8259 §8.2 allows half of a surrogate pair.
 #[test]
-fn half_of_a_surrogate_pair_is_not_called_illegal() {
+fn half_of_a_surrogate_pair_is_not_reported_as_illegal() {
     let half = "half of a surrogate pair is not valid text";
     let message = format!(r#"{{"messages":[{{"role":"user","content":{}}}]}}"#, r#""\ud800""#);
     let said = words(&message, "json", Code::ParseJson).0;
     assert!(said.starts_with(half), "{said}");
 }
 
-/// A profile names channels; what the specification says of them stands.
+/// A profile can restrict channels, but not extend the specification.
 #[test]
-fn a_profile_that_allows_too_much_is_told_so() {
+fn a_profile_that_allows_too_much_is_reported() {
     let text = "version: 2.2\nprofiles: {harmony: {enabled: true, tool_calls_in: [analysis]}}\n\n\
         <|start|>user<|message|>Hi.<|end|>";
     let (said, help) = words(text, "openchatml-2.2", Code::ParseHeader);
@@ -137,9 +137,9 @@ fn a_profile_that_allows_too_much_is_told_so() {
     assert_eq!(help, "`analysis` is ignored; use `commentary`");
 }
 
-/// A finding is cut between characters.
+/// A diagnostic is truncated between characters.
 #[test]
-fn long_findings_are_cut() {
+fn long_diagnostics_are_truncated() {
     let channels = vec!["commentary"; 1000].join(", ");
     let text = format!(
         "version: 2.2\nprofiles: {{harmony: {{enabled: true, require_channels: [{channels}]}}}}\n\n\

@@ -1,10 +1,11 @@
-//! Inputs that take exactly so much of what is limited, in every format that has it.
+//! Inputs that use exactly a given amount of a limited resource, for every format that has the
+//! limit.
 
 /// A way to reach a limit.
 pub(crate) struct Case {
     pub(crate) limit: &'static str,
     pub(crate) format: &'static str,
-    /// An input that takes exactly so much.
+    /// Creates an input that uses exactly this amount.
     pub(crate) input: fn(usize) -> String,
 }
 
@@ -12,7 +13,7 @@ const fn case(limit: &'static str, format: &'static str, input: fn(usize) -> Str
     Case { limit, format, input }
 }
 
-/// Each limit, wherever it is looked at.
+/// Each limit, at every place that checks it.
 pub(crate) const CASES: &[Case] = &[
     case("message_bytes", "openchatml-2.2", |n| framed("user", &letters(n))),
     case("message_bytes", "openchatml-2.2", |n| framed("user", &escaped(n))),
@@ -25,7 +26,7 @@ pub(crate) const CASES: &[Case] = &[
     case("message_bytes", "chatml", |n| turn("user", &letters(n))),
     case("message_bytes", "json", |n| messages(&object("content", &letters(n)))),
     case("message_bytes", "openchatml-2.2:json", |n| object("content", &letters(n))),
-    // The document's header, and that of a message.
+    // The header of the document, and that of a message.
     case("header_bytes", "openchatml-2.2", |n| format!("version: 2.2\n#{}\n{HI}", letters(n - 15))),
     case("header_bytes", "openchatml-2.0", |n| format!("version: 2.0\n#{}\n{HI}", letters(n - 15))),
     case("header_bytes", "openchatml-2.2", |n| framed(&role(n), "Hi.")),
@@ -60,7 +61,7 @@ pub(crate) const CASES: &[Case] = &[
     case("yaml_depth", "openchatml-2.2", |n| header(&format!("a: {}\n", arrays(n)))),
     case("yaml_depth", "openchatml-2.2", |n| header(&format!("a: {}\n", flow(n - 1)))),
     case("yaml_depth", "openchatml-2.0", |n| header(&block(n))),
-    // The mapping, the version and the list are a node each.
+    // The mapping, the version and the list are one node each.
     case("yaml_nodes", "openchatml-2.2", |n| header(&format!("a: [{}]\n", list("1", n - 3)))),
     case("yaml_nodes", "openchatml-2.2", |n| header(&keys(n - 2))),
     case("yaml_nodes", "openchatml-2.0", |n| header(&keys(n - 2))),
@@ -123,7 +124,7 @@ pub(crate) const CASES: &[Case] = &[
     case("message_bytes", "apertus", |n| turned(&letters(n))),
     case("message_bytes", "apertus", |n| calling("f", &letters(n), "")),
     case("message_bytes", "apertus", |n| calling("f", "{}", &format!("[{}]", letters(n - 2)))),
-    // The head of a call is what stands in front of its arguments.
+    // The header of a call is the text before its arguments.
     case("header_bytes", "apertus", |n| {
         let list = format!(r#"[{}{{"f": {{}}}}]"#, " ".repeat(n - 7));
         turned(&format!("<|tools_prefix|>{list}<|tools_suffix|>"))
@@ -145,16 +146,16 @@ pub(crate) const CASES: &[Case] = &[
     case("value_bytes", "openchatml-2.0:json", |n| named(&letters(n))),
     case("messages", "openchatml-2.2:json", |n| format!("[{}]", list(&object("content", "a"), n))),
     case("messages", "openchatml-2.0:json", |n| format!("[{}]", list(&object("content", "a"), n))),
-    // Findings of the rules, which are added after those of the reader.
+    // Diagnostics of the rules, which follow those of the reader.
     case("diagnostics", "openchatml-2.2:json", |n| format!("[{}]", list(WRONG, n))),
     case("diagnostics", "json", |n| messages(&list(WRONG, n))),
-    // A bomb of aliases is one of nodes.
+    // An alias bomb is limited by the number of nodes.
     case("yaml_aliases", "openchatml-2.2", |n| {
         header(&format!("a: &x 1\nb: [{}]\n", list("*x", n)))
     }),
 ];
 
-/// A message with a body that is not what it declares to be.
+/// A message whose body does not match its content type.
 const WRONG: &str = r#"{"role":"user","content_type":"json","constrained":true,"content":"x"}"#;
 
 const HI: &str = "<|start|>user<|message|>Hi.<|end|>\n";
@@ -165,22 +166,22 @@ fn letters(count: usize) -> String {
     "x".repeat(count)
 }
 
-/// A header of so many bytes in which nothing is wrong.
+/// Creates a valid header of this size.
 fn role(bytes: usize) -> String {
     format!("user{}", " ".repeat(bytes - 4))
 }
 
-/// So many attributes, in which nothing else is wrong than that they are given twice.
+/// Creates this number of attributes, whose only error is that they are duplicates.
 fn attributes(count: usize) -> String {
     format!("user{}", " name=a".repeat(count))
 }
 
-/// A header with so many words that it cannot have.
+/// Creates a header with this number of invalid words.
 fn words(count: usize) -> String {
     format!("user{}", " x".repeat(count))
 }
 
-/// Text of so many bytes that spells a token.
+/// Creates text of this size that spells a token.
 fn escaped(bytes: usize) -> String {
     format!("<<|end|>{}", letters(bytes - "<|end|>".len()))
 }
@@ -189,17 +190,17 @@ fn literal(bytes: usize) -> String {
     format!("<|literal|>{}<|endliteral|>", letters(bytes))
 }
 
-/// What the user says in Apertus.
+/// Creates a message of the user in Apertus.
 fn said(text: &str) -> String {
     format!("<|user_start|>{text}<|user_end|>")
 }
 
-/// A turn of the assistant in Apertus.
+/// Creates a turn of the assistant in Apertus.
 fn turned(text: &str) -> String {
     format!("<s><|assistant_start|>{text}<|assistant_end|>")
 }
 
-/// A turn with a call, and what follows it.
+/// Creates a turn with a call, and the text after it.
 fn calling(name: &str, arguments: &str, rest: &str) -> String {
     let list = format!("[{{\"{name}\": {arguments}}}]");
     turned(&format!("<|tools_prefix|>{list}<|tools_suffix|>{rest}"))
@@ -214,34 +215,34 @@ fn said_in(kind: &str, text: &str) -> String {
     format!(r#"{{"type":"{kind}","text":"{text}"}}"#)
 }
 
-/// A block with what a tool says, which is JSON.
+/// A block with the output of a tool, which is JSON.
 fn output(json: &str) -> String {
     format!(r#"{{"type":"tool_outputs","outputs":[{{"output":{json}}}]}}"#)
 }
 
-/// So many copies of `item`, with commas between them.
+/// Returns copies of `item` with commas between them.
 pub(crate) fn list(item: &str, count: usize) -> String {
     vec![item; count].join(",")
 }
 
-/// Lists in lists, so deep.
+/// Returns nested lists of this depth.
 pub(crate) fn arrays(depth: usize) -> String {
     "[".repeat(depth) + &"]".repeat(depth)
 }
 
-/// Mappings in mappings, so deep.
+/// Returns nested mappings of this depth.
 fn flow(depth: usize) -> String {
     format!("{}1{}", "{a: ".repeat(depth), "}".repeat(depth))
 }
 
-/// Mappings in mappings below that of the header, so deep, in block style.
+/// Returns nested mappings of this depth in block style, below the mapping of the header.
 fn block(depth: usize) -> String {
     let mut lines: String = (0..depth).map(|level| format!("{}a:\n", " ".repeat(level))).collect();
     lines.truncate(lines.len() - 1);
     lines + " 1\n"
 }
 
-/// So many keys.
+/// Returns this number of keys.
 fn keys(count: usize) -> String {
     (0..count).map(|key| format!("k{key}: 1\n")).collect()
 }
@@ -272,7 +273,7 @@ pub(crate) fn turn(header: &str, body: &str) -> String {
     format!("<|im_start|>{header}\n{body}<|im_end|>\n")
 }
 
-/// The same, as a conversation of 0.1 in which nothing else is wrong.
+/// Such a message in an otherwise valid conversation of 0.1.
 fn sequence(header: &str) -> String {
     format!("<s>\n{}</s>\n", turn(header, "Hi."))
 }
@@ -291,7 +292,7 @@ fn messages(messages: &str) -> String {
     format!(r#"{{"messages":[{messages}]}}"#)
 }
 
-/// An object that makes so many calls, each a message.
+/// An object with this number of calls, each of which becomes a message.
 fn caller(count: usize) -> String {
     let call = r#"{"type":"function","function":{"name":"f","arguments":"{}"}}"#;
     format!(r#"{{"role":"assistant","tool_calls":[{}]}}"#, list(call, count))
@@ -312,7 +313,7 @@ fn segments(kind: &str, text: &str) -> String {
     format!(r#"{{"role":"user","content":[{{"type":"{kind}","text":"{text}"}}]}}"#)
 }
 
-/// A turn that says this.
+/// A turn with this text.
 fn from_human(text: &str) -> String {
     format!(r#"{{"from":"human","value":"{text}"}}"#)
 }
@@ -323,7 +324,7 @@ fn given(text: &str) -> String {
     format!(r#"{{"role":"assistant","tool_calls":[{custom}]}}"#)
 }
 
-/// A message of the assistant that only thinks.
+/// A message of the assistant with only reasoning.
 fn thought(text: &str) -> String {
     format!(r#"{{"role":"assistant","thinking":"{text}"}}"#)
 }

@@ -1,4 +1,4 @@
-//! Markdown whose code blocks are read as what their info strings say.
+//! Markdown with code blocks that are read as their info strings specify.
 //!
 //! The info string names a format and may say more: `strict`, `continues=ROLE` for a completion,
 //! `open` for a prompt, `recover=POLICY`, `limit:NAME=N` for a limit, `tokens` for token ids with `\id{N}` for the id `N`, `bytes` for input with `\xNN`
@@ -37,7 +37,7 @@ impl Block {
         self.words().find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
     }
 
-    /// Reads it as its info string says.
+    /// Parses the block as its info string specifies.
     pub(crate) fn read(&self) -> Parsed<'_> {
         let format = self.format().expect("the info string begins with a format");
         let options = self.options();
@@ -54,7 +54,7 @@ impl Block {
         parse(text, format, &options)
     }
 
-    /// The ids of the text, and those that it writes as `\id{N}`.
+    /// Returns the ids of the text, with those written as `\id{N}`.
     fn ids(&self, tokenizer: &Tokenizer<ByteEncoding>) -> Vec<u32> {
         let controls = tokenizer.format().dialect().controls;
         let mut ids = Vec::new();
@@ -76,7 +76,7 @@ impl Block {
         ids
     }
 
-    /// How its info string says that it is read.
+    /// Returns the options of the info string.
     pub(crate) fn options(&self) -> ReadOptions {
         let mut options = ReadOptions::default();
         options.mode = if self.has("strict") { Mode::Strict } else { Mode::Lenient };
@@ -97,7 +97,7 @@ impl Block {
         options
     }
 
-    /// The input as it is read: with its `\xNN` escapes resolved, if it has any.
+    /// Returns the input with resolved `\xNN` escapes.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         if !self.has("bytes") {
             return self.text.clone().into_bytes();
@@ -113,7 +113,7 @@ impl Block {
     }
 }
 
-/// What a stream of chunks of `size` bytes gives.
+/// Streams the input in chunks of `size` bytes.
 fn stream(
     bytes: &[u8],
     size: usize,

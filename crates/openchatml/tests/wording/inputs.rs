@@ -1,4 +1,4 @@
-//! The inputs of the repository, and what is found in them.
+//! The inputs of the repository, and their diagnostics.
 
 use openchatml::{
     Code, Conversation, Diagnostic, Document, Event, Format, Message, Mode, Policy, ReadOptions,
@@ -56,7 +56,7 @@ fn of_case(case: &Case, take: &mut dyn FnMut(&Diagnostic)) {
     }
 }
 
-/// The ways in which a case is read.
+/// Returns the variants of options for a case.
 fn variants(options: &ReadOptions) -> Vec<ReadOptions> {
     let mut all = vec![options.clone()];
     let mut with = |change: &dyn Fn(&mut ReadOptions)| {
@@ -80,7 +80,7 @@ fn variants(options: &ReadOptions) -> Vec<ReadOptions> {
     all
 }
 
-/// What a stream finds that is fed all of the input at once.
+/// Collects the diagnostics of a stream with the whole input.
 fn of_stream(case: &Case, bytes: &[u8], options: &ReadOptions, take: &mut dyn FnMut(&Diagnostic)) {
     let Ok(format) = case.format().text() else { return };
     let mut on_event = |event: Event<'_>| {
@@ -96,7 +96,7 @@ fn of_stream(case: &Case, bytes: &[u8], options: &ReadOptions, take: &mut dyn Fn
     }
 }
 
-/// What is found when a document is converted, and when it is rendered as it is.
+/// Collects the diagnostics of conversions and of rendering.
 fn of_writing(
     document: &Document<'_>,
     format: Format,
@@ -117,7 +117,7 @@ fn of_writing(
     }
 }
 
-/// What is found in an example of an explanation.
+/// Collects the diagnostics of an example of an explanation.
 fn of_example(block: &Block, take: &mut dyn FnMut(&Diagnostic)) {
     if block.info == "jinja" {
         let question = Conversation::from_messages([Message::new(Role::User, "What is 2 + 2?")]);

@@ -1,6 +1,6 @@
 //! The string literals of the libraries' sources.
 //!
-//! A scanner, not a parser: it is enough to find literals, and the calls that they are arguments of.
+//! A scanner, not a parser: it finds literals and the calls that they are arguments of.
 
 use std::path::{Path, PathBuf};
 
@@ -13,12 +13,12 @@ const CRATES: &[&str] = &[
     "openchatml-tools",
 ];
 
-/// Literals in calls of these are for developers, not for users.
+/// Literals in calls of these functions are for developers, not for users.
 const INTERNAL: &[&str] =
     &["assert", "assert_eq", "debug_assert", "debug_assert_eq", "expect", "panic", "unreachable"];
 
-/// Files without sentences that nothing else records: `docs/diagnostics.md` has those of codes, and
-/// the others write grammars and templates.
+/// Files that are excluded: `docs/diagnostics.md` records the texts of codes, and the others write
+/// grammars and templates.
 const NO_MESSAGES: &[&str] = &[
     "openchatml/src/diagnostic/code.rs",
     "openchatml-grammars/src/gbnf/json.rs",
@@ -28,15 +28,15 @@ const NO_MESSAGES: &[&str] = &[
 
 /// A string literal outside of tests.
 pub(crate) struct Literal {
-    /// The file, from the folder `crates`.
+    /// The file, relative to the folder `crates`.
     pub(crate) file: String,
-    /// What it says, with its escapes resolved.
+    /// The text, with resolved escapes.
     pub(crate) text: String,
 }
 
 impl Literal {
-    /// Whether it is words for people: some in a row, and not the beginning of a prompt, which
-    /// has capital letters or several lines.
+    /// Whether the text is a sentence for people: several words, and not the beginning of a prompt,
+    /// which has capital letters or several lines.
     pub(crate) fn is_sentence(&self) -> bool {
         let text = self.text.trim();
         let words = text.split(' ').filter(|word| {
@@ -50,7 +50,7 @@ impl Literal {
     }
 }
 
-/// The literals of all crates, by file and place.
+/// Returns the literals of all crates, sorted by file and position.
 pub(crate) fn all() -> Vec<Literal> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut files = Vec::new();
@@ -85,7 +85,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// The literals of a source text, without those in attributes and in calls of [`INTERNAL`].
+/// Returns the literals of a source text, except those in attributes and in calls of [`INTERNAL`].
 fn scan(text: &str) -> Vec<String> {
     let mut literals = Vec::new();
     // For each open bracket: whether it is an internal call, or in one.
@@ -126,7 +126,7 @@ fn scan(text: &str) -> Vec<String> {
     literals
 }
 
-/// The length of the string literal at the beginning of `text`, and what it says.
+/// Returns the length and the content of the string literal at the beginning of `text`.
 fn string(text: &str) -> Option<(usize, String)> {
     let raw = text.strip_prefix('r').map(|rest| (rest, rest.trim_start_matches('#')));
     if let Some((hashes, rest)) = raw.filter(|it| it.1.starts_with('"')) {
@@ -143,7 +143,7 @@ fn string(text: &str) -> Option<(usize, String)> {
             '\\' => match chars.next()?.1 {
                 'n' => out.push('\n'),
                 't' => out.push('\t'),
-                // The break of a line, with the spaces after it.
+                // An escaped line break, with the spaces after it.
                 '\n' => {
                     let rest = chars.as_str();
                     let spaces = rest.len() - rest.trim_start().len();
@@ -159,7 +159,7 @@ fn string(text: &str) -> Option<(usize, String)> {
     None
 }
 
-/// The length of a character literal, or of the `'` of a lifetime.
+/// Returns the length of a character literal, or of the `'` of a lifetime.
 fn character(text: &str) -> usize {
     let rest = &text[1..];
     if rest.starts_with('\\') {

@@ -44,7 +44,7 @@ fn messages_are_recorded() {
     );
 }
 
-/// The sentences of the sources that no wording contains, by file.
+/// Returns the sentences in the sources that no wording contains, by file.
 fn unseen(literals: &[Literal], wordings: &Wordings) -> String {
     let mut out = String::new();
     let mut file = "";
@@ -61,8 +61,8 @@ fn unseen(literals: &[Literal], wordings: &Wordings) -> String {
     out
 }
 
-/// The lines that only one of the texts has, with the heading above each: `-` for the first text,
-/// `+` for the second.
+/// Returns the lines that only one of the texts has, with the heading above each: `-` for the first
+/// text, `+` for the second.
 fn difference(recorded: &str, got: &str) -> String {
     let [before, after] = [recorded, got].map(|text| {
         let mut heading = "";

@@ -7,10 +7,10 @@ use openchatml::{Applicability, Code, Diagnostic, Severity};
 
 use crate::literals::Literal;
 
-/// What stands for quoted input.
+/// The placeholder for quoted input.
 const INPUT: &str = "…";
 
-/// The words of a diagnostic, without what they quote.
+/// The wording of a diagnostic, without quoted input.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Wording {
     code: &'static str,
@@ -20,9 +20,9 @@ struct Wording {
 }
 
 pub(crate) struct Wordings {
-    /// What messages have between back quotes by themselves: keys, flags, formats.
+    /// The texts between back quotes that are not quoted input: keys, flags, formats.
     known: BTreeSet<String>,
-    /// Each wording, with the severities that it has.
+    /// The wordings with their severities.
     seen: BTreeMap<Wording, BTreeSet<Severity>>,
 }
 
@@ -39,7 +39,7 @@ impl Wordings {
             _ => "suggested",
         });
         let mut message = self.plain(&found.message);
-        // It ends in the name of a loss, which is any of those that `W-LOSS` has.
+        // The message ends with the name of a loss, which is replaced by a placeholder.
         let lost = |lost: &&Lost| message.ends_with(lost.as_str());
         if found.code == Code::RenderUnsupported
             && let Some(lost) = Lost::ALL.iter().find(lost)
@@ -67,8 +67,8 @@ impl Wordings {
         parts.collect::<Vec<_>>().join("`")
     }
 
-    /// The list of wordings, by code. What differs from another one only in what it quotes is left
-    /// out.
+    /// Returns the list of wordings, by code. Wordings that differ only in quoted input are listed
+    /// once.
     pub(crate) fn text(&self) -> String {
         let mut out = String::new();
         let mut code = "";
@@ -117,7 +117,7 @@ impl Wordings {
 }
 
 impl Wording {
-    /// Whether `other` says the same with [`INPUT`] where this has a word between back quotes.
+    /// Whether `other` is the same wording with [`INPUT`] in place of a word between back quotes.
     fn is_case_of(&self, other: &Self) -> bool {
         let rest = |it: &Self| (it.code, it.help.is_some(), it.fix);
         let help = |it: &Self| it.help.clone().unwrap_or_default();

@@ -23,7 +23,7 @@ use crate::args::{Choice, DenyArgs, FilesArgs, JsonlArgs, ReadArgs};
 use crate::console::Console;
 use crate::failure::{Failure, Status};
 use crate::input::{Decoded, Input, Opened, Origin, Page, Unreadable, format_of, origins};
-use crate::jsonl::Feed;
+use crate::jsonl::LineReader;
 use crate::output::Target;
 use crate::reader::Reader;
 use crate::report::{Style, Tally, count};
@@ -309,7 +309,8 @@ impl Check<'_> {
     ) -> Result<(), Failure> {
         let CheckArgs { read, jsonl, .. } = self.args;
         let input_bytes = self.input_bytes;
-        let feed = Feed::open(name.clone(), opened, read.from, input_bytes, jsonl, self.console)?;
+        let feed =
+            LineReader::open(name.clone(), opened, read.from, input_bytes, jsonl, self.console)?;
         let Some(feed) = feed else { return Ok(()) };
         let plan = Plan {
             reader: self.reader.clone(),

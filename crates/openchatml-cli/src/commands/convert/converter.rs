@@ -13,9 +13,9 @@ use openchatml::{
 };
 
 use super::beside::{self, BesideArgs};
-use super::kept::Kept;
+use super::kept_messages::KeptMessages;
 use super::template::Templated;
-use super::tokens::{Refused, Shape, Tokens};
+use super::tokens::{Refused, TokenOutput, Tokens};
 use super::truncate::Budget;
 use super::{response_formats, tools};
 use crate::args::{BareArgs, ReadArgs, RenderArgs, Written};
@@ -120,7 +120,7 @@ impl Converter {
         let tokens = encodings.filter(|_| tokens);
         let tokens = tokens.map(|encodings| {
             let format = target.text().map_err(|error| Failure::Usage(error.to_string()))?;
-            Tokens::new(format, Shape::Ids, encodings)
+            Tokens::new(format, TokenOutput::Ids, encodings)
         });
         Ok(Self {
             reader,
@@ -222,7 +222,7 @@ impl Converter {
     }
 
     /// Returns the form of token ids, if ids are written.
-    pub(super) fn set_shape(&mut self, shape: Shape) {
+    pub(super) fn set_token_output(&mut self, shape: TokenOutput) {
         if let Some(tokens) = &mut self.tokens {
             tokens.shape = shape;
         }
@@ -265,7 +265,7 @@ impl Converter {
     }
 
     /// Returns the written document and its losses.
-    fn write(&self, document: &Document<'_>, kept: &Kept) -> Result<Output, Refused> {
+    fn write(&self, document: &Document<'_>, kept: &KeptMessages) -> Result<Output, Refused> {
         if let Some(template) = &self.template {
             let written = template.write(document).map_err(|found| Refused::Found(Box::new(found)));
             return written.map(|(text, losses)| Output { text, losses, sidecar: None });
@@ -365,16 +365,16 @@ impl Converter {
 
     /// Returns the document for the purpose, the losses of this step, and the indices of the
     /// remaining messages.
-    fn prepare<'t>(&self, mut document: Document<'t>) -> (Document<'t>, Vec<Loss>, Kept) {
+    fn prepare<'t>(&self, mut document: Document<'t>) -> (Document<'t>, Vec<Loss>, KeptMessages) {
         let Document::Conversation(conversation) = &mut document else {
-            return (document, Vec::new(), Kept::all(0));
+            return (document, Vec::new(), KeptMessages::all(0));
         };
         let count = conversation.messages.len();
         if let Some(tools) = &self.tools {
             conversation.tools.clone_from(tools);
         }
         if self.purpose == Purpose::Faithful {
-            return (document, Vec::new(), Kept::all(count));
+            return (document, Vec::new(), KeptMessages::all(count));
         }
         let prompt = Prompt::new(conversation, self.target, &self.render);
         let (mut document, losses, origins) = prompt.into_parts();
@@ -383,7 +383,7 @@ impl Converter {
             left = conversation.messages.len();
             self.ends(conversation);
         }
-        (document, losses, Kept::of(count, left, &origins))
+        (document, losses, KeptMessages::of(count, left, &origins))
     }
 
     /// // A stored message ends with `<|end|>`, except the last answer of a training sample.

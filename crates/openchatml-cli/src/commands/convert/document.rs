@@ -32,8 +32,8 @@ pub(super) struct Outcome {
 
 /// How to judge, report and write documents.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Manner {
-    pub(super) shape: Shape,
+pub(super) struct OutputRules {
+    pub(super) shape: DocumentLayout,
     pub(super) consent: Consent,
     pub(super) is_strict: bool,
     /// Whether rejected documents are written to a file.
@@ -43,7 +43,7 @@ pub(super) struct Manner {
 
 /// The form of a written document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum DocumentLayout {
     /// Unchanged.
     Document,
     /// Indented, if it is JSON.
@@ -52,7 +52,7 @@ pub(super) enum Shape {
     Line,
 }
 
-impl Manner {
+impl OutputRules {
     /// Converts the document in `slot`. `before` are the diagnostics from before the conversion.
     pub(super) fn convert(
         self,
@@ -99,7 +99,7 @@ impl Manner {
         {
             output = None;
         }
-        let mut outcome = self.told(page, &all);
+        let mut outcome = self.reported(page, &all);
         outcome.refused = refused;
         match output {
             Some(text) => {
@@ -115,14 +115,14 @@ impl Manner {
     /// Creates the result of a document that cannot be read, because of the diagnostics `found`. It
     /// has no output, whatever losses are allowed.
     pub(super) fn unreadable(self, page: &Page<'_>, found: &[Diagnostic]) -> Outcome {
-        Outcome { reject: self.reject(page, found), ..self.told(page, found) }
+        Outcome { reject: self.reject(page, found), ..self.reported(page, found) }
     }
 
     /// Creates the result of a line that has no output, because of the diagnostics `found`.
     pub(super) fn refuse(self, page: &Page<'_>, found: &[Diagnostic]) -> Outcome {
         let mut all = found.to_vec();
         let refused = self.judge(&mut all);
-        Outcome { refused, reject: self.reject(page, &all), ..self.told(page, &all) }
+        Outcome { refused, reject: self.reject(page, &all), ..self.reported(page, &all) }
     }
 
     /// Changes diagnostics that drop input with permission to warnings. Returns the names of input
@@ -157,7 +157,7 @@ impl Manner {
     }
 
     /// Prints the diagnostics, depending on the verbosity.
-    fn told(self, page: &Page<'_>, all: &[Diagnostic]) -> Outcome {
+    fn reported(self, page: &Page<'_>, all: &[Diagnostic]) -> Outcome {
         let mut outcome = Outcome { tally: Tally::of(all), ..Outcome::default() };
         for found in all {
             let is_shown = match found.severity {
@@ -197,10 +197,10 @@ impl Manner {
         out: &mut String,
     ) {
         match (carrier, self.shape) {
-            (Carrier::Json, Shape::Pretty) => out.push_str(&pretty(text)),
+            (Carrier::Json, DocumentLayout::Pretty) => out.push_str(&pretty(text)),
             (Carrier::Json, _) => out.push_str(text),
-            (_, Shape::Line) if slot.is_field() => slot.replace(page.text, text, out),
-            (_, Shape::Line) => {
+            (_, DocumentLayout::Line) if slot.is_field() => slot.replace(page.text, text, out),
+            (_, DocumentLayout::Line) => {
                 out.push_str("{\"text\":\"");
                 escape(text, out);
                 out.push_str("\"}");
@@ -242,10 +242,10 @@ fn reject(page: &Page<'_>, found: &str) -> String {
     out
 }
 
-/// Returns the same for a document in an unknown format; `said` is the reason.
-pub(super) fn unknown_reject(page: &Page<'_>, said: &[String]) -> String {
+/// Returns the same for a document in an unknown format; `reasons` is the reason.
+pub(super) fn unknown_reject(page: &Page<'_>, reasons: &[String]) -> String {
     let mut found = format!("{{\"code\":\"{UNKNOWN}\",\"severity\":\"error\",\"message\":\"");
-    escape(said.first().map_or("", String::as_str), &mut found);
+    escape(reasons.first().map_or("", String::as_str), &mut found);
     found.push_str("\"}");
     reject(page, &found)
 }

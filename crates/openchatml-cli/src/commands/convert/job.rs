@@ -5,14 +5,14 @@ use std::path::Path;
 use openchatml::{Carrier, Code, Format, Mode, Span};
 
 use super::converter::Converter;
-use super::document::{Manner, Outcome, Shape, refusal, unknown_reject};
+use super::document::{DocumentLayout, Outcome, OutputRules, refusal, unknown_reject};
 use crate::args::{Choice, Consent, DenyArgs, FilesArgs, JsonlArgs, OutArgs, ReadArgs};
 use crate::console::Console;
 use crate::failure::{Failure, Status};
 use crate::input::{
     Decoded, Input, Opened, Origin, Page, Slot, Unreadable, finding, format_of, is_json, origins,
 };
-use crate::jsonl::{Entry, Feed};
+use crate::jsonl::{Entry, LineReader};
 use crate::output::Target;
 use crate::report::{Losses, Tally, count};
 
@@ -244,20 +244,21 @@ impl<'a> Job<'a> {
             Input::Document(bytes) => bytes,
         };
         let shape = match (targets.several, targets.output.is_terminal()) {
-            _ if converter.writes_tokens() => Shape::Line,
-            (true, _) => Shape::Line,
-            (_, true) => Shape::Pretty,
-            _ => Shape::Document,
+            _ if converter.writes_tokens() => DocumentLayout::Line,
+            (true, _) => DocumentLayout::Line,
+            (_, true) => DocumentLayout::Pretty,
+            _ => DocumentLayout::Document,
         };
-        let manner = self.manner(shape, console);
-        let outcome = match self.file(converter, origin, &bytes, manner, console) {
+        let output_rules = self.output_rules(shape, console);
+        let outcome = match self.file(converter, origin, &bytes, output_rules, console) {
             Ok(outcome) => outcome,
             Err(failure) => {
-                if let (Some(rejects), Failure::Unknown(said)) = (&mut targets.rejects, &failure) {
+                if let (Some(rejects), Failure::Unknown(reasons)) = (&mut targets.rejects, &failure)
+                {
                     let name = origin.name();
                     let decoded = Decoded::new(&bytes, 0);
                     let page = Page::new(&name, &decoded, 1);
-                    rejects.write(unknown_reject(&page, said).as_bytes())?;
+                    rejects.write(unknown_reject(&page, reasons).as_bytes())?;
                 }
                 return Ok(Err(failure));
             }
@@ -306,7 +307,7 @@ impl<'a> Job<'a> {
         converter: &Converter,
         origin: &Origin,
         bytes: &[u8],
-        manner: Manner,
+        output_rules: OutputRules,
         console: &Console,
     ) -> Result<Outcome, Failure> {
         let name = origin.name();
@@ -314,21 +315,21 @@ impl<'a> Job<'a> {
         let page = Page::new(&name, &decoded, 1);
         let format = match format_of(self.from, &decoded, &name, console) {
             Ok(format) => format,
-            Err(Unreadable::NoText(found)) => return Ok(manner.unreadable(&page, found)),
+            Err(Unreadable::NoText(found)) => return Ok(output_rules.unreadable(&page, found)),
             Err(Unreadable::NoFormat(failure)) => return Err(failure),
         };
         let expected = self.expects().check(format);
         expected.map_err(|why| Failure::Refused(format!("{name}: {why}")))?;
         let converter = &*converter.reading(format)?;
         let slot = Slot::whole(page.text);
-        let mut outcome = manner.convert(converter, &page, &slot, format, &decoded.found);
+        let mut outcome = output_rules.convert(converter, &page, &slot, format, &decoded.found);
         outcome.output = outcome.output.map(|text| {
             let carrier = converter.carrier();
-            if manner.shape == Shape::Document && carrier != Carrier::Json {
+            if output_rules.shape == DocumentLayout::Document && carrier != Carrier::Json {
                 return text;
             }
             let mut written = String::with_capacity(text.len() + 1);
-            manner.write(&text, &page, &slot, carrier, &mut written);
+            output_rules.write(&text, &page, &slot, carrier, &mut written);
             written
         });
         Ok(outcome)
@@ -343,16 +344,16 @@ impl<'a> Job<'a> {
         console: &Console,
     ) -> Result<Tally, Failure> {
         let (from, most) = (self.from, self.input_bytes);
-        let feed = Feed::open(name.clone(), opened, from, most, self.jsonl, console)?;
+        let feed = LineReader::open(name.clone(), opened, from, most, self.jsonl, console)?;
         let Some(feed) = feed else { return Ok(Tally::default()) };
         let expects = self.expects();
         expects.check(feed.format()).map_err(|why| Failure::Refused(format!("{name}: {why}")))?;
-        let manner = self.manner(Shape::Line, console);
+        let output_rules = self.output_rules(DocumentLayout::Line, console);
         let converter = converter.reading(feed.format())?.into_owned();
         let mut all = Lines::default();
         feed.run(
             console,
-            move |entry, lines: &mut Lines| lines.add(manner, expects, &converter, entry),
+            move |entry, lines: &mut Lines| lines.add(output_rules, expects, &converter, entry),
             |_, lines| lines.output.push('\n'),
             |lines| {
                 console.print(&lines.report);
@@ -376,10 +377,10 @@ impl<'a> Job<'a> {
         Ok(all.tally)
     }
 
-    fn manner(&self, shape: Shape, console: &Console) -> Manner {
+    fn output_rules(&self, shape: DocumentLayout, console: &Console) -> OutputRules {
         let Self { is_strict, consent, out, .. } = *self;
         let (verbosity, keeps_rejects) = (console.verbosity(), out.rejects.is_some());
-        Manner { shape, consent, is_strict, keeps_rejects, verbosity }
+        OutputRules { shape, consent, is_strict, keeps_rejects, verbosity }
     }
 
     /// The requirements for a detected format.
@@ -424,18 +425,24 @@ struct Lines {
 
 impl Lines {
     /// Converts one more line.
-    fn add(&mut self, manner: Manner, expects: Wanted, converter: &Converter, entry: &Entry<'_>) {
+    fn add(
+        &mut self,
+        output_rules: OutputRules,
+        expects: Wanted,
+        converter: &Converter,
+        entry: &Entry<'_>,
+    ) {
         let Entry { page, found, slot, format, .. } = entry;
         let outcome = match (slot, expects.check(*format)) {
-            (None, _) => manner.refuse(page, found),
+            (None, _) => output_rules.refuse(page, found),
             (Some(_), Err(why)) => {
-                manner.refuse(page, &[finding(Code::FormatUnknown, Span::at(0), why)])
+                output_rules.refuse(page, &[finding(Code::FormatUnknown, Span::at(0), why)])
             }
-            (Some(slot), Ok(())) => manner.convert(converter, page, slot, *format, found),
+            (Some(slot), Ok(())) => output_rules.convert(converter, page, slot, *format, found),
         };
         match (outcome.output, slot) {
             (Some(text), Some(slot)) => {
-                manner.write(&text, page, slot, converter.carrier(), &mut self.output);
+                output_rules.write(&text, page, slot, converter.carrier(), &mut self.output);
             }
             _ => self.refused += 1,
         }

@@ -4,7 +4,7 @@ mod beside;
 mod converter;
 mod document;
 mod job;
-mod kept;
+mod kept_messages;
 pub(super) mod response_formats;
 mod template;
 mod tokens;
@@ -21,7 +21,7 @@ use self::beside::BesideArgs;
 use self::converter::{Converter, Purpose};
 use self::job::{Job, Wanted};
 use self::template::Templated;
-use self::tokens::{MaskArgs, Shape};
+use self::tokens::{MaskArgs, TokenOutput};
 pub(crate) use self::truncate::{TruncateArgs, truncate};
 use crate::args::{
     BareArgs, DenyArgs, FilesArgs, FormArg, JsonlArgs, OutArgs, ReadArgs, RenderArgs, TemplateArgs,
@@ -246,17 +246,17 @@ pub(crate) fn render(args: &RenderCommandArgs, console: &Console) -> Result<Stat
 pub(crate) fn tokens(args: &TokensArgs, console: &Console) -> Result<Status, Failure> {
     let is_for_people = args.work.out.output.is_none() && io::stdout().is_terminal();
     let shape = match () {
-        () if args.count => Shape::Count,
-        () if args.mask => Shape::Mask(args.training.policy()),
-        () if args.table || is_for_people => Shape::Table { colors: console.colors_output() },
-        () => Shape::Ids,
+        () if args.count => TokenOutput::Count,
+        () if args.mask => TokenOutput::Mask(args.training.policy()),
+        () if args.table || is_for_people => TokenOutput::Table { colors: console.colors_output() },
+        () => TokenOutput::Ids,
     };
     let to = Written { format: args.to.into(), tokens: true };
     let purpose = Purpose::of_render(&args.work.render);
     let encodings = Encodings::wanted(&args.work.read, true, console)?;
     let mut converter = args.work.converter(to, purpose, encodings, console)?;
     converter.begin_prompts(args.bare);
-    converter.set_shape(shape);
+    converter.set_token_output(shape);
     args.work.job().run_files(&converter, &args.files, console)
 }
 

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use openchatml::convert::Loss;
 use openchatml::{Code, Conversation, Diagnostic, Document, Lines, Span};
 use openchatml_templates::{
-    Arguments, At, Date, Limits, Options, Piece, Rendered, Template, TemplateError, TemplateFile,
+    Arguments, Date, ErrorPlace, Limits, Options, Piece, Rendered, Template, TemplateError,
+    TemplateFile,
 };
 
 use crate::args::{BareArgs, Bounds, FormArg, RenderArgs, TemplateArgs};
@@ -54,7 +55,7 @@ impl Templated {
         let files: Result<Vec<_>, _> = paths.iter().map(|path| read(path, console)).collect();
         let files = files?;
         let name = paths[0].display().to_string();
-        let told = |has_tools| {
+        let load = |has_tools| {
             let source = files[0].choose(args.template_name.as_deref(), has_tools);
             let source = source.map_err(|why| Failure::Refused(format!("{name}: {why}")))?;
             let template = Template::new(source, &Limits::default()).map_err(|error| {
@@ -62,10 +63,10 @@ impl Templated {
                 Failure::Refused(format!("unusable template in `{name}`"))
             })?;
             let mut options = options(args, render, bare);
-            files.iter().for_each(|file| file.tell(&template, &mut options));
+            files.iter().for_each(|file| file.add_to(&template, &mut options));
             Ok((template, options))
         };
-        let templates = [told(false)?, told(true)?];
+        let templates = [load(false)?, load(true)?];
         Ok(Some(Self { name, templates, form: args.form, encodings }))
     }
 
@@ -108,7 +109,7 @@ impl Templated {
         conversation: &Conversation<'_>,
     ) -> Diagnostic {
         let mut found = error.to_diagnostic(conversation);
-        if let At::Template(span) = error.at {
+        if let ErrorPlace::Template(span) = error.at {
             let place = Lines::new(template.source()).locate(span.start);
             let (line, column) = (place.line, place.column);
             found.message = format!("{}:{line}:{column}: {}", self.name, found.message);

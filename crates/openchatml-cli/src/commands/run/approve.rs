@@ -4,7 +4,9 @@ use std::io::{self, BufRead, IsTerminal as _, Write};
 use std::sync::Arc;
 
 use clap::ValueEnum;
-use openchatml_tools::{Approval, Approve, Approver, Asked, Proposal, RouterOptions};
+use openchatml_tools::{
+    Approval, ApprovalFuture, ApprovalPolicy, ApprovalRequest, Approver, RouterOptions,
+};
 
 use crate::failure::Failure;
 use crate::visible::visible_line;
@@ -33,11 +35,11 @@ pub(super) fn set(
     let can_ask = !input_is_taken && io::stdin().is_terminal() && io::stderr().is_terminal();
     if let Some(wanted) = wanted {
         options.approve = match wanted {
-            ApproveArg::Never => Approve::Never,
-            ApproveArg::Once => Approve::Once,
-            ApproveArg::Always => Approve::Always,
+            ApproveArg::Never => ApprovalPolicy::Never,
+            ApproveArg::Once => ApprovalPolicy::Once,
+            ApproveArg::Always => ApprovalPolicy::Always,
         };
-        if options.approve != Approve::Never && !can_ask {
+        if options.approve != ApprovalPolicy::Never && !can_ask {
             let text = "`--approve` requires a terminal";
             return Err(Failure::Usage(text.to_owned()));
         }
@@ -52,7 +54,7 @@ pub(super) fn set(
 struct Person;
 
 impl Approver for Person {
-    fn approve<'a>(&'a self, call: Proposal<'a>) -> Asked<'a> {
+    fn approve<'a>(&'a self, call: ApprovalRequest<'a>) -> ApprovalFuture<'a> {
         // On one line: the text of a call cannot imitate another call or the question.
         let problem =
             call.problem.map(|it| format!("The arguments are invalid: {}\n", visible_line(it)));
@@ -113,14 +115,14 @@ mod tests {
 
     use super::ask;
 
-    fn asked(said: &str) -> (Approval, String) {
+    fn asked(typed: &str) -> (Approval, String) {
         let mut output = Vec::new();
-        let approval = ask("functions.pay {}", &mut said.as_bytes(), &mut output);
+        let approval = ask("functions.pay {}", &mut typed.as_bytes(), &mut output);
         (approval, String::from_utf8(output).expect("text"))
     }
 
     #[test]
-    fn a_person_is_asked_until_there_is_an_answer() {
+    fn a_person_is_asked_until_the_answer_is_valid() {
         let no = |why: &str| Approval::No(why.to_owned());
         assert_eq!(asked("y\n").0, Approval::Yes);
         assert_eq!(asked("no\n").0, no("the user refused"));

@@ -6,7 +6,7 @@ use openchatml::{Event, Policy, Severity, UserEvents};
 use openchatml_tools::{CancellationToken, Session, SessionEvent};
 
 use super::Kept;
-use super::speak::Speaker;
+use super::console_report::ConsoleReport;
 use crate::args::PreambleArgs;
 use crate::console::Console;
 use crate::failure::Failure;
@@ -61,7 +61,7 @@ impl EventsArgs {
 pub(super) struct Events<'c> {
     protocol: Option<Protocol>,
     /// The reporter for people, if no program reads the events.
-    speaker: Option<Speaker<'c>>,
+    console_report: Option<ConsoleReport<'c>>,
     framing: Framing,
     policy: Option<Policy>,
     /// The visible part of the current response.
@@ -105,7 +105,7 @@ impl<'c> Events<'c> {
         let now = jiff::Timestamp::now().as_second();
         Ok(Self {
             protocol,
-            speaker: protocol.is_none().then(|| Speaker::new(policy, kept, console)),
+            console_report: protocol.is_none().then(|| ConsoleReport::new(policy, kept, console)),
             framing: if args.sse { Framing::Sse } else { Framing::Lines },
             policy,
             model: model.clone().unwrap_or_else(|| "unknown".to_owned()),
@@ -125,8 +125,8 @@ impl<'c> Events<'c> {
         if let SessionEvent::CutOff { reason } = event {
             self.cut_off = Some((*reason).to_owned());
         }
-        if let Some(speaker) = &mut self.speaker {
-            if !speaker.add(event) {
+        if let Some(console_report) = &mut self.console_report {
+            if !console_report.add(event) {
                 cancel.cancel();
             }
             return;
@@ -157,14 +157,14 @@ impl<'c> Events<'c> {
                 self.user = self.policy.map(UserEvents::new);
             }
             SessionEvent::Said(event) => {
-                let told = self.user.as_mut().and_then(|user| user.push(event.borrowed()));
-                if let Some(event) = told {
+                let visible_event = self.user.as_mut().and_then(|user| user.push(event.borrowed()));
+                if let Some(event) = visible_event {
                     self.own(&SessionEvent::Said(event));
                 }
             }
             event => {
-                let told = self.policy.and_then(|policy| event.clone().for_user(policy));
-                if let Some(event) = told {
+                let visible_event = self.policy.and_then(|policy| event.clone().for_user(policy));
+                if let Some(event) = visible_event {
                     self.own(&event);
                 }
             }
@@ -197,11 +197,11 @@ impl<'c> Events<'c> {
             SessionEvent::Replied(_) => self.end_response(),
             SessionEvent::Said(event) => {
                 let (response, text) = (&mut self.response, &mut self.text);
-                let told = match self.policy {
+                let visible_event = match self.policy {
                     None => Some(event.borrowed()),
                     Some(policy) => event.borrowed().for_user(policy),
                 };
-                match (response, told) {
+                match (response, visible_event) {
                     (Some(Writer::Responses(writer)), Some(event)) => writer.push(&event, text),
                     (Some(Writer::Chat(writer)), Some(event)) => writer.push(&event, text),
                     _ => {}
@@ -249,15 +249,15 @@ impl<'c> Events<'c> {
 
     /// Records the calls that run first.
     pub(super) fn expect(&mut self, session: &Session) {
-        if let Some(speaker) = &mut self.speaker {
-            speaker.expect(session);
+        if let Some(console_report) = &mut self.console_report {
+            console_report.expect(session);
         }
     }
 
     /// Writes the end of the output after the last event.
     pub(super) fn finish(mut self) -> Result<(), Failure> {
-        if let Some(speaker) = self.speaker.take() {
-            return speaker.finish();
+        if let Some(console_report) = self.console_report.take() {
+            return console_report.finish();
         }
         self.end_response();
         self.end_user();

@@ -1,10 +1,10 @@
 //! `run`: runs the calls of a transcript, and lets a model continue it.
 
 mod approve;
+mod console_report;
 mod events;
-mod speak;
 pub(super) mod tools;
-mod work;
+mod transcript;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,15 +13,16 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use openchatml::convert::{Loss, Lost};
 use openchatml::{Format, RenderOptions, TextFormat};
-use openchatml_grammars::{Language, What};
+use openchatml_grammars::{Language, Requirement};
 use openchatml_tools::{
-    CancellationToken, Completions, CompletionsOptions, Constrained, Desk, Ended, Engine, Model,
-    Outlook, Router, RouterOptions, Session, SessionError, SessionOptions, Toolbox,
+    CallDecision, CancellationToken, Completions, CompletionsOptions, ConstraintOptions, Engine,
+    Model, Router, RouterOptions, Session, SessionError, SessionOptions, StopReason, Toolbox,
+    TranscriptStore,
 };
 
 use self::approve::ApproveArg;
 use self::events::{Events, EventsArgs};
-use self::work::Work;
+use self::transcript::RunTranscript;
 use super::convert::response_formats;
 use super::grammar;
 use crate::args::{BareArgs, Choice, HarmonyArgs, O200K_HARMONY, choice, text_format};
@@ -236,9 +237,9 @@ pub(crate) fn run(args: &RunArgs, console: &Console) -> Result<Status, Failure> 
     let mut events = Events::new(&args.events, &args.upstream.model, args.kept(), console)?;
     args.check()?;
     let config = tools::read(&args.tools, console)?;
-    conceal()?;
+    make_non_dumpable()?;
     contain(console);
-    let Some(work) = Work::open(args, console)? else { return Ok(Status::Found) };
+    let Some(work) = RunTranscript::open(args, console)? else { return Ok(Status::Found) };
     let config = if work.has_python_replies() { config.continued() } else { config };
     let model = args.model(work.format, console)?;
     let cancel = CancellationToken::new();
@@ -262,7 +263,7 @@ pub(crate) fn run(args: &RunArgs, console: &Console) -> Result<Status, Failure> 
         if args.output.is_some() {
             session.keep().await.map_err(|error| failed(&error, args))?;
         }
-        let left = session.left_behind();
+        let left = session.abandoned_calls();
         if left > 0 {
             let calls = count(left, "call");
             console.loss(&format!("{calls} not run, because the user continued without a reply"));
@@ -370,8 +371,8 @@ impl RunArgs {
 
 impl UpstreamArgs {
     /// Returns the constraint of completions, if there is one.
-    fn constrained(&self, tools: &Toolbox) -> Option<Constrained> {
-        let mut constrained = Constrained::new(tools.callable());
+    fn constrained(&self, tools: &Toolbox) -> Option<ConstraintOptions> {
+        let mut constrained = ConstraintOptions::new(tools.callable());
         constrained.language = match self.grammar? {
             GrammarArg::Auto => None,
             GrammarArg::Gbnf => Some(Language::Gbnf),
@@ -386,24 +387,24 @@ impl UpstreamArgs {
 /// Creates the session.
 fn session(
     args: &RunArgs,
-    work: Work,
+    work: RunTranscript,
     model: Option<Model>,
     tools: &Toolbox,
     options: RouterOptions,
 ) -> Result<Session, Failure> {
-    let guarded = work.desk.as_ref().map(|desk: &Desk| desk.guard(tools));
+    let guarded = work.store.as_ref().map(|store: &TranscriptStore| store.record_calls(tools));
     let router = Router::new(guarded.unwrap_or_else(|| tools.clone()), options)
         .map_err(|error| Failure::Refused(format!("{}: {error}", args.tools.display())))?;
-    let mut session = Session::new(work.conversation, work.format, router).with_shape(work.shape);
+    let mut session = Session::new(work.conversation, work.format, router).with_layout(work.layout);
     if let Some(model) = model {
         let model = match args.upstream.constrained(tools) {
-            Some(constrained) => model.constrained(constrained),
+            Some(constrained) => model.with_constraints(constrained),
             None => model,
         };
         session = session.with_model(model).declare(tools);
     }
-    if let Some(desk) = work.desk {
-        session = session.with_desk(desk);
+    if let Some(store) = work.store {
+        session = session.with_store(store);
     }
     let mut options = SessionOptions::default();
     options.most_steps = args.most.max_steps;
@@ -417,12 +418,12 @@ fn session(
 /// Lists the calls that would run: as text, or as JSON with one call per line.
 fn dry_run(session: &Session, as_json: bool) -> Result<Status, Failure> {
     let mut text = String::new();
-    for (call, outlook) in session.waiting() {
+    for (call, decision) in session.pending_calls() {
         let name = call.recipient.as_deref().unwrap_or_default();
         let arguments = call.body.text();
         if as_json {
-            let refused = match &outlook {
-                Outlook::Refused(failure) => {
+            let refused = match &decision {
+                CallDecision::Refuse(failure) => {
                     serde_json::json!({"code": failure.code.as_str(), "message": failure.message})
                 }
                 _ => serde_json::Value::Null,
@@ -432,20 +433,20 @@ fn dry_run(session: &Session, as_json: bool) -> Result<Status, Failure> {
                 "name": name,
                 "arguments": arguments,
                 "refused": refused,
-                "asks": outlook == Outlook::Asked,
-                "later": outlook == Outlook::Later,
+                "asks": decision == CallDecision::AskApproval,
+                "later": decision == CallDecision::Defer,
             });
             text.push_str(&format!("{line}\n"));
             continue;
         }
         text.push_str(&format!("{} {}\n", visible_line(name), visible_line(&arguments)));
-        match outlook {
-            Outlook::Refused(failure) => {
+        match decision {
+            CallDecision::Refuse(failure) => {
                 let code = failure.code;
                 text.push_str(&format!("  refused[{code}]: {}\n", visible_line(&failure.message)));
             }
-            Outlook::Asked => text.push_str("  requires approval\n"),
-            Outlook::Later => text.push_str("  not in this run (--max-calls)\n"),
+            CallDecision::AskApproval => text.push_str("  requires approval\n"),
+            CallDecision::Defer => text.push_str("  not in this run (--max-calls)\n"),
             _ => {}
         }
     }
@@ -456,11 +457,11 @@ fn dry_run(session: &Session, as_json: bool) -> Result<Status, Failure> {
 /// Warns of requirements that grammars did not express, losses of prompts, and a limit that did not
 /// apply.
 fn tell_unsaid(args: &RunArgs, session: &Session, console: &Console) {
-    for unsaid in session.unsaid() {
-        let text = format!("the grammar cannot express: {unsaid}");
-        match unsaid.what {
+    for unenforced in session.unenforced() {
+        let text = format!("the grammar cannot express: {unenforced}");
+        match unenforced.requirement {
             // These apply to every tool, and the reader checks them.
-            What::Controls | What::CallId => console.detail(&text),
+            Requirement::Controls | Requirement::CallId => console.detail(&text),
             _ => console.loss(&text),
         }
     }
@@ -495,7 +496,7 @@ fn is_of_content(loss: &Loss) -> bool {
     )
 }
 
-/// Writes the transcript if no desk stores it, and reports its losses.
+/// Writes the transcript if no store does it, and reports its losses.
 fn tell(args: &RunArgs, session: &mut Session, console: &Console) -> Result<(), Failure> {
     if args.kept() == Kept::Stdout {
         let text = session.text().map_err(|error| Failure::Refused(error.to_string()))?;
@@ -508,8 +509,8 @@ fn tell(args: &RunArgs, session: &mut Session, console: &Console) -> Result<(), 
     // content.
     let is_said =
         |loss: &&Loss| !matches!(loss.lost, Lost::Return | Lost::Constraint | Lost::ContentType);
-    let said = session.losses().iter().filter(is_said);
-    let mut losses: Vec<String> = said.map(|loss| loss.lost.to_string()).collect();
+    let reported = session.losses().iter().filter(is_said);
+    let mut losses: Vec<String> = reported.map(|loss| loss.lost.to_string()).collect();
     losses.sort();
     losses.dedup();
     losses.iter().for_each(|lost| console.loss(lost));
@@ -517,31 +518,31 @@ fn tell(args: &RunArgs, session: &mut Session, console: &Console) -> Result<(), 
 }
 
 /// Converts the end of the session to an exit status and a message.
-fn status(ended: Ended, cut_off: Option<&str>, args: &RunArgs, console: &Console) -> Status {
+fn status(ended: StopReason, cut_off: Option<&str>, args: &RunArgs, console: &Console) -> Status {
     let found = |text: &str| {
         console.error(text);
         Status::Found
     };
     match ended {
-        Ended::Answered | Ended::Replied => Status::Fine,
-        Ended::Steps => {
+        StopReason::Answered | StopReason::Replied => Status::Fine,
+        StopReason::StepLimit => {
             let steps = count(args.most.max_steps, "step");
             found(&format!("stopped after {steps} without an answer (--max-steps)"))
         }
-        Ended::Calls => {
+        StopReason::CallLimit => {
             let calls = count(args.most.max_calls.unwrap_or_default(), "call");
             found(&format!(
                 "stopped after {calls}; the next run continues with the rest (--max-calls)"
             ))
         }
-        Ended::Tokens => found("stopped: the token limit is reached (--max-total-tokens)"),
-        Ended::Time => found("stopped: the time limit is reached (--max-time)"),
-        Ended::CutOff => {
+        StopReason::TokenLimit => found("stopped: the token limit is reached (--max-total-tokens)"),
+        StopReason::TimeLimit => found("stopped: the time limit is reached (--max-time)"),
+        StopReason::CutOff => {
             let why = cut_off.map_or_else(String::new, |reason| format!(" (the server: {reason})"));
             found(&format!("the completion is incomplete{why}: the next run requests it again"))
         }
-        Ended::Nothing => found("the completion has no certain message (see -v)"),
-        Ended::Cancelled => Status::Interrupted,
+        StopReason::NoMessage => found("the completion has no certain message (see -v)"),
+        StopReason::Cancelled => Status::Interrupted,
         _ => found("the session ended early"),
     }
 }
@@ -559,9 +560,9 @@ fn failed(error: &SessionError, args: &RunArgs) -> Failure {
 }
 
 /// Prevents the programs of tools from reading the keys in our environment.
-pub(super) fn conceal() -> Result<(), Failure> {
+pub(super) fn make_non_dumpable() -> Result<(), Failure> {
     #[cfg(unix)]
-    openchatml_tools::kinds::process::conceal()
+    openchatml_tools::kinds::process::make_non_dumpable()
         .map_err(|error| Failure::Io(format!("cannot hide secrets from tools: {error}")))?;
     Ok(())
 }

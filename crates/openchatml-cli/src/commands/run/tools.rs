@@ -4,7 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use openchatml::Span;
-use openchatml_tools::config::{Config, ConfigError, Offer};
+use openchatml_tools::config::{Config, ConfigError, SectionListing};
 use openchatml_tools::{RouterOptions, Toolbox};
 
 use crate::args::Bounds;
@@ -68,13 +68,13 @@ pub(super) async fn open(
 /// # Errors
 ///
 /// A section cannot be opened; the error was reported.
-pub(in crate::commands) async fn offers(
+pub(in crate::commands) async fn listings(
     config: Config,
     path: &Path,
     console: &Console,
-) -> Result<Vec<Offer>, Failure> {
-    match config.offers(folder(path)).await {
-        Ok(offers) => Ok(offers),
+) -> Result<Vec<SectionListing>, Failure> {
+    match config.listings(folder(path)).await {
+        Ok(listings) => Ok(listings),
         Err(errors) => with_text(path, console, |_| Err(errors)),
     }
 }
@@ -86,9 +86,13 @@ pub(in crate::commands) async fn closed() {
 }
 
 /// Reports the lists that servers failed to return. Returns whether there are any.
-pub(in crate::commands) fn tell_unlisted(offers: &[Offer], path: &Path, console: &Console) -> bool {
+pub(in crate::commands) fn tell_unlisted(
+    listings: &[SectionListing],
+    path: &Path,
+    console: &Console,
+) -> bool {
     let name = Origin::of(path).name();
-    let mut errors = offers.iter().flat_map(|it| &it.unlisted).peekable();
+    let mut errors = listings.iter().flat_map(|it| &it.unlisted).peekable();
     let is_there = errors.peek().is_some();
     errors.for_each(|error| console.print(&warning_line(&format!("in `{name}`, {error}"))));
     is_there

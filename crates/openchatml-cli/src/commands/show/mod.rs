@@ -10,12 +10,12 @@ use openchatml::{
 };
 use serde::de::IgnoredAny;
 
-use self::out::{Place, body};
+use self::out::{OutputTarget, body};
 use crate::args::{JsonlArgs, PreambleArgs, ReadArgs, Verbosity};
 use crate::console::{Console, error_line, finding_line, warning_line};
 use crate::failure::{Failure, Status};
 use crate::input::{Decoded, Input, Origin, Page, Slot, Unreadable, format_of, is_json};
-use crate::jsonl::{Entry, Feed};
+use crate::jsonl::{Entry, LineReader};
 use crate::output::Target;
 use crate::reader::Reader;
 use crate::report::{Style, Tally, count};
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &ShowArgs, console: &Console) -> Result<Status, Failure>
         audience: if args.debug { Audience::Debug } else { Audience::User },
         message: args.message,
         tells_findings: args.debug || console.verbosity() == Verbosity::Verbose,
-        place: Place::of(&target, console),
+        place: OutputTarget::of(&target, console),
     };
     if show.reader.options.mode == Mode::Strict && !show.tells_findings {
         let text = "the result of --strict can depend on hidden text: add --debug or --verbose, or use `ocml check`";
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &ShowArgs, console: &Console) -> Result<Status, Failure>
     let most = args.read.reader.bounds().input_bytes;
     let bytes = match origin.input(args.read.from, args.jsonl.jsonl, most, console)? {
         Input::Lines(opened) => {
-            let feed = Feed::open(name, opened, args.read.from, most, &args.jsonl, console)?;
+            let feed = LineReader::open(name, opened, args.read.from, most, &args.jsonl, console)?;
             let Some(feed) = feed else { return Ok(Status::Fine) };
             return show.lines(feed, &mut target, console);
         }
@@ -106,7 +106,7 @@ struct Show {
     message: Option<usize>,
     /// Whether diagnostics are printed. They may depend on hidden text.
     tells_findings: bool,
-    place: Place,
+    place: OutputTarget,
 }
 
 /// The audience.
@@ -126,7 +126,12 @@ struct Shown {
 
 impl Show {
     /// Shows each line of a file.
-    fn lines(self, feed: Feed, target: &mut Target, console: &Console) -> Result<Status, Failure> {
+    fn lines(
+        self,
+        feed: LineReader,
+        target: &mut Target,
+        console: &Console,
+    ) -> Result<Status, Failure> {
         let mut status = Status::Fine;
         feed.run(
             console,
@@ -186,7 +191,7 @@ impl Show {
             self.conversations(&document, &mut shown);
             return shown;
         }
-        let mut shown = Shown { report: self.told(page, &found), ..Shown::default() };
+        let mut shown = Shown { report: self.diagnostics_text(page, &found), ..Shown::default() };
         if has_errors {
             shown.status = Status::Found;
             if self.reader.options.mode == Mode::Strict {
@@ -210,13 +215,13 @@ impl Show {
 
     /// Explains why there is nothing to show.
     fn nothing(&self, page: &Page<'_>, found: &[Diagnostic]) -> Shown {
-        let mut report = self.told(page, found);
+        let mut report = self.diagnostics_text(page, found);
         report.push_str(&error_line("this cannot be read: run `ocml check` to see why"));
         Shown { text: String::new(), report, status: Status::Found }
     }
 
     /// Prints diagnostics if the user requested them, because they may quote hidden text.
-    fn told(&self, page: &Page<'_>, found: &[Diagnostic]) -> String {
+    fn diagnostics_text(&self, page: &Page<'_>, found: &[Diagnostic]) -> String {
         let mut report = String::new();
         if self.tells_findings {
             found.iter().for_each(|found| Style::Text.write(page, found, &mut report));
@@ -336,7 +341,7 @@ fn is_whole(text: &str, format: Format, most: usize) -> bool {
 mod tests {
     use openchatml::RenderOptions;
     use openchatml::convert::convert;
-    use openchatml_testkit::grammar::{self, Knobs, Sample};
+    use openchatml_testkit::grammar::{self, GeneratorOptions, Sample};
     use openchatml_testkit::{Source, cases, one_in, pick, secrets};
 
     use super::*;
@@ -356,7 +361,7 @@ mod tests {
             audience: Audience::User,
             message,
             tells_findings: false,
-            place: Place::of(&Target::stdout(), &console),
+            place: OutputTarget::of(&Target::stdout(), &console),
         };
         let decoded = Decoded::new(text.as_bytes(), 0);
         let page = Page::new("a", &decoded, 1);
@@ -386,8 +391,8 @@ mod tests {
 
     #[track_caller]
     fn look_alike(texts: &[String; 2], format: &str, message: Option<usize>) {
-        let told = texts.each_ref().map(|text| shown(text, format, message));
-        assert_eq!(told[0], told[1], "{format}: {:?}\n{:?}", texts[0], texts[1]);
+        let outputs = texts.each_ref().map(|text| shown(text, format, message));
+        assert_eq!(outputs[0], outputs[1], "{format}: {:?}\n{:?}", texts[0], texts[1]);
     }
 
     fn index(source: &mut Source<'_>) -> Option<usize> {
@@ -395,10 +400,10 @@ mod tests {
     }
 
     #[test]
-    fn nothing_depends_on_hidden_text_as_the_specifications_write_it() {
+    fn output_does_not_depend_on_hidden_text_of_grammatical_documents() {
         let formats: Vec<_> = grammar::formats().collect();
         cases(5_000, |source| {
-            let mut knobs = Knobs::well_formed(source);
+            let mut knobs = GeneratorOptions::well_formed(source);
             let message = index(source);
             // Text that spells the control tokens of another format is evidence for that one.
             let is_auto = one_in(source, 4);
@@ -411,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_depends_on_hidden_text_of_any_kind() {
+    fn output_does_not_depend_on_hidden_text() {
         let formats: Vec<_> = Format::all().collect();
         cases(5_000, |source| {
             let format = pick(source, &formats);

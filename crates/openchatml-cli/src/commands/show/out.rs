@@ -11,13 +11,13 @@ use crate::visible::{exposed, visible};
 
 /// The requirements of the output.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct OutputTarget {
     has_colors: bool,
     /// Whether text must be escaped for a terminal.
     is_terminal: bool,
 }
 
-impl Place {
+impl OutputTarget {
     pub(super) fn of(target: &Target, console: &Console) -> Self {
         Self { has_colors: console.colors_output(), is_terminal: target.is_terminal() }
     }

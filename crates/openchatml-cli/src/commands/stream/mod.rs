@@ -116,7 +116,7 @@ pub(crate) fn run(args: &StreamArgs, console: &Console) -> Result<Status, Failur
         let mut mark = ByteOrderMark::default();
         events.start(&mut target)?;
         each_chunk(|chunk| {
-            for part in mark.behind(chunk) {
+            for part in mark.parts_after(chunk) {
                 stream.feed(part, |event| events.add(event));
             }
             events.flush(&mut target)
@@ -155,7 +155,7 @@ impl ByteOrderMark {
     const BYTES: &'static [u8] = b"\xEF\xBB\xBF";
 
     /// Returns the text of a chunk: bytes that were held back but are not a mark, and the rest.
-    fn behind<'c>(&mut self, chunk: &'c [u8]) -> [&'c [u8]; 2] {
+    fn parts_after<'c>(&mut self, chunk: &'c [u8]) -> [&'c [u8]; 2] {
         let wanted = &Self::BYTES[self.seen..];
         if self.is_over || wanted.is_empty() {
             self.is_over = true;
@@ -259,11 +259,11 @@ impl Events<'_> {
             }
         }
         let Self { writer, text, user, .. } = self;
-        let told = match user {
+        let visible_event = match user {
             None => Some(event),
             Some(user) => user.push(event),
         };
-        if let Some(event) = told {
+        if let Some(event) = visible_event {
             writer.push(&event, text);
         }
     }

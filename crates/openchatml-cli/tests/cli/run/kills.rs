@@ -7,14 +7,14 @@ use openchatml::{
     Carrier, Conversation, Format, Message, ReadOptions, RenderOptions, Role, convert, history,
     parse,
 };
-use openchatml_testkit::upstream::{Answer, Scripted};
+use openchatml_testkit::upstream::{Answer, ScriptedServer};
 use openchatml_testkit::{Source, completion};
 
 use super::TOOLS;
 use crate::support::{Folder, command, finish};
 
-/// The formats of transcripts, and those of the prompts that a model goes on from: all that have
-/// calls, each transcript with the text form of its own dialect if there is one.
+/// The formats of transcripts with those of the prompts: all that have calls. A transcript is in
+/// the text form of its own dialect if there is one.
 fn formats() -> Vec<(Format, Format)> {
     let has_calls = |format: &Format| {
         let carries = format.carries();
@@ -30,17 +30,17 @@ fn formats() -> Vec<(Format, Format)> {
     Format::all().filter(has_calls).map(&mut prompt_of).collect()
 }
 
-/// How many calls the model makes before it answers.
+/// The number of calls before the answer.
 const CALLS: usize = 4;
 
 fn options() -> RenderOptions {
     let mut options = RenderOptions::default();
-    // Apertus says the date where nobody else spoke first.
+    // The template of Apertus writes the date if the conversation has no system message.
     options.date = Some("2026-01-01".into());
     options
 }
 
-/// What the model says in this format: thought and a call, or an answer.
+/// The model's output in this format: reasoning and a call, or an answer.
 fn said(format: Format, call: Option<usize>) -> String {
     let system = Message::new(Role::System, "-");
     let before = [system, Message::new(Role::User, "Go.")];
@@ -56,7 +56,7 @@ fn said(format: Format, call: Option<usize>) -> String {
     completion::completion(&before, &said, format)
 }
 
-/// The messages of a transcript that has no error.
+/// The messages of a transcript, which must have no error.
 #[track_caller]
 pub(super) fn read(text: &str, format: Format) -> Vec<Message<'static>> {
     let parsed = parse(text, format, &ReadOptions::default());
@@ -65,7 +65,7 @@ pub(super) fn read(text: &str, format: Format) -> Vec<Message<'static>> {
 }
 
 #[test]
-fn kill_9_at_any_point_makes_no_call_twice_and_loses_nothing() {
+fn kill_9_at_any_point_repeats_no_call_and_loses_nothing() {
     let wanted = std::env::var("OPENCHATML_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(60);
     let (mut kills, mut interrupted) = (0, 0);
     let formats = formats();
@@ -74,9 +74,9 @@ fn kill_9_at_any_point_makes_no_call_twice_and_loses_nothing() {
         if kills >= wanted && round >= formats.len() {
             break;
         }
-        let server = Scripted::start(move |body, _| {
+        let server = ScriptedServer::start(move |body, _| {
             let prompt = body["prompt"].as_str().unwrap();
-            // What was said so far tells what comes next.
+            // The prompt determines the next output.
             let has_call = |n: &usize| prompt.contains(&format!("{{\"n\":{n}}}"));
             let made = (1..=CALLS).filter(has_call).count();
             Answer::saying(&said(prompts, (made < CALLS).then_some(made + 1)))
@@ -84,7 +84,7 @@ fn kill_9_at_any_point_makes_no_call_twice_and_loses_nothing() {
         let bytes = noise(u64::try_from(round).unwrap());
         let mut source = Source::new(&bytes);
         let chat = Folder::new();
-        // Apertus declares no tool without a description.
+        // Apertus requires a description for each tool.
         chat.file("tools.toml", TOOLS.replace("command", "description = \"One.\"\ncommand"));
         let system = Message::new(Role::System, "-");
         let question = Conversation::from_messages([system, Message::new(Role::User, "Go.")]);
@@ -103,11 +103,12 @@ fn kill_9_at_any_point_makes_no_call_twice_and_loses_nothing() {
         interrupted += made_once(&messages, &text, &chat);
         assert!(!chat.path().join(".chat.ocml.ocml-journal").exists());
     }
-    // Otherwise the kills are not where it hurts.
+    // Otherwise the test does not reach the critical points.
     assert!(interrupted > 0, "{kills} kills, and none of them hit a call");
 }
 
-/// Every call was made once, or has a reply that says that nobody knows; how many have such a reply.
+/// Checks that every call was made once, or has a reply that its result is unknown. Returns the
+/// number of such replies.
 pub(super) fn made_once(messages: &[Message<'_>], text: &str, chat: &Folder) -> usize {
     let mut made: BTreeMap<String, usize> = BTreeMap::new();
     let log = std::fs::read_to_string(chat.path().join("log")).unwrap_or_default();
@@ -132,13 +133,13 @@ pub(super) fn made_once(messages: &[Message<'_>], text: &str, chat: &Folder) -> 
     interrupted
 }
 
-/// Runs the command, and kills it after some of what it tells. Whether it ended before that.
+/// Runs the command and kills it after a part of its events. Returns whether it ended before that.
 fn run_and_kill(chat: &Folder, [from, to, url]: [&str; 3], source: &mut Source<'_>) -> bool {
     let args = ["run", "--tools", "tools.toml", "--in-place", "--json", "--upstream", url];
     let args = args.into_iter().chain(["-f", from, "-t", to, "chat.ocml"]);
     let mut child = command(args).current_dir(chat.path()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    // Anywhere, or where a call begins or ends.
+    // At any event, or where a call begins or ends.
     let at = source.int_in_range(0..=40).unwrap_or(1_000_usize);
     let word = ["", "tool.start", "tool.done", "run.step"][source.int_in_range(0..=3).unwrap_or(0)];
     let at = if word.is_empty() { at } else { at / 20 };

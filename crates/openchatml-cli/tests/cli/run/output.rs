@@ -1,13 +1,13 @@
-//! What a run tells, and what it keeps.
+//! The output of a run, and the transcript that it keeps.
 
-use openchatml_testkit::upstream::{Answer, Scripted};
+use openchatml_testkit::upstream::{Answer, ScriptedServer};
 
 use super::{ANSWER, QUESTION, TOOLS, call, folder, is_valid, run};
 use crate::support::{command, json};
 
 #[test]
-fn the_answer_is_told_and_nothing_is_kept_unless_asked_for() {
-    let server = Scripted::start(|_, number| {
+fn the_answer_is_printed_and_the_transcript_is_written_only_on_request() {
+    let server = ScriptedServer::start(|_, number| {
         Answer::saying(&match number % 2 {
             0 => format!(
                 "<|channel|>analysis<|message|>SECRET<|end|><|start|>assistant{}",
@@ -22,15 +22,15 @@ fn the_answer_is_told_and_nothing_is_kept_unless_asked_for() {
     assert_eq!(ran.stdout, "Done.\n");
     assert_eq!(folder.read("chat.ocml"), QUESTION);
     assert_eq!(folder.names(), ["chat.ocml", "tools.toml"]);
-    // The answer is told beside the transcript, too.
+    // The answer is also shown if the transcript is written to a file.
     assert_eq!(run(&folder, &["--upstream", server.url(), "chat.ocml"]).silent().stdout, "Done.\n");
     assert!(folder.read("chat.ocml").ends_with("Done.<|return|>\n"));
 }
 
 #[test]
-fn json_keeps_its_shape() {
+fn json_keeps_its_layout() {
     let said = "<|channel|>final<|message|>Done.<|return|>";
-    let server = Scripted::start(move |_, _| Answer::saying(said));
+    let server = ScriptedServer::start(move |_, _| Answer::saying(said));
     let folder = folder(QUESTION);
     let asked = r#"{"role": "user", "content": "Go."}"#;
     let answered =
@@ -53,13 +53,13 @@ fn json_keeps_its_shape() {
         (&request["model"], request["messages"].as_array().unwrap().len()),
         (&"m".into(), 2)
     );
-    // The tools were declared to the model all the same.
+    // The tools were still declared to the model.
     assert!(server.asked()[0]["prompt"].as_str().unwrap().contains("type look = "));
 }
 
 #[test]
-fn a_partial_answer_is_kept_without_an_end_and_asked_for_again() {
-    let server = Scripted::start(|_, number| {
+fn a_partial_answer_is_stored_open_and_requested_again() {
+    let server = ScriptedServer::start(|_, number| {
         Answer::saying(if number == 0 { "<|channel|>final<|message|>Half an" } else { ANSWER })
     });
     let folder = folder(QUESTION);
@@ -75,16 +75,17 @@ fn a_partial_answer_is_kept_without_an_end_and_asked_for_again() {
     assert!(text.ends_with("Done.<|return|>\n") && !text.contains("Half an"), "{text}");
 }
 
-/// What a session wrote, it continues: no tool that cannot reply, and no turn that stays open.
+/// A session must be able to continue what it wrote: no tool that cannot reply, and no turn that
+/// stays open.
 #[test]
-fn what_cannot_be_gone_on_with_is_not_written() {
+fn unusable_transcripts_are_not_written() {
     let turns = [
         ("harmony", " to=system<|channel|>commentary <|constrain|>json<|message|>{}<|call|>"),
         ("apertus", "<|assistant_end|>"),
         ("apertus", "It is sun"),
     ];
     for (format, said) in turns {
-        let server = Scripted::start(move |_, number| {
+        let server = ScriptedServer::start(move |_, number| {
             let whole = match format {
                 "harmony" => "<|channel|>final<|message|>Done.<|return|>",
                 _ => "Done.<|assistant_end|>",
@@ -109,16 +110,16 @@ fn what_cannot_be_gone_on_with_is_not_written() {
 #[test]
 fn an_answer_before_the_end_is_an_answer() {
     let said = "<|channel|>final<|message|>Done.<|end|><|start|>assistant<|channel|>an";
-    let server = Scripted::start(move |_, _| Answer::saying(said));
+    let server = ScriptedServer::start(move |_, _| Answer::saying(said));
     let chat = folder(QUESTION);
     assert_eq!(run(&chat, &["--upstream", server.url(), "chat.ocml"]).exits(0).stdout, "Done.\n");
 }
 
 #[test]
-fn the_transcript_is_kept_where_nobody_reads_the_answer() {
+fn the_transcript_is_written_even_if_the_answer_has_no_reader() {
     let words: String = (0..10_000).map(|n| format!("word {n} ")).collect();
     let said = format!("<|channel|>final<|message|>{words}<|return|>");
-    let server = Scripted::start(move |_, _| Answer::saying(&said));
+    let server = ScriptedServer::start(move |_, _| Answer::saying(&said));
     let chat = folder(QUESTION);
     let args =
         ["run", "--tools", "tools.toml", "--in-place", "--upstream", server.url(), "chat.ocml"];
@@ -130,7 +131,8 @@ fn the_transcript_is_kept_where_nobody_reads_the_answer() {
 
 #[test]
 fn a_list_of_items_stays_a_list() {
-    let server = Scripted::start(|_, _| Answer::saying("<|channel|>final<|message|>Hi.<|return|>"));
+    let server =
+        ScriptedServer::start(|_, _| Answer::saying("<|channel|>final<|message|>Hi.<|return|>"));
     let chat = folder(QUESTION);
     chat.file("chat.json", r#"[{"type":"message","role":"user","content":"Go."}]"#);
     let args = ["--upstream", server.url(), "-f", "responses", "-t", "harmony", "chat.json"];
@@ -141,7 +143,7 @@ fn a_list_of_items_stays_a_list() {
 
 #[test]
 fn an_ordinary_run_of_json_loses_nothing() {
-    let server = Scripted::start(|_, number| match number {
+    let server = ScriptedServer::start(|_, number| match number {
         0 => Answer::saying(&call(2, "note")),
         _ => Answer::saying(ANSWER),
     });

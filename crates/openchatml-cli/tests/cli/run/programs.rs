@@ -1,13 +1,13 @@
-//! Programs of tools: what they see, and what is left of them.
+//! Programs as tools: their environment, and the processes that they leave.
 
 use std::io::BufRead as _;
 
-use openchatml_testkit::elsewhere;
+use openchatml_testkit::external_files;
 
 use super::{QUESTION, call, folder};
 use crate::support::{Ran, command};
 
-/// A run whose environment has a key for a server, and one for a tool.
+/// A run with a key for a server and one for a tool in its environment.
 fn run_with_keys(folder: &crate::support::Folder) -> Ran {
     let args = ["run", "--tools", "tools.toml", "--in-place", "chat.ocml"];
     let mut command = command(args);
@@ -16,7 +16,7 @@ fn run_with_keys(folder: &crate::support::Folder) -> Ran {
 }
 
 #[test]
-fn a_program_sees_no_key_but_its_own() {
+fn a_program_sees_only_its_own_secrets() {
     let text = format!(
         "{QUESTION}<|start|>assistant{}\n<|start|>assistant{}\n",
         call(1, "note"),
@@ -34,7 +34,7 @@ fn a_program_sees_no_key_but_its_own() {
     assert!(!note.contains("key-of"), "{note}");
 }
 
-/// Leaves a process in a session of its own, names it, and waits until it is there.
+/// Starts a process in a new session, writes its id, and waits until it runs.
 #[cfg(target_os = "linux")]
 fn leave(then: &str) -> String {
     let left = "echo $$ > name; mv name pid; exec sleep 1000";
@@ -45,7 +45,7 @@ fn leave(then: &str) -> String {
     )
 }
 
-/// Whether a process is there and not dead.
+/// Whether a process exists and is not a zombie.
 #[cfg(target_os = "linux")]
 fn is_alive(pid: &str) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
@@ -54,7 +54,7 @@ fn is_alive(pid: &str) -> bool {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn what_leaves_its_process_group_ends_all_the_same() {
+fn descendants_outside_of_the_process_group_also_end() {
     for (then, status) in [("echo 1", 0), ("kill -9 $PPID; sleep 1000", -1)] {
         let folder = folder(&format!("{QUESTION}<|start|>assistant{}\n", call(1, "note")));
         folder.file("tools.toml", leave(then));
@@ -67,7 +67,7 @@ fn what_leaves_its_process_group_ends_all_the_same() {
 }
 
 #[test]
-fn a_new_interpreter_says_that_variables_are_gone() {
+fn a_new_interpreter_reports_that_variables_are_lost() {
     let code = |n: usize, code: &str| {
         format!(
             "<|start|>assistant to=python call_id=c{n}<|channel|>analysis<|message|>{code}<|call|>\n"
@@ -88,7 +88,7 @@ fn a_new_interpreter_says_that_variables_are_gone() {
         if ran.stderr.contains("no sandbox") {
             let is_required = std::env::var("OPENCHATML_SANDBOX").is_ok_and(|it| it == "required");
             assert!(!is_required, "{ran:?}");
-            elsewhere::say_skipped("python in a sandbox", &ran.stderr);
+            external_files::say_skipped("python in a sandbox", &ran.stderr);
             return;
         }
         ran.silent();
@@ -101,9 +101,9 @@ fn a_new_interpreter_says_that_variables_are_gone() {
     }
 }
 
-/// The program says that it runs, and writes something once it was told to end.
+/// The program reports that it runs, and writes something after it was asked to end.
 #[test]
-fn an_interrupt_leaves_programs_the_time_that_they_have() {
+fn an_interrupt_grants_programs_their_grace_period() {
     let folder = folder(&format!("{QUESTION}<|start|>assistant{}\n", call(1, "note")));
     let script = "trap 'sleep 0.3; echo bye > bye; exit' TERM; exec 3>held; echo here >&3; \
                   while :; do sleep 0.02; done";
@@ -122,10 +122,10 @@ fn an_interrupt_leaves_programs_the_time_that_they_have() {
     assert_eq!(folder.read("bye"), "bye\n");
 }
 
-/// A shell that has started something becomes the command.
+/// A shell that has started a process replaces itself with the command.
 #[cfg(target_os = "linux")]
 #[test]
-fn what_somebody_else_started_is_left_alone() {
+fn processes_of_others_are_not_killed() {
     let folder = folder(&format!("{QUESTION}<|start|>assistant{}\n", call(1, "look")));
     let ocml = env!("CARGO_BIN_EXE_ocml");
     let script = format!(

@@ -1,13 +1,13 @@
-//! `ocml render` and `ocml run` make the same prompt of a conversation.
+//! `ocml render` and `ocml run` write the same prompt for a conversation.
 
 use openchatml::{Carrier, Format};
-use openchatml_testkit::upstream::{Answer, Scripted};
+use openchatml_testkit::upstream::{Answer, ScriptedServer};
 
 use crate::support::{Folder, json};
 
 const SYSTEM: &str = r#"{"role":"system","content":"Be brief."}"#;
 
-/// A turn with everything that prompts leave out or write in their own way.
+/// A turn with everything that prompts leave out or write differently.
 const TURN: &str = r#"{"role":"user","content":"What is 2 + 2?"},
     {"role":"assistant","channel":"analysis","content":"I look."},
     {"role":"assistant","channel":"commentary","intent":"preamble","content":"One moment."},
@@ -18,7 +18,7 @@ const TURN: &str = r#"{"role":"user","content":"What is 2 + 2?"},
 
 const ASKS: &str = r#"{"role":"user","content":"And times 3?"}"#;
 
-/// In the middle of a turn: the assistant has told something, thinks, and has called.
+/// An unfinished turn: the assistant has written a preamble, has reasoned, and has called a tool.
 const IN_TURN: &str = r#"{"role":"user","content":"And times 3?"},
     {"role":"assistant","channel":"analysis","content":"First a word."},
     {"role":"assistant","channel":"final","content":"Let me see."},
@@ -28,7 +28,7 @@ const IN_TURN: &str = r#"{"role":"user","content":"And times 3?"},
 
 const TOOLS: &str = r#""tools":[{"type":"function","function":{"name":"add","description":"Adds.","parameters":{"type":"object","properties":{"a":{"type":"integer","description":"A number."}},"required":["a"]}}}],"#;
 
-/// Conversations that a model is asked to go on with.
+/// Conversations for a model to continue.
 fn conversations() -> Vec<String> {
     let mut all = Vec::new();
     for tools in ["", TOOLS] {
@@ -41,14 +41,14 @@ fn conversations() -> Vec<String> {
 }
 
 #[test]
-fn the_prompts_of_run_are_those_of_render() {
+fn run_and_render_write_the_same_prompts() {
     let formats = Format::all().filter(|format| format.carrier() == Carrier::Text);
     for format in formats.map(|format| format.to_string()) {
         for conversation in conversations() {
             let folder = Folder::new();
             folder.file("chat.json", &conversation);
             folder.file("tools.toml", "");
-            let server = Scripted::start(|_, _| Answer::saying(""));
+            let server = ScriptedServer::start(|_, _| Answer::saying(""));
             let args =
                 ["run", "-q", "--tools", "tools.toml", "--upstream", server.url(), "--to", &format];
             let ran = folder.ocml(args.iter().chain(&["-o", "out.json", "chat.json"]));
@@ -62,13 +62,13 @@ fn the_prompts_of_run_are_those_of_render() {
     }
 }
 
-/// Nobody adds a header to a transcript that has none.
+/// No header is added to a transcript without one.
 #[test]
-fn a_transcript_without_a_header_has_none_in_prompts() {
+fn prompts_of_a_transcript_without_a_header_have_none() {
     let folder = Folder::new();
     folder.file("chat.txt", "<|start|>user<|message|>Hi.<|end|>\n");
     folder.file("tools.toml", "");
-    let server = Scripted::start(|_, _| Answer::saying(""));
+    let server = ScriptedServer::start(|_, _| Answer::saying(""));
     let format = ["-t", "openchatml-2.2", "-f", "openchatml-2.2"];
     let args = ["run", "-q", "--tools", "tools.toml", "--upstream", server.url(), "-o", "out.txt"];
     folder.ocml(args.iter().chain(&format).chain(&["chat.txt"]));
@@ -79,12 +79,12 @@ fn a_transcript_without_a_header_has_none_in_prompts() {
 }
 
 #[test]
-fn their_ids_are_the_same() {
+fn run_and_render_write_the_same_ids() {
     for conversation in conversations() {
         let folder = Folder::new();
         folder.file("chat.json", &conversation);
         folder.file("tools.toml", "");
-        let server = Scripted::start(|_, _| Answer::saying(""));
+        let server = ScriptedServer::start(|_, _| Answer::saying(""));
         let args = ["run", "-q", "--ids", "--engine", "vllm", "--upstream", server.url()];
         let rest = ["--tools", "tools.toml", "--to", "harmony", "-o", "out.json", "chat.json"];
         let ran = folder.ocml(args.iter().chain(&rest));

@@ -1,4 +1,4 @@
-//! `ocml run` at a terminal, where somebody approves calls.
+//! `ocml run` at a terminal, where a person approves calls.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -10,15 +10,15 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use super::{QUESTION, call, folder, is_valid};
 use crate::support::command;
 
-/// Who sits at a terminal, with what was seen there.
+/// A person at a terminal, and the output so far.
 struct Person {
     terminal: File,
     seen: Vec<u8>,
 }
 
 impl Person {
-    /// Starts a command at a terminal at which this was typed before. Nobody else has the end that the
-    /// command has, so that nothing is waited for once the command is gone.
+    /// Starts a command at a terminal with this text already typed. Only the command has its end of
+    /// the terminal, so reading stops when the command ends.
     fn starts(mut command: Command, typed: &str) -> (Self, Child) {
         let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&terminal).unwrap();
@@ -35,7 +35,7 @@ impl Person {
         self.terminal.write_all(text.as_bytes()).unwrap();
     }
 
-    /// Reads until this was seen, after all that was seen before.
+    /// Reads until this text appears after the output so far.
     fn sees(&mut self, words: &str) -> String {
         let mut byte = [0];
         while !String::from_utf8_lossy(&self.seen).contains(words) {
@@ -46,9 +46,9 @@ impl Person {
     }
 }
 
-/// What was typed before there was a question is no answer to it, and calls are asked for in order.
+/// Text typed before a question is no answer to it, and approvals are asked for in order.
 #[test]
-fn somebody_at_a_terminal_approves_calls() {
+fn a_person_at_a_terminal_approves_calls() {
     let calls: String =
         (1..=3).map(|n| format!("<|start|>assistant{}\n", call(n, "note"))).collect();
     let folder = folder(&format!("{QUESTION}{calls}"));
@@ -73,7 +73,7 @@ fn somebody_at_a_terminal_approves_calls() {
     assert!(asked.contains("functions.note {\"n\":3}"), "{asked}");
     person.types("y\n");
     assert!(child.wait().unwrap().success());
-    // Calls that were approved are made side by side.
+    // Approved calls run concurrently.
     let log = folder.read("log");
     let mut made: Vec<_> = log.lines().collect();
     made.sort_unstable();

@@ -1,25 +1,26 @@
-//! JSON as a tree (RFC 8259): written with any spelling, made odd, and read again.
+//! JSON as a tree (RFC 8259), with any spelling and with oddities.
 //!
-//! Neither side uses the JSON of the library. Numbers keep their spelling, keys may stand twice.
+//! This does not use the JSON code of the library. Numbers keep their spelling, and keys may be
+//! duplicated.
 
 mod odd;
 mod read;
 
-pub(crate) use self::odd::{any, garnish, no_conversation};
+pub(crate) use self::odd::{add_oddities, any, no_conversation};
 pub use self::read::{Node, read};
 
-use super::pen::Pen;
+use super::generator::Generator;
 
 /// A JSON value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Json {
     /// `null`, `true` or `false`.
     Word(&'static str),
-    /// A number, as it is spelled.
+    /// A number in its spelling.
     Number(String),
     /// A string, decoded.
     String(String),
-    /// Text that stands as it is.
+    /// Text that is written unchanged.
     Raw(String),
     /// A list.
     List(Vec<Self>),
@@ -58,8 +59,8 @@ impl Json {
         }
     }
 
-    /// The strings, numbers and words in it but `null`, and but the words that say what type an
-    /// object has; that something is declared as data counts.
+    /// Returns the strings, numbers and words except `null` and the words that name the type of an
+    /// object. Declarations of data types are included.
     pub fn scalars(&self) -> Vec<String> {
         match self {
             Self::Word("null") => Vec::new(),
@@ -77,7 +78,7 @@ impl Json {
         }
     }
 
-    /// The values inside of it, itself included, each before those inside of it.
+    /// Visits the value and all nested values, outer ones first.
     fn walk<'j>(&'j mut self, visit: &mut dyn FnMut(&mut Self)) {
         visit(self);
         match self {
@@ -93,7 +94,7 @@ impl Json {
         count
     }
 
-    /// Changes the `n`th value.
+    /// Changes the nth value.
     fn change(&mut self, n: usize, change: &mut dyn FnMut(&mut Self)) {
         let mut at = 0;
         let mut done = false;
@@ -107,36 +108,36 @@ impl Json {
     }
 }
 
-/// How a document is spelled.
+/// The spelling of a document.
 #[derive(Clone, Copy)]
 struct Style {
     /// Line breaks and indentation.
     wide: bool,
-    /// After colons and commas.
+    /// The white space after colons and commas.
     space: &'static str,
     escapes: Escapes,
 }
 
 #[derive(Clone, Copy)]
 enum Escapes {
-    /// Only what must be escaped.
+    /// Only required escapes.
     Needed,
-    /// Everything beyond ASCII.
+    /// Escapes for everything except ASCII.
     Ascii,
-    /// `<`, `>` and `/`, too.
+    /// Also escapes for `<`, `>` and `/`.
     Html,
 }
 
-/// Spells a document.
-pub(crate) fn spell(pen: &mut Pen<'_>, value: &Json) -> String {
+/// Serializes a document.
+pub(crate) fn spell(generator: &mut Generator<'_>, value: &Json) -> String {
     let style = Style {
-        wide: pen.one_in(4),
-        space: pen.pick(&["", "", " "]),
-        escapes: pen.pick(&[Escapes::Needed, Escapes::Needed, Escapes::Ascii, Escapes::Html]),
+        wide: generator.one_in(4),
+        space: generator.pick(&["", "", " "]),
+        escapes: generator.pick(&[Escapes::Needed, Escapes::Needed, Escapes::Ascii, Escapes::Html]),
     };
     let mut out = String::new();
     write(value, style, 0, &mut out);
-    out.push_str(pen.pick(&["", "", "\n"]));
+    out.push_str(generator.pick(&["", "", "\n"]));
     out
 }
 

@@ -1,29 +1,30 @@
-//! JSON that its format does not expect: at any level, with values of any type.
+//! Unexpected JSON at any level, with values of any type.
 
 use super::{Json, object};
-use crate::grammar::pen::{Pen, Shown};
+use crate::grammar::generator::{Generator, Shown};
 
-/// A value of any type, with a datum in it.
-pub(crate) fn any(pen: &mut Pen<'_>) -> Json {
-    match pen.upto(7) {
-        0 => Json::Number(pen.number()),
-        1 => Json::List(vec![pen.datum().into(), Json::Number(pen.number())]),
-        2 => Json::Object(vec![(pen.datum(), pen.datum().into())]),
-        3 => Json::Word(pen.pick(&["null", "true", "false"])),
-        4 if pen.is_odd(2) => Json::Raw(format!("\"{}\\ud800\"", pen.datum())),
-        5 => {
-            Json::Raw(pen.pick(&["0", "-0.0", "1e400", "12345678901234567890", "\"\""]).to_owned())
-        }
-        _ => pen.datum().into(),
+/// Generates a value of any type with a datum in it.
+pub(crate) fn any(generator: &mut Generator<'_>) -> Json {
+    match generator.upto(7) {
+        0 => Json::Number(generator.number()),
+        1 => Json::List(vec![generator.datum().into(), Json::Number(generator.number())]),
+        2 => Json::Object(vec![(generator.datum(), generator.datum().into())]),
+        3 => Json::Word(generator.pick(&["null", "true", "false"])),
+        4 if generator.is_odd(2) => Json::Raw(format!("\"{}\\ud800\"", generator.datum())),
+        5 => Json::Raw(
+            generator.pick(&["0", "-0.0", "1e400", "12345678901234567890", "\"\""]).to_owned(),
+        ),
+        _ => generator.datum().into(),
     }
 }
 
-/// Makes some things odd about a document: at any level, with values of any type.
-pub(crate) fn garnish(pen: &mut Pen<'_>, document: &mut Json) {
-    for _ in 0..=pen.upto(1) {
+/// Adds oddities to a document at any level, with values of any type.
+pub(crate) fn add_oddities(generator: &mut Generator<'_>, document: &mut Json) {
+    for _ in 0..=generator.upto(1) {
         let count = document.count();
-        let mut at = pen.upto(count - 1);
-        // Most values are strings; objects and lists have more to be odd about.
+        let mut at = generator.upto(count - 1);
+        // Most values are strings, but objects and lists allow more oddities, so they are
+        // preferred.
         for _ in 0..4 {
             let mut is_container = false;
             let mut look = |it: &mut Json| {
@@ -33,63 +34,63 @@ pub(crate) fn garnish(pen: &mut Pen<'_>, document: &mut Json) {
             if is_container {
                 break;
             }
-            at = pen.upto(count - 1);
+            at = generator.upto(count - 1);
         }
-        document.change(at, &mut |value| oddly(pen, value));
+        document.change(at, &mut |value| oddly(generator, value));
     }
 }
 
-fn oddly(pen: &mut Pen<'_>, value: &mut Json) {
+fn oddly(generator: &mut Generator<'_>, value: &mut Json) {
     match value {
-        Json::Object(members) => of_object(pen, members),
-        Json::List(items) => of_list(pen, items),
-        Json::String(_) if pen.one_in(2) => {
-            pen.flaw("lone surrogate");
-            *value = Json::Raw(format!("\"{}\\udc00\"", pen.datum()));
+        Json::Object(members) => of_object(generator, members),
+        Json::List(items) => of_list(generator, items),
+        Json::String(_) if generator.one_in(2) => {
+            generator.flaw("lone surrogate");
+            *value = Json::Raw(format!("\"{}\\udc00\"", generator.datum()));
         }
         value => {
-            pen.flaw("value of another type");
-            *value = any(pen);
+            generator.flaw("value of another type");
+            *value = any(generator);
         }
     }
 }
 
-fn of_object(pen: &mut Pen<'_>, members: &mut Vec<(String, Json)>) {
-    let at = pen.upto(members.len().saturating_sub(1));
-    let choice = if members.is_empty() { 0 } else { pen.upto(8) };
+fn of_object(generator: &mut Generator<'_>, members: &mut Vec<(String, Json)>) {
+    let at = generator.upto(members.len().saturating_sub(1));
+    let choice = if members.is_empty() { 0 } else { generator.upto(8) };
     match choice {
         0..=2 => {
-            pen.flaw("unknown key");
-            let at = pen.upto(members.len());
-            let member = (pen.datum(), any(pen));
+            generator.flaw("unknown key");
+            let at = generator.upto(members.len());
+            let member = (generator.datum(), any(generator));
             members.insert(at, member);
         }
         3 => {
-            pen.flaw("value of another type");
-            members[at].1 = any(pen);
+            generator.flaw("value of another type");
+            members[at].1 = any(generator);
         }
         4 => {
-            pen.flaw("key twice");
-            let member = (members[at].0.clone(), any(pen));
+            generator.flaw("key twice");
+            let member = (members[at].0.clone(), any(generator));
             members.insert(at, member);
         }
         5 => {
-            pen.flaw("missing key");
+            generator.flaw("missing key");
             members.remove(at);
         }
         6 => {
-            pen.flaw("misspelled key");
-            members[at].0 = pen
+            generator.flaw("misspelled key");
+            members[at].0 = generator
                 .pick(&["Role", "text", "messages", "value", "content ", "tool_call"])
                 .to_owned();
         }
         7 => {
-            pen.flaw("word of no vocabulary");
-            members[at].1 = pen.datum().into();
+            generator.flaw("word of no vocabulary");
+            members[at].1 = generator.datum().into();
         }
         _ => {
-            pen.flaw("known key out of its place");
-            let key = pen.pick(&[
+            generator.flaw("known key out of its place");
+            let key = generator.pick(&[
                 "role",
                 "name",
                 "content",
@@ -106,38 +107,38 @@ fn of_object(pen: &mut Pen<'_>, members: &mut Vec<(String, Json)>) {
                 "type",
                 "text",
             ]);
-            let text = pen.text(Shown::Hidden);
+            let text = generator.text(Shown::Hidden);
             members.push((key.to_owned(), text.into()));
         }
     }
 }
 
-fn of_list(pen: &mut Pen<'_>, items: &mut Vec<Json>) {
-    let at = pen.upto(items.len());
-    match pen.upto(4) {
+fn of_list(generator: &mut Generator<'_>, items: &mut Vec<Json>) {
+    let at = generator.upto(items.len());
+    match generator.upto(4) {
         0 => {
-            pen.flaw("record of another shape");
-            let record = any(pen);
+            generator.flaw("record of another shape");
+            let record = any(generator);
             items.insert(at, record);
         }
         1 => {
-            pen.flaw("record of another format");
-            let record = foreign(pen);
+            generator.flaw("record of another format");
+            let record = foreign(generator);
             items.insert(at, record);
         }
         2 if !items.is_empty() => {
-            pen.flaw("record twice");
+            generator.flaw("record twice");
             let copy = items[at.min(items.len() - 1)].clone();
             items.insert(at, copy);
         }
         3 if !items.is_empty() => {
-            pen.flaw("record missing");
+            generator.flaw("record missing");
             items.remove(at.min(items.len() - 1));
         }
         _ => {
-            pen.flaw("deep nesting");
-            let mut deep: Json = pen.datum().into();
-            for _ in 0..pen.pick(&[3, 40, 200]) {
+            generator.flaw("deep nesting");
+            let mut deep: Json = generator.datum().into();
+            for _ in 0..generator.pick(&[3, 40, 200]) {
                 deep = Json::List(vec![deep]);
             }
             items.insert(at, deep);
@@ -145,32 +146,32 @@ fn of_list(pen: &mut Pen<'_>, items: &mut Vec<Json>) {
     }
 }
 
-/// A record as some other format has it.
-fn foreign(pen: &mut Pen<'_>) -> Json {
-    let text: Json = pen.datum().into();
-    match pen.upto(5) {
+/// Generates a record of another format.
+fn foreign(generator: &mut Generator<'_>) -> Json {
+    let text: Json = generator.datum().into();
+    match generator.upto(5) {
         0 => object([("role", "user".into()), ("content", text)]),
         1 => object([("from", "human".into()), ("value", text)]),
         2 => object([("type", "message".into()), ("role", "user".into()), ("content", text)]),
         3 => object([("type", "text".into()), ("text", text)]),
-        4 => object([("instruction", text), ("output", pen.datum().into())]),
+        4 => object([("instruction", text), ("output", generator.datum().into())]),
         _ => object([("token", "<|start|>".into()), ("x", text)]),
     }
 }
 
-/// JSON that is no conversation of any format.
-pub(crate) fn no_conversation(pen: &mut Pen<'_>) -> Json {
-    pen.flaws.clear();
-    pen.violations.clear();
-    pen.violation("JSON of no conversation");
-    let text: Json = pen.datum().into();
-    match pen.upto(6) {
+/// Generates JSON that is not a conversation in any format.
+pub(crate) fn no_conversation(generator: &mut Generator<'_>) -> Json {
+    generator.flaws.clear();
+    generator.violations.clear();
+    generator.violation("JSON of no conversation");
+    let text: Json = generator.datum().into();
+    match generator.upto(6) {
         0 => object([]),
-        1 => Json::Word(pen.pick(&["null", "true"])),
+        1 => Json::Word(generator.pick(&["null", "true"])),
         2 => text,
         3 => object([("text", text)]),
         4 => object([("msgs", vec![text].into())]),
         5 => object([("version", text), ("dependencies", object([]))]),
-        _ => object([("prompt", text), ("chosen", pen.datum().into())]),
+        _ => object([("prompt", text), ("chosen", generator.datum().into())]),
     }
 }

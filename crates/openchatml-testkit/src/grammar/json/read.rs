@@ -1,11 +1,11 @@
-//! A reader of JSON (RFC 8259) that keeps numbers as they are spelled, keys that stand twice, and
-//! the places of values.
+//! A JSON parser (RFC 8259) that keeps the spelling of numbers, duplicate keys and the positions of
+//! values.
 
 use std::ops::Range;
 
 use super::Json;
 
-/// Part of a text that is a value.
+/// A value in a text.
 #[derive(Clone, Debug)]
 pub struct Node {
     /// The value, with its quotes or brackets.
@@ -14,10 +14,10 @@ pub struct Node {
     pub children: Vec<(Range<usize>, Self)>,
 }
 
-/// How deep values are read.
+/// The maximum depth of values.
 const DEPTH: usize = 600;
 
-/// Reads a document, with the places of its values.
+/// Parses a document, with the positions of its values.
 pub fn read(text: &str) -> Option<(Json, Node)> {
     let mut reader = Reader { text, at: 0 };
     let read = reader.value(DEPTH)?;

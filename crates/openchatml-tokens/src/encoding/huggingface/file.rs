@@ -1,4 +1,4 @@
-//! What stands in a `tokenizer.json`, as far as text and ids go.
+//! The parts of a `tokenizer.json` that determine the ids of text.
 
 use std::fmt;
 
@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use crate::encoding::error::{EncodingError, Quoted};
 
-/// The file. What adds tokens around text, cuts or fills it up is left aside, and so is what turns
-/// ids into text: tokens say that themselves.
+/// The file. Post-processors, truncation, padding and decoders are ignored: they do not change the
+/// ids of ordinary text, and the tokens themselves define their text.
 #[derive(Debug, Deserialize)]
 #[serde(expecting = "an object with a `model`")]
 pub(super) struct File {
@@ -19,7 +19,7 @@ pub(super) struct File {
     pub(super) model: Model,
 }
 
-/// A token that was added to those of the model.
+/// An added token.
 #[derive(Debug, Deserialize)]
 #[serde(expecting = "an added token")]
 pub(super) struct Added {
@@ -29,7 +29,7 @@ pub(super) struct Added {
     pub(super) special: bool,
 }
 
-/// What makes pieces of text into tokens.
+/// The model, which converts pieces of text to tokens.
 #[derive(Debug, Deserialize)]
 #[serde(expecting = "an object with a `vocab`")]
 pub(super) struct Model {
@@ -47,22 +47,22 @@ pub(super) struct Model {
 /// The tokens of a model.
 #[derive(Debug)]
 pub(super) enum Vocab {
-    /// With their ids.
+    /// Tokens with their ids.
     Ids(Vec<(String, u32)>),
-    /// With their scores; the ids are their places.
+    /// Tokens with their scores. The ids are their indexes.
     Scores(Vec<(String, f64)>),
 }
 
-/// Two tokens that merge.
+/// A merge of two tokens.
 #[derive(Debug)]
 pub(super) struct Merge(pub(super) String, pub(super) String);
 
 impl File {
-    /// Reads the file.
+    /// Parses the file.
     ///
     /// # Errors
     ///
-    /// It is no JSON, or not of this shape.
+    /// The file is not JSON, or a value has the wrong type.
     pub(super) fn read(json: &[u8]) -> Result<Self, EncodingError> {
         serde_json::from_slice(json).map_err(|error| {
             let text = error.to_string();

@@ -13,7 +13,7 @@ use tokenizers::{
 };
 
 use self::file::{Added, File};
-use self::model::{Ids, Made, Spelling};
+use self::model::{Ids, ReadyModel, Spelling};
 use self::steps::Steps;
 use super::error::{EncodingError, Quoted};
 use super::tokens::{Text, Tokens};
@@ -48,22 +48,22 @@ pub struct HuggingFace {
     normalizer: Option<NormalizerWrapper>,
     pre_tokenizer: Option<PreTokenizerWrapper>,
     model: ModelWrapper,
-    /// Added tokens that are looked for in text.
-    blanks: Option<Blanks>,
-    /// Tokens of the model that do not come of text that spells them.
+    /// The added tokens that text can contain.
+    whitespace: Option<WhitespaceTokens>,
+    /// The tokens of the model that text must not encode to, because they are added tokens.
     barred: HashSet<u32>,
-    /// The tokens of one byte.
+    /// The ids of the single-byte tokens.
     bytes: Vec<Option<u32>>,
     tokens: Tokens,
     changes: Vec<String>,
 }
 
-/// What stands for a space in most vocabularies that have something else for it.
+/// The character that represents a space in most vocabularies that replace it.
 const SPACE: char = '\u{2581}';
 
-/// Tokens of white space.
+/// The added tokens of white space.
 #[derive(Debug)]
-struct Blanks {
+struct WhitespaceTokens {
     finder: AhoCorasick,
     ids: Vec<u32>,
 }
@@ -93,10 +93,10 @@ impl HuggingFace {
         let steps = Steps::new(normalizer, pre_tokenizer)?;
         let spelling = Spelling::new(&model, &steps);
         let unknown = model.unk_id.and_then(|id| u32::try_from(id).ok());
-        let Made { model, ids, bytes } = model::make(model, spelling)?;
+        let ReadyModel { model, ids, bytes } = model::make(model, spelling)?;
         let added = added_tokens.unwrap_or_default();
         check(&added, &ids)?;
-        let (blanks, added): (Vec<_>, Vec<_>) = added
+        let (whitespace, added): (Vec<_>, Vec<_>) = added
             .into_iter()
             .filter(|token| is_blank(token) || !is_letter(token, &ids))
             .partition(is_blank);
@@ -108,8 +108,8 @@ impl HuggingFace {
             model,
             barred: barred.chain(unknown).collect(),
             bytes,
-            tokens: tokens(&ids, &blanks, &added, spelling)?,
-            blanks: Blanks::new(blanks)?,
+            tokens: tokens(&ids, &whitespace, &added, spelling)?,
+            whitespace: WhitespaceTokens::new(whitespace)?,
             changes: steps.changes,
         })
     }
@@ -130,11 +130,11 @@ impl HuggingFace {
         &self.changes
     }
 
-    /// Adds the ids of text without tokens of white space.
+    /// Adds the ids of text that contains no added tokens of white space.
     fn encode_plain(&self, text: &str, ids: &mut Vec<u32>) {
         let start = ids.len();
         if !text.is_empty() && self.try_encode(text, ids).is_err() {
-            // There is no text for which this happens, as far as anybody knows. Nothing is lost.
+            // No text is known for which this happens. Encoding bytes loses nothing.
             ids.truncate(start);
             ids.extend(text.bytes().filter_map(|byte| self.bytes[usize::from(byte)]));
         }
@@ -164,14 +164,15 @@ impl HuggingFace {
         Ok(())
     }
 
-    /// Whether text spells a token that does not come of text.
+    /// Whether a piece of text encodes to a token that text must not encode to.
     fn is_spelled(&self, token: &tokenizers::Token, piece: &str) -> bool {
         self.barred.contains(&token.id)
             && piece.get(token.offsets.0..token.offsets.1) == Some(&token.value)
     }
 
-    /// Adds the ids of text that spells a token, without this token: of its first character, and of
-    /// the rest; of each character, if the rest spells another one.
+    /// Adds the ids of text that spells a forbidden token. The first character and the rest are
+    /// encoded separately. If the rest spells another forbidden token, each character is encoded
+    /// separately.
     #[cold]
     fn encode_apart(&self, text: &str, ids: &mut Vec<u32>) -> tokenizers::Result<()> {
         let first = text.chars().next().map_or(0, char::len_utf8);
@@ -194,10 +195,10 @@ impl HuggingFace {
 impl Encoding for HuggingFace {
     fn encode(&self, text: &str, ids: &mut Vec<u32>) {
         let mut at = 0;
-        if let Some(Blanks { finder, ids: blanks }) = &self.blanks {
+        if let Some(WhitespaceTokens { finder, ids: whitespace }) = &self.whitespace {
             for found in finder.find_iter(text) {
                 self.encode_plain(&text[at..found.start()], ids);
-                ids.push(blanks[found.pattern().as_usize()]);
+                ids.push(whitespace[found.pattern().as_usize()]);
                 at = found.end();
             }
         }
@@ -217,7 +218,7 @@ impl Encoding for HuggingFace {
     }
 }
 
-impl Blanks {
+impl WhitespaceTokens {
     fn new(tokens: Vec<Added>) -> Result<Option<Self>, EncodingError> {
         if tokens.is_empty() {
             return Ok(None);
@@ -231,19 +232,19 @@ impl Blanks {
     }
 }
 
-/// Whether an added token is looked for in text.
+/// Whether text can contain an added token.
 fn is_blank(token: &Added) -> bool {
     let is_blank = |c: char| c.is_whitespace() || c == SPACE;
     !token.special && token.content.chars().all(is_blank)
 }
 
-/// Whether an added token is a character that the model knows: files list some that fill up batches.
-/// They are characters all the same.
+/// Whether an added token is a character that the model also has. Some files list such characters
+/// to fill the vocabulary up to a round size. They remain ordinary characters.
 fn is_letter(token: &Added, ids: &Ids) -> bool {
     token.content.chars().count() == 1 && ids.contains_key(&token.content)
 }
 
-/// Added tokens are not empty, and have one id each, the same as in the model.
+/// Checks that added tokens are not empty, have one id each, and have the same id in the model.
 fn check(added: &[Added], ids: &Ids) -> Result<(), EncodingError> {
     let mut known = std::collections::HashMap::new();
     for (index, Added { id, content, .. }) in added.iter().enumerate() {
@@ -260,17 +261,17 @@ fn check(added: &[Added], ids: &Ids) -> Result<(), EncodingError> {
     Ok(())
 }
 
-/// What all ids stand for.
+/// Returns the meanings of all ids.
 fn tokens(
     ids: &Ids,
-    blanks: &[Added],
+    whitespace: &[Added],
     added: &[Added],
     spelling: Spelling,
 ) -> Result<Tokens, EncodingError> {
     let mut entries = Vec::with_capacity(ids.len() + added.len());
     let mut seen = HashSet::new();
-    for token in added.iter().chain(blanks).filter(|token| seen.insert(&token.content)) {
-        // To a format that does not know it, a token that is not special is text.
+    for token in added.iter().chain(whitespace).filter(|token| seen.insert(&token.content)) {
+        // An added token that is not special is text in formats that do not define it.
         let text = match token.special {
             true => Text::Control(token.content.as_str().into()),
             false => Text::Bytes(spelling.bytes_of_added(&token.content).into()),

@@ -1,4 +1,4 @@
-//! The model of a `tokenizer.json`, and what its tokens stand for.
+//! The model of a `tokenizer.json`, and the bytes of its tokens.
 
 use std::collections::HashMap;
 
@@ -11,10 +11,10 @@ use super::steps::Steps;
 use crate::encoding::error::{EncodingError, Quoted};
 use crate::encoding::tokens::check_bytes;
 
-/// No token is longer than this, in bytes.
+/// The maximum length of a token, in bytes.
 const LONGEST: usize = 4096;
 
-/// How the tokens of a model spell bytes.
+/// The spelling of bytes in the tokens of a model.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spelling {
     is_byte_level: bool,
@@ -31,7 +31,7 @@ impl Spelling {
         }
     }
 
-    /// The token of one byte, as it is spelled.
+    /// Returns the spelling of the token of one byte.
     fn single(self, byte: u8) -> Option<String> {
         match (self.is_byte_level, self.has_bytes) {
             (true, _) => Some(letter(byte).to_string()),
@@ -40,7 +40,7 @@ impl Spelling {
         }
     }
 
-    /// The byte that a token stands for whatever text spells it.
+    /// Returns the byte of a byte token such as `<0x0A>`.
     pub(super) fn byte(self, token: &str) -> Option<u8> {
         let digits = token.strip_prefix("<0x")?.strip_suffix('>')?;
         let byte = u8::from_str_radix(digits, 16).ok()?;
@@ -48,7 +48,7 @@ impl Spelling {
         is_one.then_some(byte)
     }
 
-    /// The bytes of text that a token stands for.
+    /// Returns the bytes of a token.
     pub(super) fn bytes(self, token: &str) -> Vec<u8> {
         if let Some(byte) = self.byte(token) {
             return vec![byte];
@@ -61,7 +61,7 @@ impl Spelling {
         self.bytes_of_added(token)
     }
 
-    /// The bytes of text that an added token stands for.
+    /// Returns the bytes of an added token.
     pub(super) fn bytes_of_added(self, token: &str) -> Vec<u8> {
         match self.space {
             Some(space) => token.replace(space, " ").into_bytes(),
@@ -70,8 +70,8 @@ impl Spelling {
     }
 }
 
-/// The character that stands for a byte in the byte-level alphabet: bytes that are visible stand for
-/// themselves, the others follow after the first 256 characters.
+/// Returns the character for a byte in the byte-level alphabet: printable bytes represent
+/// themselves, the others are mapped to characters after the first 256.
 fn letter(byte: u8) -> char {
     let others = match byte {
         0..=0x20 => u32::from(byte),
@@ -82,7 +82,7 @@ fn letter(byte: u8) -> char {
     char::from_u32(0x100 + others).unwrap_or_default()
 }
 
-/// The byte that a character of the byte-level alphabet stands for.
+/// Returns the byte for a character of the byte-level alphabet.
 fn byte_of(letter: char) -> Option<u8> {
     match u32::from(letter) {
         code @ (0x21..=0x7E | 0xA1..=0xAC | 0xAE..=0xFF) => u8::try_from(code).ok(),
@@ -93,25 +93,25 @@ fn byte_of(letter: char) -> Option<u8> {
     }
 }
 
-/// The tokens of a model by their spelling.
+/// The ids of the tokens of a model, by their spelling.
 pub(super) type Ids = HashMap<String, u32>;
 
-/// A model that is ready, and the tokens that it makes.
+/// A loaded model and its tokens.
 #[derive(Debug)]
-pub(super) struct Made {
+pub(super) struct ReadyModel {
     pub(super) model: ModelWrapper,
     pub(super) ids: Ids,
-    /// The ids of the tokens of one byte, by the byte.
+    /// The ids of the single-byte tokens, by the byte.
     pub(super) bytes: Vec<Option<u32>>,
 }
 
-/// Makes a model of what the file says.
+/// Loads the model of a file.
 ///
 /// # Errors
 ///
-/// It is of a kind whose tokens do not say which bytes they stand for, has no tokens for some bytes,
-/// or contradicts itself.
-pub(super) fn make(file: Model, spelling: Spelling) -> Result<Made, EncodingError> {
+/// The tokens of this kind of model do not define their bytes, some bytes have no tokens, or the
+/// file is inconsistent.
+pub(super) fn make(file: Model, spelling: Spelling) -> Result<ReadyModel, EncodingError> {
     let is_unigram = matches!(file.vocab, Vocab::Scores(_));
     let kind = file.kind.as_deref().unwrap_or(if is_unigram { "Unigram" } else { "BPE" });
     match (kind, is_unigram) {
@@ -147,16 +147,16 @@ pub(super) fn make(file: Model, spelling: Spelling) -> Result<Made, EncodingErro
             bpe(&ids, merges, byte_fallback, ignore_merges)?
         }
         Vocab::Scores(scores) => {
-            // What is unknown becomes bytes, but is found by this token.
+            // Unknown text becomes bytes; this token marks it.
             let unknown = file.unk_id.ok_or_else(|| part("/model", "it has no `unk_id`"))?;
             let made = Unigram::from(scores, Some(unknown), byte_fallback);
             made.map_err(|error| part("/model/unk_id", &error.to_string()))?.into()
         }
     };
-    Ok(Made { model, ids, bytes })
+    Ok(ReadyModel { model, ids, bytes })
 }
 
-/// The tokens by their spelling.
+/// Returns the ids of the tokens, by their spelling.
 fn ids(vocab: &Vocab) -> Result<Ids, EncodingError> {
     let mut ids = Ids::new();
     let mut add = |token: &String, id: u32| {
@@ -180,7 +180,7 @@ fn ids(vocab: &Vocab) -> Result<Ids, EncodingError> {
     Ok(ids)
 }
 
-/// The merges, of which both parts and the whole are tokens.
+/// Returns the merges. Both parts and the result of each merge must be tokens.
 fn merges(merges: Option<Vec<Merge>>, ids: &Ids) -> Result<Vec<(String, String)>, EncodingError> {
     let merges = merges.ok_or_else(|| part("/model", "it has no `merges`"))?;
     let mut checked = Vec::with_capacity(merges.len());

@@ -1,4 +1,4 @@
-//! What happens to text before the model sees it: normalizers and pre-tokenizers.
+//! The steps before the model: normalizers and pre-tokenizers.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -6,29 +6,29 @@ use tokenizers::{NormalizerWrapper, PreTokenizerWrapper};
 
 use crate::encoding::error::{EncodingError, Quoted};
 
-/// The steps of a file, so that they add nothing to text and leave nothing out of it.
+/// The steps of a file, changed so that they neither add nor drop text.
 #[derive(Debug, Default)]
 pub(super) struct Steps {
     pub(super) normalizer: Option<NormalizerWrapper>,
     pub(super) pre_tokenizer: Option<PreTokenizerWrapper>,
-    /// Each byte of text becomes a character of the byte-level alphabet.
+    /// Whether bytes become characters of the byte-level alphabet.
     pub(super) is_byte_level: bool,
-    /// What stands for a space.
+    /// The character that represents a space.
     pub(super) space: Option<char>,
     /// The normalizers that change text.
     pub(super) changes: Vec<String>,
 }
 
-/// Where sequences of steps have them.
+/// The keys of the steps in a sequence.
 const NORMALIZERS: &str = "normalizers";
 const PRE_TOKENIZERS: &str = "pretokenizers";
 
 impl Steps {
-    /// The steps of a file.
+    /// Loads the steps of a file.
     ///
     /// # Errors
     ///
-    /// One of them is not known, cannot be carried out, or leaves text out.
+    /// A step is unknown, invalid, or drops text.
     pub(super) fn new(
         normalizer: Option<Value>,
         pre_tokenizer: Option<Value>,
@@ -47,7 +47,7 @@ impl Steps {
         Ok(this)
     }
 
-    /// A normalizer as it is carried out; `None` if it is not.
+    /// Converts a normalizer. Returns `None` if it is skipped.
     fn normalizer(&mut self, mut step: Value, at: &str) -> Result<Option<Value>, EncodingError> {
         match kind(&step, at)? {
             "Sequence" => {
@@ -57,7 +57,8 @@ impl Steps {
                 }
                 step[NORMALIZERS] = steps.into();
             }
-            // It puts something before text, which is not always the beginning of anything.
+            // It adds a prefix at the beginning of the input, but a text of a message is rarely
+            // there.
             "Prepend" => return Ok(None),
             "ByteLevel" => self.is_byte_level = true,
             "Replace" if step["pattern"]["String"] == " " => match only_char(&step["content"]) {
@@ -71,7 +72,7 @@ impl Steps {
         Ok(Some(step))
     }
 
-    /// A pre-tokenizer as it is carried out.
+    /// Converts a pre-tokenizer.
     fn pre_tokenizer(&mut self, mut step: Value, at: &str) -> Result<Value, EncodingError> {
         match kind(&step, at)? {
             "Sequence" => {
@@ -97,7 +98,7 @@ impl Steps {
                 });
             }
             "Split" if step["behavior"] == "Removed" && step["invert"] == true => {
-                // What the pattern finds is kept, and the rest is left out. It is kept, too.
+                // This behavior drops text. Keep all text instead.
                 step["behavior"] = "Isolated".into();
                 step["invert"] = false.into();
             }
@@ -113,13 +114,13 @@ impl Steps {
     }
 }
 
-/// The name of a step.
+/// Returns the name of a step.
 fn kind<'s>(step: &'s Value, at: &str) -> Result<&'s str, EncodingError> {
     let reason = "a step without a `type`".to_owned();
     step["type"].as_str().ok_or(EncodingError::Part { at: at.to_owned(), reason })
 }
 
-/// The steps of a sequence, and where they stand.
+/// Returns the steps of a sequence, with their JSON pointers.
 fn parts(step: &mut Value, key: &str, at: &str) -> Result<Vec<(String, Value)>, EncodingError> {
     let Value::Array(steps) = step[key].take() else {
         let reason = format!("a sequence without `{key}`");
@@ -129,7 +130,7 @@ fn parts(step: &mut Value, key: &str, at: &str) -> Result<Vec<(String, Value)>, 
     Ok(steps.into_iter().enumerate().map(|(index, step)| (place(index), step)).collect())
 }
 
-/// Makes a step.
+/// Deserializes a step.
 fn made<S: DeserializeOwned>(step: Value, at: &str) -> Result<S, EncodingError> {
     serde_json::from_value(step)
         .map_err(|error| EncodingError::Part { at: at.to_owned(), reason: error.to_string() })

@@ -1,4 +1,4 @@
-//! Rank files: a line for each token, with its bytes in base64 and its rank.
+//! Rank files: each line contains a token in base64 and its rank.
 
 use std::collections::HashMap;
 
@@ -7,17 +7,17 @@ use base64::prelude::BASE64_STANDARD;
 
 use crate::encoding::error::{EncodingError, Quoted};
 
-/// No token is longer than this, in bytes.
+/// The maximum length of a token, in bytes.
 const LONGEST: usize = 4096;
 
-/// Tokens and their ranks, which are their ids.
+/// The tokens and their ranks. Ranks are ids.
 pub(super) type Ranks = HashMap<Box<[u8]>, u32>;
 
-/// Reads a rank file. Ranks may have gaps: `p50k_base` has one.
+/// Parses a rank file. Ranks may have gaps: `p50k_base` has one.
 ///
 /// # Errors
 ///
-/// A line is no token and its rank, a token stands there twice, or there is none.
+/// A line is not a token and a rank, a token occurs twice, or the file has no tokens.
 pub(super) fn read(file: &[u8]) -> Result<Ranks, EncodingError> {
     let mut ranks = Ranks::new();
     for (at, line) in (1..).zip(file.split(|byte| *byte == b'\n')) {
@@ -39,7 +39,7 @@ pub(super) fn read(file: &[u8]) -> Result<Ranks, EncodingError> {
     }
 }
 
-/// The token and the rank of a line.
+/// Parses a line.
 fn entry(line: &[u8]) -> Result<(Box<[u8]>, u32), String> {
     let text = String::from_utf8_lossy(line);
     let (token, rank) = text

@@ -1,23 +1,24 @@
-//! Byte pair encoding by ranks: of the pairs of tokens whose bytes together are a token, the one of
-//! the lowest rank is merged first, and of several of these the first.
+//! Byte pair encoding with ranks. Two adjacent tokens can merge if their bytes together are a
+//! token. The pair with the lowest rank merges first, and of several pairs with this rank, the
+//! leftmost.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::file::Ranks;
 
-/// What merging needs, for one piece after another.
+/// The buffers for merging, which are reused for each piece.
 #[derive(Debug, Default)]
 pub(super) struct Merger {
     parts: Vec<Part>,
-    /// What can be merged: the lowest rank, then the first place, first. Some entries are out of date.
+    /// The possible merges, ordered by rank and position. Some entries are outdated.
     queue: BinaryHeap<Reverse<(u32, usize)>>,
 }
 
-/// A token, at the place of its first byte.
+/// A token, stored at the position of its first byte.
 #[derive(Clone, Copy, Debug)]
 struct Part {
-    /// What it merges to with the token after it.
+    /// The token that it forms with the next token.
     merged: Option<u32>,
     before: usize,
     end: usize,
@@ -48,7 +49,7 @@ impl Merger {
         }
     }
 
-    /// Every byte is a token.
+    /// Starts with one token for each byte.
     fn begin(&mut self, ranks: &Ranks, longest: usize, piece: &[u8]) {
         self.queue.clear();
         self.parts.clear();
@@ -59,7 +60,7 @@ impl Merger {
         }
     }
 
-    /// Merges the token at `at` with the one after it.
+    /// Merges the token at `at` with the next one.
     fn join(&mut self, ranks: &Ranks, longest: usize, piece: &[u8], at: usize) {
         let gone = self.parts[at].end;
         self.parts[gone].merged = None;
@@ -74,7 +75,7 @@ impl Merger {
         }
     }
 
-    /// Looks what a token merges to with the one after it.
+    /// Finds the token that a token forms with the next one.
     fn look(&mut self, ranks: &Ranks, longest: usize, piece: &[u8], at: usize) {
         let after = self.parts.get(self.parts[at].end);
         let merged = after.and_then(|after| rank(ranks, longest, &piece[at..after.end]));
@@ -83,7 +84,7 @@ impl Merger {
     }
 }
 
-/// The rank of these bytes, if they are a token.
+/// Returns the rank of these bytes, if they are a token.
 fn rank(ranks: &Ranks, longest: usize, bytes: &[u8]) -> Option<u32> {
     if bytes.len() > longest { None } else { ranks.get(bytes).copied() }
 }

@@ -1,14 +1,14 @@
 //! Encodings from rank files.
 
 mod file;
-mod known;
+mod known_files;
 mod merge;
 
 use fancy_regex::Regex;
 use sha2::{Digest as _, Sha256};
 
 use self::file::Ranks;
-use self::known::{ALL, Known};
+use self::known_files::{ALL, KnownFile};
 use self::merge::Merger;
 use super::error::EncodingError;
 use super::tokens::{Text, Tokens, check_bytes};
@@ -36,13 +36,13 @@ pub struct Tiktoken {
     tokens: Tokens,
 }
 
-/// What makes text into ids.
+/// The encoder.
 #[derive(Debug)]
 enum Encoder {
-    /// The one for these ranks and this pattern.
+    /// The fast encoder for `o200k_base`.
     #[cfg(feature = "o200k")]
     O200k(openchatml_o200k::Encoder),
-    /// One for any.
+    /// The general encoder for any ranks and pattern.
     Any { pattern: Box<Regex>, ranks: Ranks, longest: usize },
 }
 
@@ -66,7 +66,7 @@ impl Tiktoken {
         let sha256: String =
             Sha256::digest(file).iter().map(|byte| format!("{byte:02x}")).collect();
         match ALL.iter().find(|known| known.sha256 == sha256) {
-            Some(Known { pattern, controls, .. }) => {
+            Some(KnownFile { pattern, controls, .. }) => {
                 Self::from_ranks(file, pattern, controls.iter().copied())
             }
             None => {
@@ -109,7 +109,7 @@ impl Tiktoken {
 impl Encoder {
     fn new(ranks: Ranks, pattern: &str) -> Result<Self, EncodingError> {
         #[cfg(feature = "o200k")]
-        if pattern == known::O200K
+        if pattern == known_files::O200K
             && let Some(encoder) = o200k(&ranks)
         {
             return Ok(Self::O200k(encoder));
@@ -121,10 +121,10 @@ impl Encoder {
     }
 }
 
-/// The encoder of `o200k_base`, if these are its ranks.
+/// Returns the fast encoder, if these are the ranks of `o200k_base`.
 #[cfg(feature = "o200k")]
 fn o200k(ranks: &Ranks) -> Option<openchatml_o200k::Encoder> {
-    /// How many tokens it has.
+    /// The number of tokens of `o200k_base`.
     const TOKENS: usize = 199_998;
     if ranks.len() != TOKENS {
         return None;
@@ -148,7 +148,7 @@ impl Encoding for Tiktoken {
             }
         };
         let mut at = 0;
-        // Where the pattern gives up, the rest is one piece.
+        // If the regular expression engine fails, the rest is one piece.
         for found in pattern.find_iter(text).map_while(Result::ok) {
             encode(&text[at..found.start()]);
             encode(found.as_str());

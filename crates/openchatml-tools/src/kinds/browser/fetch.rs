@@ -1,4 +1,4 @@
-//! Fetches pages that the guard allows.
+//! Fetches pages that the host policy allows.
 
 use std::sync::Arc;
 
@@ -7,25 +7,25 @@ use reqwest::header::{CONTENT_TYPE, LOCATION};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Url};
 
-use super::guard::{Guard, Guarded, Refused};
+use super::host_policy::{GuardedResolver, HostPolicy, RefusedUrl};
 use super::page::Page;
 use crate::Failure;
-use crate::kinds::http::{body, silence};
+use crate::kinds::http::{body, without_url};
 
-/// How many redirects are followed.
+/// The maximum number of redirects.
 const HOPS: usize = 5;
 
-/// Fetches pages.
+/// A client that fetches pages.
 pub(super) struct Fetcher {
     client: Client,
-    guard: Guard,
+    guard: HostPolicy,
     limit: usize,
 }
 
 impl Fetcher {
-    pub(super) fn new(guard: Guard, limit: usize) -> Result<Self, reqwest::Error> {
-        let resolver = Guarded { private: guard.private.clone() };
-        // A proxy would resolve names by itself.
+    pub(super) fn new(guard: HostPolicy, limit: usize) -> Result<Self, reqwest::Error> {
+        let resolver = GuardedResolver { private: guard.private.clone() };
+        // No proxy: it would resolve names without the check of their addresses.
         let client = crate::client::builder()
             .redirect(Policy::none())
             .no_proxy()
@@ -34,9 +34,9 @@ impl Fetcher {
         Ok(Self { client, guard, limit })
     }
 
-    /// Fetches a page. Each hop is checked as the first one is.
+    /// Fetches a page. Each redirect is checked like the first URL.
     pub(super) async fn fetch(&self, url: &str, view_source: bool) -> Result<Page, Failure> {
-        let mut url = Url::parse(url).map_err(|_| refusal(Refused::NotAUrl))?;
+        let mut url = Url::parse(url).map_err(|_| refusal(RefusedUrl::NotAUrl))?;
         for _ in 0..=HOPS {
             self.guard.check(&url).map_err(refusal)?;
             url.set_fragment(None);
@@ -47,7 +47,7 @@ impl Fetcher {
                 && let Some(to) = response.headers().get(LOCATION)
             {
                 let to = to.to_str().ok().and_then(|to| url.join(to).ok());
-                url = to.ok_or_else(|| refusal(Refused::NotAUrl))?;
+                url = to.ok_or_else(|| refusal(RefusedUrl::NotAUrl))?;
                 continue;
             }
             if !status.is_success() {
@@ -72,24 +72,24 @@ impl Fetcher {
     }
 }
 
-/// The page that these bytes are. What is not UTF-8 is read as far as it goes.
+/// Creates a page from these bytes. Invalid UTF-8 is replaced.
 fn page(url: &str, bytes: &[u8], is_html: bool) -> Page {
     let text = String::from_utf8_lossy(bytes);
     if is_html { Page::html(url, &text) } else { Page::text(url, &text) }
 }
 
-fn refusal(refused: Refused) -> Failure {
+fn refusal(refused: RefusedUrl) -> Failure {
     Failure::new(refused.to_string())
 }
 
-/// What the model hears of a request that failed: among other things, that the guard refused.
+/// Returns the failure of a request for the model. The host policy may have rejected the request.
 fn failure(error: &reqwest::Error) -> Failure {
     let mut source = std::error::Error::source(error);
     while let Some(error) = source {
-        if let Some(refused) = error.downcast_ref::<Refused>() {
+        if let Some(refused) = error.downcast_ref::<RefusedUrl>() {
             return refusal(*refused);
         }
         source = error.source();
     }
-    silence(error)
+    without_url(error)
 }

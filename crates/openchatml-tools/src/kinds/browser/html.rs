@@ -7,15 +7,15 @@ use html5gum::emitters::default::DefaultEmitter;
 use html5gum::{StartTag, Token, Tokenizer};
 use reqwest::Url;
 
-use super::page::{Link, Page, name, tame, wrap};
+use super::page::{Link, Page, escape_link_brackets, name, wrap};
 
-/// How wide lines are.
+/// The maximum length of a line, in bytes.
 const WIDTH: usize = 120;
 
-/// How many bytes the URLs of a page's links have. What comes after is text.
+/// The maximum total length of the URLs of a page, in bytes. Later links become text.
 const LINKS: usize = 1 << 20;
 
-/// Elements that begin and end a line, and those that have an empty line around them.
+/// Block elements, which start and end a line, and those that are surrounded by empty lines.
 const BLOCKS: [&str; 24] = [
     "address",
     "article",
@@ -46,12 +46,12 @@ const PARAGRAPHS: [&str; 13] =
     ["blockquote", "details", "dl", "h1", "h2", "h3", "h4", "h5", "h6", "ol", "p", "pre", "ul"];
 
 impl Page {
-    /// A page of HTML.
+    /// Creates a page from HTML.
     pub(super) fn html(url: &str, html: &str) -> Self {
         let mut emitter = DefaultEmitter::<()>::default();
         emitter.naively_switch_states(true);
         let mut writer = Writer { base: Url::parse(url).ok(), ..Writer::default() };
-        // Reading a text cannot fail.
+        // Reading from a string cannot fail.
         for token in Tokenizer::new_with_emitter(html, emitter).flatten() {
             match token {
                 Token::StartTag(tag) => writer.start(&tag),
@@ -65,7 +65,7 @@ impl Page {
             writer.lines.pop();
         }
         let title = writer.title.split_whitespace().collect::<Vec<_>>().join(" ");
-        let title = if title.is_empty() { name(url) } else { tame(&title) };
+        let title = if title.is_empty() { name(url) } else { escape_link_brackets(&title) };
         Self { title, url: url.to_owned(), lines: writer.lines, links: writer.links }
     }
 }
@@ -76,16 +76,16 @@ struct Writer {
     title: String,
     lines: Vec<String>,
     links: Vec<Link>,
-    /// How many bytes they have.
+    /// The total length of their URLs, in bytes.
     link_bytes: usize,
     line: String,
-    /// Whether there was white space since the last word.
+    /// Whether white space follows the last word.
     is_apart: bool,
-    /// How many `<pre>` are open.
+    /// The number of open `<pre>` elements.
     pre: usize,
-    /// The link that is open, and whether it has text in this line.
+    /// The open link, and whether it has text in this line.
     link: Option<(usize, bool)>,
-    /// The element whose text is not the page's.
+    /// The open element whose text is not part of the page, such as `<script>`.
     aside: Option<&'static str>,
 }
 
@@ -133,7 +133,7 @@ impl Writer {
         self.block(tag_name);
     }
 
-    /// Begins a line where an element does.
+    /// Starts a new line for a block element.
     fn block(&mut self, tag_name: &str) {
         if BLOCKS.contains(&tag_name) {
             self.end_line();
@@ -147,7 +147,7 @@ impl Writer {
 
     fn text(&mut self, text: &str) {
         match self.aside {
-            // The first one is the page's; pictures have titles, too.
+            // Only the first `<title>` is that of the page: SVG images have titles as well.
             Some("title") if self.title.len() < 1024 && self.lines.is_empty() => {
                 self.title.push_str(text);
             }
@@ -169,7 +169,7 @@ impl Writer {
         }
     }
 
-    /// Writes a piece of a line, within its link.
+    /// Writes a word, inside the open link.
     fn word(&mut self, word: &str) {
         if word.is_empty() {
             return;
@@ -182,7 +182,7 @@ impl Writer {
             self.line.push_str(&format!("【{id}†"));
             *is_written = true;
         }
-        self.line.push_str(&tame(word));
+        self.line.push_str(&escape_link_brackets(word));
     }
 
     fn end_link(&mut self) {
@@ -194,7 +194,7 @@ impl Writer {
 
     fn end_line(&mut self) {
         if let Some((_, is_written @ true)) = &mut self.link {
-            // It goes on in the next line.
+            // The link continues in the next line.
             *is_written = false;
             self.line.push('】');
         }
@@ -207,7 +207,7 @@ impl Writer {
         }
     }
 
-    /// The number of a link, if it leads to another page.
+    /// Returns the number of a link, if it leads to another page.
     fn number(&mut self, target: &str) -> Option<usize> {
         let target = target.trim();
         let url = match &self.base {

@@ -1,7 +1,7 @@
 //! The tool `browser` of Harmony: search, open, find.
 
 mod fetch;
-mod guard;
+mod host_policy;
 mod html;
 mod page;
 mod search;
@@ -15,15 +15,15 @@ use openchatml::harmony::Namespace;
 use openchatml::{Code, Value};
 
 use self::fetch::Fetcher;
-use self::guard::Guard;
+use self::host_policy::HostPolicy;
 use self::page::{Link, Page};
 use self::search::{Endpoint, Index, SCHEME};
-use crate::{Call, Entry, Failure, Outcome, Output, Run, Tool};
+use crate::{Call, Entry, Failure, Outcome, Output, Tool, ToolFuture};
 
 /// The search engine of a browser, and the hosts that it may open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Options {
+pub struct BrowserOptions {
     /// The hosts that the browser may open: `docs.example`; `*.docs.example` for all subdomains;
     /// `docs.example:8080` for a port other than that of the scheme; `*` for all hosts. Empty by
     /// default.
@@ -40,22 +40,23 @@ pub struct Options {
 /// The search engine of a browser.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Search {
-    /// Nothing: the model knows what it opens.
+    /// No search engine: the model can only open URLs.
     #[default]
     Nothing,
-    /// An endpoint that answers with JSON: a list, or an object whose `results` is one, of objects
-    /// with `url`, `title`, and `snippet` or `content`.
+    /// An endpoint that returns JSON: a list of objects with `url`, `title`, and `snippet` or
+    /// `content`, or an object with this list in `results`.
     Endpoint {
-        /// Its URL, with `{query}` and perhaps `{topn}` in it.
+        /// The URL, with `{query}` and optionally `{topn}`.
         url: String,
-        /// Headers of every request.
+        /// The headers of every request.
         headers: Vec<(String, String)>,
     },
-    /// The files `*.txt`, `*.md` and `*.html` of a folder, as they are when it is opened.
+    /// The files `*.txt`, `*.md` and `*.html` of a folder. They are read when the browser is
+    /// created.
     Folder(PathBuf),
 }
 
-impl Default for Options {
+impl Default for BrowserOptions {
     fn default() -> Self {
         Self {
             hosts: Vec::new(),
@@ -66,17 +67,17 @@ impl Default for Options {
     }
 }
 
-/// A browser: what its three tools share, which is the pages that were opened.
+/// The state that the three tools of a browser share: the pages that were opened.
 ///
 /// A browser belongs to one conversation: the model refers to pages by their cursors.
 ///
 /// ```
 /// use openchatml_tools::Call;
-/// use openchatml_tools::kinds::browser::{Browser, Options};
+/// use openchatml_tools::kinds::browser::{Browser, BrowserOptions};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {
-/// let tools = Browser::new(&Options::default()).unwrap().entries();
+/// let tools = Browser::new(&BrowserOptions::default()).unwrap().entries();
 /// let (name, open) = &tools[1];
 /// assert_eq!(name, "browser.open");
 /// let call = Call::new("browser.open", "c1", r#"{"id":"http://127.0.0.1/admin"}"#);
@@ -91,83 +92,91 @@ pub struct Browser {
 
 struct Shared {
     fetcher: Fetcher,
-    searched: Searched,
+    engine: SearchEngine,
     pages: Mutex<Pages>,
 }
 
-enum Searched {
+enum SearchEngine {
     Nothing,
     Endpoint(Endpoint),
     Index(Index),
 }
 
-/// The pages that were opened last.
+/// The pages that were opened last, with consecutive cursors.
 #[derive(Default)]
 struct Pages {
-    /// The cursor of the first of them.
+    /// The cursor of the first page.
     first: usize,
     pages: VecDeque<Arc<Page>>,
 }
 
-/// How many pages are kept.
+/// The maximum number of stored pages.
 const KEPT: usize = 32;
 
-/// How many results a search has at most.
+/// The maximum number of search results.
 const RESULTS: usize = 50;
 
 /// The error of a browser that cannot be created.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct NotABrowser {
+pub struct BrowserError {
     /// The reason.
     pub why: String,
 }
 
-impl fmt::Display for NotABrowser {
+impl fmt::Display for BrowserError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.why)
     }
 }
 
-impl std::error::Error for NotABrowser {}
+impl std::error::Error for BrowserError {}
 
 impl Browser {
-    /// A browser that has opened nothing. A folder is read now.
+    /// Creates a browser without open pages. If the search engine is a folder, its files are read
+    /// now.
     ///
     /// # Errors
     ///
     /// The folder cannot be read, or the URL or a header of the endpoint is invalid.
-    pub fn new(options: &Options) -> Result<Self, NotABrowser> {
-        let wrong = |why: String| NotABrowser { why };
+    pub fn new(options: &BrowserOptions) -> Result<Self, BrowserError> {
+        let wrong = |why: String| BrowserError { why };
         let guard =
-            Guard { hosts: options.hosts.clone(), private: Arc::new(options.private.clone()) };
+            HostPolicy { hosts: options.hosts.clone(), private: Arc::new(options.private.clone()) };
         let fetcher = Fetcher::new(guard, options.page_bytes);
         let fetcher = fetcher.map_err(|_| wrong("cannot create an HTTP client".into()))?;
-        let searched = match &options.search {
-            Search::Nothing => Searched::Nothing,
+        let engine = match &options.search {
+            Search::Nothing => SearchEngine::Nothing,
             Search::Endpoint { url, headers } => {
                 let endpoint = Endpoint::new(url, headers, options.page_bytes);
-                Searched::Endpoint(endpoint.map_err(wrong)?)
+                SearchEngine::Endpoint(endpoint.map_err(wrong)?)
             }
             Search::Folder(folder) => {
                 let index = Index::read(folder, options.page_bytes);
-                Searched::Index(index.map_err(|error| {
+                SearchEngine::Index(index.map_err(|error| {
                     wrong(format!("cannot read `{}`: {error}", folder.display()))
                 })?)
             }
         };
-        let shared = Shared { fetcher, searched, pages: Mutex::default() };
+        let shared = Shared { fetcher, engine, pages: Mutex::default() };
         Ok(Self { shared: Arc::new(shared) })
     }
 
     /// Returns `browser.search` (if there is a search engine), `browser.open` and `browser.find`,
     /// as Harmony declares them.
     pub fn entries(&self) -> Vec<(String, Entry)> {
-        let deeds = [("search", Deed::Search), ("open", Deed::Open), ("find", Deed::Find)];
+        let actions = [
+            ("search", BrowserAction::Search),
+            ("open", BrowserAction::Open),
+            ("find", BrowserAction::Find),
+        ];
         let mut entries = Vec::new();
         for tool in Namespace::browser().tools {
-            let Some((name, deed)) = deeds.iter().find(|it| it.0 == tool.name) else { continue };
-            let mut entry = Entry::new(Doing { shared: self.shared.clone(), deed: *deed });
+            let Some((name, action)) = actions.iter().find(|it| it.0 == tool.name) else {
+                continue;
+            };
+            let mut entry =
+                Entry::new(BrowserTool { shared: self.shared.clone(), action: *action });
             entry.description = tool.description.map(|text| text.into_owned());
             entry.parameters = tool.parameters;
             entries.push((format!("browser.{name}"), entry));
@@ -177,28 +186,28 @@ impl Browser {
 }
 
 #[derive(Clone, Copy)]
-enum Deed {
+enum BrowserAction {
     Search,
     Open,
     Find,
 }
 
-/// One of the three tools.
-struct Doing {
+/// One of the three tools of a browser.
+struct BrowserTool {
     shared: Arc<Shared>,
-    deed: Deed,
+    action: BrowserAction,
 }
 
-impl Tool for Doing {
-    fn call<'t>(&'t self, call: &'t Call) -> Run<'t> {
+impl Tool for BrowserTool {
+    fn call<'t>(&'t self, call: &'t Call) -> ToolFuture<'t> {
         Box::pin(async move {
             let arguments = call
                 .parse()
                 .map_err(|found| Failure::with_code(Code::CallSchema, found.message))?;
-            match self.deed {
-                Deed::Search => self.shared.search(&arguments).await,
-                Deed::Open => self.shared.open(&arguments).await,
-                Deed::Find => self.shared.find(&arguments),
+            match self.action {
+                BrowserAction::Search => self.shared.search(&arguments).await,
+                BrowserAction::Open => self.shared.open(&arguments).await,
+                BrowserAction::Find => self.shared.find(&arguments),
             }
         })
     }
@@ -208,12 +217,12 @@ impl Shared {
     async fn search(&self, arguments: &Value<'_>) -> Outcome {
         let query = text(arguments, "query")?;
         let count = number(arguments, "topn")?.unwrap_or(10).clamp(1, RESULTS);
-        let hits = match &self.searched {
-            Searched::Nothing => {
+        let hits = match &self.engine {
+            SearchEngine::Nothing => {
                 return Err(Failure::new("this browser has no search: open a URL instead"));
             }
-            Searched::Endpoint(endpoint) => endpoint.search(query, count).await?,
-            Searched::Index(index) => index.search(query, count),
+            SearchEngine::Endpoint(endpoint) => endpoint.search(query, count).await?,
+            SearchEngine::Index(index) => index.search(query, count),
         };
         Ok(self.show(search::page(query, &hits), 0, None))
     }
@@ -250,8 +259,8 @@ impl Shared {
                 }
             },
         };
-        let page = match (&self.searched, url.starts_with(SCHEME)) {
-            (Searched::Index(index), true) => {
+        let page = match (&self.engine, url.starts_with(SCHEME)) {
+            (SearchEngine::Index(index), true) => {
                 index.open(&url).cloned().ok_or_else(|| Failure::new("this page does not exist"))?
             }
             _ => self.fetcher.fetch(&url, view_source).await?,
@@ -265,7 +274,7 @@ impl Shared {
         Ok(self.show(page.find(cursor, pattern), 0, None))
     }
 
-    /// Puts a page on top, and shows it.
+    /// Adds a page and returns its first lines.
     fn show(&self, page: Page, from: usize, count: Option<usize>) -> Output {
         let page = Arc::new(page);
         let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
@@ -279,7 +288,7 @@ impl Shared {
         output(page.view(cursor, from, count), page.url.clone())
     }
 
-    /// The page with this cursor, or the last one.
+    /// Returns the page with this cursor, or the last page.
     fn page(&self, cursor: Option<usize>) -> Result<(usize, Arc<Page>), Failure> {
         let pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(last) = pages.pages.len().checked_sub(1) else {
@@ -302,12 +311,13 @@ fn text<'v>(arguments: &'v Value<'_>, name: &str) -> Result<&'v str, Failure> {
     value.ok_or_else(|| Failure::with_code(Code::CallSchema, format!("`{name}` must be a string")))
 }
 
-/// A whole number; nothing, if it is absent or negative, as the declaration's `-1`.
+/// Reads an optional number. A negative number means that the argument is absent, as `-1` in the
+/// declaration.
 fn number(arguments: &Value<'_>, name: &str) -> Result<Option<usize>, Failure> {
     let Some(value) = arguments.get(name) else { return Ok(None) };
     let wrong = || Failure::with_code(Code::CallSchema, format!("`{name}` must be a number"));
     let number = value.as_spelling().filter(|_| value.as_str().is_none());
     let number: f64 = number.and_then(|it| it.parse().ok()).ok_or_else(wrong)?;
-    // `as` ends at the largest number there is.
+    // `as` saturates.
     Ok((number >= 0.0).then_some(number as usize))
 }

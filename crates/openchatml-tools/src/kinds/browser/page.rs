@@ -1,16 +1,17 @@
 //! Pages: numbered lines with numbered links.
 
-/// How wide the lines of texts are.
+/// The maximum length of a line of a text page, in bytes.
 const WIDTH: usize = 400;
 
-/// How many bytes are seen at once, if nobody asks for a number of lines, and at most.
+/// The size of a view in bytes: the default, and the maximum if the model asks for a number of
+/// lines.
 const VIEW: usize = 8 << 10;
 const LONGEST: usize = 32 << 10;
 
-/// How many places a search within a page tells.
+/// The maximum number of matches within a page.
 const PLACES: usize = 50;
 
-/// What was opened, searched or found.
+/// A page of the browser: an opened document, search results, or matches within a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Page {
     pub(super) title: String,
@@ -19,7 +20,7 @@ pub(super) struct Page {
     pub(super) links: Vec<Link>,
 }
 
-/// What a link leads to.
+/// The target of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Link {
     Url(String),
@@ -27,22 +28,22 @@ pub(super) enum Link {
     Line(usize, usize),
 }
 
-/// Text that cannot pass for a link or a citation of ours.
-pub(super) fn tame(text: &str) -> String {
+/// Replaces the brackets of links, so that text of a page cannot look like a link or a citation.
+pub(super) fn escape_link_brackets(text: &str) -> String {
     text.replace('【', "〖").replace('】', "〗").replace(['\r', '\0'], "")
 }
 
 impl Page {
-    /// A page of text.
+    /// Creates a page from plain text.
     pub(super) fn text(url: &str, text: &str) -> Self {
         let mut lines = Vec::new();
-        for line in tame(text).lines() {
+        for line in escape_link_brackets(text).lines() {
             wrap(line, WIDTH, &mut lines);
         }
         Self { title: name(url), url: url.to_owned(), lines, links: Vec::new() }
     }
 
-    /// What is seen of it from a line on.
+    /// Returns the view of the page from this line on.
     pub(super) fn view(&self, cursor: usize, from: usize, count: Option<usize>) -> String {
         let last = self.lines.len().saturating_sub(1);
         let from = from.min(last);
@@ -51,7 +52,7 @@ impl Page {
         let mut to = from;
         for (at, line) in self.lines.iter().enumerate().skip(from).take(count.unwrap_or(usize::MAX))
         {
-            // One line is always seen.
+            // A view has at least one line.
             if at > from && body.len() + line.len() > limit {
                 break;
             }
@@ -65,7 +66,7 @@ impl Page {
         )
     }
 
-    /// The places where a pattern is, as a page that links to them.
+    /// Returns a page with links to the matches of a pattern.
     pub(super) fn find(&self, cursor: usize, pattern: &str) -> Self {
         let wanted = pattern.to_lowercase();
         let mut lines = Vec::new();
@@ -83,7 +84,7 @@ impl Page {
             lines.push(String::new());
             links.push(Link::Line(cursor, at));
         }
-        let pattern = tame(pattern);
+        let pattern = escape_link_brackets(pattern);
         if links.is_empty() {
             lines.push(format!("`{}` is not found.", pattern.escape_debug()));
         }
@@ -92,7 +93,7 @@ impl Page {
     }
 }
 
-/// A line without its links, whose numbers are another page's.
+/// Removes the links from a line, because their numbers belong to another page.
 fn unlink(line: &str) -> String {
     let mut text = String::new();
     let mut rest = line;
@@ -104,7 +105,7 @@ fn unlink(line: &str) -> String {
     text.replace('】', "")
 }
 
-/// A long line in several, at spaces where there are any.
+/// Wraps a long line, at spaces if possible.
 pub(super) fn wrap(mut line: &str, width: usize, into: &mut Vec<String>) {
     while line.len() > width {
         let end = line.floor_char_boundary(width);
@@ -115,9 +116,9 @@ pub(super) fn wrap(mut line: &str, width: usize, into: &mut Vec<String>) {
     into.push(line.to_owned());
 }
 
-/// What a page without a title is called.
+/// Returns the name of a page without a title.
 pub(super) fn name(url: &str) -> String {
     let path = url.strip_prefix(super::search::SCHEME).unwrap_or(url);
     let path = path.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
-    tame(path.rsplit('/').next().unwrap_or_default())
+    escape_link_brackets(path.rsplit('/').next().unwrap_or_default())
 }

@@ -1,4 +1,4 @@
-//! Search with an endpoint or in a folder.
+//! Search with an HTTP endpoint or in a folder.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -9,31 +9,32 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Url};
 
-use super::page::{Link, Page, tame};
+use super::page::{Link, Page, escape_link_brackets};
 use crate::Failure;
-use crate::kinds::http::{body, silence};
+use crate::kinds::http::{body, without_url};
 
-/// One thing that was found.
-pub(super) struct Hit {
+/// A search result.
+pub(super) struct SearchHit {
     pub(super) title: String,
     pub(super) url: String,
     pub(super) snippet: String,
 }
 
-/// What was found, as a page that links to it.
-pub(super) fn page(query: &str, hits: &[Hit]) -> Page {
+/// Creates a page with links to the search results.
+pub(super) fn page(query: &str, hits: &[SearchHit]) -> Page {
     let mut page = Page {
-        title: format!("Results for `{}`", tame(query).escape_debug()),
+        title: format!("Results for `{}`", escape_link_brackets(query).escape_debug()),
         url: String::new(),
         lines: Vec::new(),
         links: Vec::new(),
     };
     for hit in hits {
         let host = Url::parse(&hit.url).ok().and_then(|url| Some(url.host_str()?.to_owned()));
-        let title = tame(&hit.title).split_whitespace().collect::<Vec<_>>().join(" ");
+        let title =
+            escape_link_brackets(&hit.title).split_whitespace().collect::<Vec<_>>().join(" ");
         let host = host.map_or_else(String::new, |host| format!("†{host}"));
         page.lines.push(format!("【{}†{title}{host}】", page.links.len()));
-        let snippet = tame(&hit.snippet);
+        let snippet = escape_link_brackets(&hit.snippet);
         let end = snippet.floor_char_boundary(500);
         page.lines.extend(snippet[..end].lines().map(str::to_owned));
         page.lines.push(String::new());
@@ -45,7 +46,7 @@ pub(super) fn page(query: &str, hits: &[Hit]) -> Page {
     page
 }
 
-/// An endpoint that answers with JSON.
+/// A search endpoint that returns JSON.
 pub(super) struct Endpoint {
     client: Client,
     url: String,
@@ -79,11 +80,15 @@ impl Endpoint {
         Ok(Self { client, url: url.to_owned(), headers: map, limit })
     }
 
-    pub(super) async fn search(&self, query: &str, count: usize) -> Result<Vec<Hit>, Failure> {
+    pub(super) async fn search(
+        &self,
+        query: &str,
+        count: usize,
+    ) -> Result<Vec<SearchHit>, Failure> {
         let encoded = utf8_percent_encode(query, NON_ALPHANUMERIC).to_string();
         let url = self.url.replace("{topn}", &count.to_string()).replace("{query}", &encoded);
         let request = self.client.get(url).headers(self.headers.clone());
-        let mut response = request.send().await.map_err(|error| silence(&error))?;
+        let mut response = request.send().await.map_err(|error| without_url(&error))?;
         let status = response.status();
         if !status.is_success() {
             let mut failure = Failure::new(format!("the search answered {status}"));
@@ -100,28 +105,28 @@ impl Endpoint {
             let text = |key| result.get(key).and_then(Value::as_str);
             let url = text("url")?.to_owned();
             let snippet = text("snippet").or(text("content")).unwrap_or_default().to_owned();
-            Some(Hit { title: text("title").unwrap_or(&url).to_owned(), url, snippet })
+            Some(SearchHit { title: text("title").unwrap_or(&url).to_owned(), url, snippet })
         };
         Ok(results.iter().filter_map(hit).take(count).collect())
     }
 }
 
-/// A folder whose files are searched and opened. They are read once.
+/// An index of the files of a folder. The files are read once.
 pub(super) struct Index {
     pages: Vec<Page>,
-    /// Where each word is, and how often.
+    /// The pages that contain each word, and how often.
     words: HashMap<String, Vec<(usize, u32)>>,
 }
 
-/// What the files of a folder are called.
+/// The scheme of the URLs of files in the folder.
 pub(super) const SCHEME: &str = "index:";
 
-/// How many files a folder has at most.
+/// The maximum number of files.
 const FILES: usize = 100_000;
 
 impl Index {
-    /// Reads the text, Markdown and HTML files of a folder that are no larger than that. Links to
-    /// other places are not followed.
+    /// Reads the text, Markdown and HTML files of a folder. Larger files than `limit` and symbolic
+    /// links are ignored.
     pub(super) fn read(folder: &Path, limit: usize) -> std::io::Result<Self> {
         let mut files = Vec::new();
         let mut folders = vec![folder.to_owned()];
@@ -159,7 +164,7 @@ impl Index {
         let page = if is_html { Page::html(&url, &text) } else { Page::text(&url, &text) };
         let at = self.pages.len();
         let mut counts: HashMap<String, u32> = HashMap::new();
-        // The title counts as the text does, and once more.
+        // Words of the title count twice.
         for line in page.lines.iter().chain([&page.title]) {
             for word in words(line) {
                 *counts.entry(word).or_default() += 1;
@@ -172,8 +177,9 @@ impl Index {
         Ok(())
     }
 
-    /// The pages with words of the query: those with rare words, and with many of them, first.
-    pub(super) fn search(&self, query: &str, count: usize) -> Vec<Hit> {
+    /// Finds the pages with words of the query. Pages with rare words and with many occurrences
+    /// come first.
+    pub(super) fn search(&self, query: &str, count: usize) -> Vec<SearchHit> {
         let mut scores: HashMap<usize, f64> = HashMap::new();
         let mut wanted: Vec<_> = words(query).collect();
         wanted.sort();
@@ -191,7 +197,7 @@ impl Index {
         let hit = |(at, _): (usize, f64)| {
             let page = &self.pages[at];
             let line = page.lines.iter().find(|line| words(line).any(|it| wanted.contains(&it)));
-            Hit {
+            SearchHit {
                 title: page.title.clone(),
                 url: page.url.clone(),
                 snippet: line.cloned().unwrap_or_default(),
@@ -200,7 +206,7 @@ impl Index {
         ranked.into_iter().take(count).map(hit).collect()
     }
 
-    /// A page of the folder.
+    /// Returns a page of the folder.
     pub(super) fn open(&self, url: &str) -> Option<&Page> {
         self.pages.iter().find(|page| page.url == url)
     }

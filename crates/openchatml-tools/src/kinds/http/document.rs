@@ -6,10 +6,10 @@ use openchatml::{Data, Limits, Value};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 
-use super::NotAnApi;
+use super::OpenApiError;
 
-/// Reads JSON if the text begins like an object, else YAML.
-pub(super) fn read(text: &str) -> Result<Value<'static>, NotAnApi> {
+/// Parses JSON if the text starts like an object, and YAML otherwise.
+pub(super) fn read(text: &str) -> Result<Value<'static>, OpenApiError> {
     let text = text.trim_start_matches('\u{feff}');
     if text.trim_start().starts_with('{') {
         let found = match Value::from_json(text, &Limits::default()) {
@@ -19,7 +19,10 @@ pub(super) fn read(text: &str) -> Result<Value<'static>, NotAnApi> {
         let before = &text[..found.span.range().start.min(text.len())];
         let line = before.matches('\n').count() + 1;
         let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-        return Err(NotAnApi { at: format!("line {line}, column {column}"), why: found.message });
+        return Err(OpenApiError {
+            at: format!("line {line}, column {column}"),
+            why: found.message,
+        });
     }
     match serde_saphyr::from_str::<Node>(text) {
         Ok(node) => Ok(node.0),
@@ -27,12 +30,12 @@ pub(super) fn read(text: &str) -> Result<Value<'static>, NotAnApi> {
             let at = error.location().map_or_else(String::new, |place| {
                 format!("line {}, column {}", place.line(), place.column())
             });
-            Err(NotAnApi { at, why: error.without_snippet().to_string() })
+            Err(OpenApiError { at, why: error.without_snippet().to_string() })
         }
     }
 }
 
-/// A value that is read with its keys in their order.
+/// A value whose keys keep their order.
 struct Node(Value<'static>);
 
 impl<'de> Deserialize<'de> for Node {
@@ -43,7 +46,7 @@ impl<'de> Deserialize<'de> for Node {
 
 struct Nodes;
 
-/// A number in the spelling of JSON, which has none for those that are not finite.
+/// Converts a number to its JSON spelling. JSON has no spelling for numbers that are not finite.
 fn number(number: impl fmt::Display) -> Node {
     Node(Data::Number(number.to_string().into()).into())
 }

@@ -4,29 +4,29 @@ use openchatml::{Data, Value};
 
 use super::schema::{Lost, Resolver};
 
-/// One operation: what is asked, and how its arguments are told.
+/// An operation: its request, and the places of its arguments in the request.
 #[derive(Clone, Debug)]
 pub(super) struct Operation {
     pub(super) method: &'static str,
-    /// As the document has it: `/pets/{id}`.
+    /// The path template of the document, such as `/pets/{id}`.
     pub(super) path: String,
     pub(super) server: Option<String>,
     pub(super) description: Option<String>,
     pub(super) parameters: Vec<Parameter>,
     pub(super) body: Option<Parameter>,
-    /// What its schemas refer to.
+    /// The definitions that its schemas refer to.
     pub(super) definitions: Vec<(std::borrow::Cow<'static, str>, Value<'static>)>,
 }
 
-/// One parameter, or the body.
+/// A parameter, or the body.
 #[derive(Clone, Debug)]
 pub(super) struct Parameter {
-    /// Its name among the arguments.
+    /// The name of the argument.
     pub(super) property: String,
-    /// Its name in the request.
+    /// The name in the request.
     pub(super) name: String,
     pub(super) place: Place,
-    pub(super) style: Style,
+    pub(super) style: ParameterStyle,
     pub(super) is_exploded: bool,
     pub(super) is_required: bool,
     pub(super) schema: Value<'static>,
@@ -41,18 +41,18 @@ pub(super) enum Place {
     Body,
 }
 
-/// How a list or an object is spelled.
+/// How a list or an object is serialized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Style {
-    /// With this between its items.
+pub(super) enum ParameterStyle {
+    /// The items are joined with this separator.
     Joined(&'static str),
     /// `name[key]=value`.
     Deep,
-    /// As JSON.
+    /// JSON.
     Json,
 }
 
-/// The methods that a path has, and whether asking twice is asking once.
+/// The HTTP methods of a path: the key in the document, the method, and whether it is idempotent.
 pub(super) const METHODS: [(&str, &str, bool); 8] = [
     ("get", "GET", true),
     ("put", "PUT", true),
@@ -65,7 +65,7 @@ pub(super) const METHODS: [(&str, &str, bool); 8] = [
 ];
 
 impl Operation {
-    /// Reads one operation of a path.
+    /// Parses one operation of a path.
     pub(super) fn read<'d>(
         document: &'d Value<'static>,
         (path, item): (&str, &'d Value<'static>),
@@ -75,7 +75,7 @@ impl Operation {
         let operation = item.get(key).ok_or("it does not exist")?;
         let text = |name| operation.get(name).and_then(Value::as_str).filter(|it| !it.is_empty());
         let mut parameters: Vec<Parameter> = Vec::new();
-        // Those of the operation come first: they override those of the path.
+        // The parameters of the operation come first, because they override those of the path.
         for owner in [operation, item] {
             for parameter in owner.get("parameters").and_then(Value::as_list).unwrap_or_default() {
                 let parameter = resolver.follow(parameter)?;
@@ -109,7 +109,7 @@ impl Operation {
         Ok(Self { method, path, server, description, parameters, body, definitions })
     }
 
-    /// The schema of the arguments, without the headers of these names.
+    /// Returns the schema of the arguments, without the headers of these names.
     pub(super) fn schema(&self, without: &[String]) -> Value<'static> {
         let mut properties = Vec::new();
         let mut required = Vec::new();
@@ -137,12 +137,12 @@ impl Operation {
     }
 }
 
-/// The names between braces.
+/// Returns the names between braces.
 pub(super) fn holes(path: &str) -> Vec<&str> {
     path.split('{').skip(1).filter_map(|part| Some(part.split_once('}')?.0)).collect()
 }
 
-/// The first server, with the defaults of its variables.
+/// Returns the URL of the first server, with the default values of its variables.
 fn server(owner: &Value<'static>) -> Option<String> {
     let server = owner.get("servers")?.as_list()?.first()?;
     let mut url = server.get("url")?.as_str()?.to_owned();
@@ -153,7 +153,7 @@ fn server(owner: &Value<'static>) -> Option<String> {
     Some(url)
 }
 
-/// Gives every parameter a name of its own among the arguments.
+/// Gives every parameter a unique name among the arguments.
 fn name<'p>(parameters: impl Iterator<Item = &'p mut Parameter>) -> Result<(), Lost> {
     let mut taken: Vec<String> = Vec::new();
     for parameter in parameters {
@@ -170,14 +170,14 @@ fn name<'p>(parameters: impl Iterator<Item = &'p mut Parameter>) -> Result<(), L
 }
 
 impl Parameter {
-    /// Whether it is one of the headers that the model does not fill in.
+    /// Whether it is one of these headers, which the model does not set.
     pub(super) fn is_header_of(&self, names: &[String]) -> bool {
         self.place == Place::Header && names.iter().any(|it| it.eq_ignore_ascii_case(&self.name))
             || self.place == Place::Cookie
                 && names.iter().any(|it| it.eq_ignore_ascii_case("cookie"))
     }
 
-    /// Reads a parameter, if it is one that is said here.
+    /// Parses a parameter. Returns `None` for a parameter that the model does not set.
     fn read(resolver: &mut Resolver<'_>, value: &Value<'static>) -> Result<Option<Self>, Lost> {
         let text = |name| value.get(name).and_then(Value::as_str);
         let name = text("name").ok_or("a parameter without a name")?.to_owned();
@@ -193,19 +193,21 @@ impl Parameter {
         let content = value.get("content").and_then(|content| content.get("application/json"));
         let explode = value.get("explode").and_then(Value::as_bool);
         let (style, is_exploded) = match (text("style"), place) {
-            _ if content.is_some() => (Style::Json, false),
+            _ if content.is_some() => (ParameterStyle::Json, false),
             _ if value.get("content").is_some() => return Err(wrong("is neither simple nor JSON")),
             (None | Some("simple"), Place::Path | Place::Header) => {
-                (Style::Joined(","), explode.unwrap_or(false))
+                (ParameterStyle::Joined(","), explode.unwrap_or(false))
             }
             (None | Some("form"), Place::Query | Place::Cookie) => {
-                (Style::Joined(","), explode.unwrap_or(true))
+                (ParameterStyle::Joined(","), explode.unwrap_or(true))
             }
             (Some("spaceDelimited"), Place::Query) => {
-                (Style::Joined(" "), explode.unwrap_or(false))
+                (ParameterStyle::Joined(" "), explode.unwrap_or(false))
             }
-            (Some("pipeDelimited"), Place::Query) => (Style::Joined("|"), explode.unwrap_or(false)),
-            (Some("deepObject"), Place::Query) => (Style::Deep, true),
+            (Some("pipeDelimited"), Place::Query) => {
+                (ParameterStyle::Joined("|"), explode.unwrap_or(false))
+            }
+            (Some("deepObject"), Place::Query) => (ParameterStyle::Deep, true),
             _ => return Err(wrong("has an unsupported style")),
         };
         let schema = content.unwrap_or(value).get("schema");
@@ -220,7 +222,7 @@ impl Parameter {
         Ok(Some(Self { property, name, place, style, is_exploded, is_required, schema }))
     }
 
-    /// Reads a body, which is JSON.
+    /// Parses a JSON body.
     fn body<'d>(resolver: &mut Resolver<'d>, body: &'d Value<'static>) -> Result<Self, Lost> {
         let body = resolver.follow(body)?;
         let content = body.get("content").and_then(Value::as_map).unwrap_or_default();
@@ -241,7 +243,7 @@ impl Parameter {
             property: "body".into(),
             name,
             place: Place::Body,
-            style: Style::Json,
+            style: ParameterStyle::Json,
             is_exploded: false,
             is_required,
             schema,
@@ -249,7 +251,7 @@ impl Parameter {
     }
 }
 
-/// What the parameter says of itself goes before what its type says.
+/// The description of the parameter takes precedence over that of its schema.
 fn describe(schema: &mut Value<'static>, description: Option<&str>) {
     if let (Data::Map(entries), Some(description)) = (&mut schema.data, description) {
         entries.retain(|entry| entry.0 != "description");
@@ -257,7 +259,7 @@ fn describe(schema: &mut Value<'static>, description: Option<&str>) {
     }
 }
 
-/// Headers that are never a parameter: those that OpenAPI excepts, and those of the connection.
+/// Headers that are never parameters: those that OpenAPI excludes, and those of the connection.
 fn is_reserved(name: &str) -> bool {
     const NAMES: [&str; 13] = [
         "accept",

@@ -5,13 +5,13 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::Url;
 use reqwest::header::{CONTENT_TYPE, COOKIE, HeaderMap, HeaderName, HeaderValue};
 
-use super::operation::{Operation, Parameter, Place, Style};
+use super::operation::{Operation, Parameter, ParameterStyle, Place};
 use crate::Failure;
 
-/// What stands for itself in every part of a URL (RFC 3986, unreserved).
+/// The characters that need no escape in any part of a URL (RFC 3986, unreserved).
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// What is asked.
+/// An HTTP request.
 pub(super) struct Request {
     pub(super) url: Url,
     pub(super) headers: HeaderMap,
@@ -19,7 +19,8 @@ pub(super) struct Request {
 }
 
 impl Request {
-    /// Fills an operation in. No argument reaches beyond its own place: a segment stays a segment.
+    /// Creates the request of an operation. No argument can change another part of the URL: a path
+    /// segment stays one segment.
     pub(super) fn new(
         operation: &Operation,
         base: &Url,
@@ -70,9 +71,10 @@ impl Request {
     }
 }
 
-/// The base with this path and query. A path may end with a slash if that of the operation does.
+/// Joins the base with this path and query. The path may end with a slash only if that of the
+/// operation does.
 fn url(base: &Url, path: &str, may_end: bool, query: &[String]) -> Result<Url, Failure> {
-    // An empty segment, `.` or `..` would be another path: `/users/` is all users.
+    // An empty segment, `.` or `..` would address another resource: `/users/` lists all users.
     let is_segment = |segment: &str| !matches!(segment, "" | "." | "..");
     let segments = path.strip_prefix('/').unwrap_or(path);
     let segments = segments.strip_suffix('/').filter(|_| may_end).unwrap_or(segments);
@@ -90,22 +92,22 @@ fn encode(text: &str) -> String {
     utf8_percent_encode(text, ENCODED).to_string()
 }
 
-/// `name=value` as often as the style asks.
+/// Appends `name=value` pairs, as the style requires.
 fn pairs(parameter: &Parameter, value: &Value<'_>, into: &mut Vec<String>) -> Result<(), Failure> {
     let name = encode(&parameter.name);
     match (&value.data, parameter.style) {
-        (Data::Map(entries), Style::Deep) => {
+        (Data::Map(entries), ParameterStyle::Deep) => {
             for (key, value) in entries {
                 let name = format!("{name}[{}]", encode(key));
                 into.push(format!("{name}={}", encode(&plain(parameter, value)?)));
             }
         }
-        (Data::Map(entries), Style::Joined(_)) if parameter.is_exploded => {
+        (Data::Map(entries), ParameterStyle::Joined(_)) if parameter.is_exploded => {
             for (key, value) in entries {
                 into.push(format!("{}={}", encode(key), encode(&plain(parameter, value)?)));
             }
         }
-        (Data::List(items), Style::Joined(_)) if parameter.is_exploded => {
+        (Data::List(items), ParameterStyle::Joined(_)) if parameter.is_exploded => {
             for item in items {
                 into.push(format!("{name}={}", encode(&plain(parameter, item)?)));
             }
@@ -115,18 +117,18 @@ fn pairs(parameter: &Parameter, value: &Value<'_>, into: &mut Vec<String>) -> Re
     Ok(())
 }
 
-/// A value in one piece, its texts spelled by `spell`.
+/// Serializes a value as one string. `spell` escapes its texts.
 fn joined(
     parameter: &Parameter,
     value: &Value<'_>,
     spell: impl Fn(&str) -> String,
 ) -> Result<String, Failure> {
     let between = match parameter.style {
-        Style::Json => return Ok(spell(&value.to_json())),
-        // A comma stands for itself between items; what else there is, is spelled.
-        Style::Joined(between) if between == "," => between.to_owned(),
-        Style::Joined(between) => spell(between),
-        Style::Deep => return Err(wrong(parameter, "is not an object")),
+        ParameterStyle::Json => return Ok(spell(&value.to_json())),
+        // A comma between items is not escaped, other separators are.
+        ParameterStyle::Joined(between) if between == "," => between.to_owned(),
+        ParameterStyle::Joined(between) => spell(between),
+        ParameterStyle::Deep => return Err(wrong(parameter, "is not an object")),
     };
     let parts: Vec<String> = match &value.data {
         Data::List(items) => {
@@ -145,7 +147,7 @@ fn joined(
     Ok(parts.join(&between))
 }
 
-/// The text of what is neither a list nor an object.
+/// Returns the text of a scalar.
 fn plain(parameter: &Parameter, value: &Value<'_>) -> Result<String, Failure> {
     match &value.data {
         Data::List(_) | Data::Map(_) => Err(wrong(parameter, "is nested too deeply")),

@@ -3,22 +3,23 @@
 
 use openchatml::{Data, Value};
 
-/// How deep references nest, and how many nodes they are written out to, before they are kept.
+/// The limits for inlining references: the depth, and the number of nodes. Beyond them, a reference
+/// stays a reference.
 const DEPTH: usize = 16;
 const NODES: usize = 2000;
 
 type Map = Vec<(std::borrow::Cow<'static, str>, Value<'static>)>;
 
-/// Why a reference leads nowhere.
+/// The reason why a reference cannot be resolved.
 pub(super) type Lost = String;
 
-/// Follows the references of a document.
+/// Resolves the references of a document.
 pub(super) struct Resolver<'d> {
     document: &'d Value<'static>,
-    /// The references that are being written out.
+    /// The references that are being inlined.
     open: Vec<String>,
     nodes: usize,
-    /// What is referred to by name: its pointer, its name, and, once it is there, its schema.
+    /// The schemas that stay references: the pointer, the name, and the schema when it is ready.
     kept: Vec<(String, String, Option<Value<'static>>)>,
 }
 
@@ -27,7 +28,7 @@ impl<'d> Resolver<'d> {
         Self { document, open: Vec::new(), nodes: 0, kept: Vec::new() }
     }
 
-    /// What a value is, or what it refers to.
+    /// Follows a chain of references to its value.
     pub(super) fn follow(&self, mut value: &'d Value<'static>) -> Result<&'d Value<'static>, Lost> {
         for _ in 0..DEPTH {
             match value.get("$ref").and_then(Value::as_str) {
@@ -55,8 +56,8 @@ impl<'d> Resolver<'d> {
         Ok(value)
     }
 
-    /// A schema with its references written out. What refers to itself, or is too much, stays a
-    /// reference to one of [`definitions`](Self::definitions).
+    /// Returns a schema with inlined references. A recursive or too large schema stays a reference
+    /// to one of [`definitions`](Self::definitions).
     pub(super) fn schema(&mut self, schema: &Value<'static>) -> Result<Value<'static>, Lost> {
         self.nodes += 1;
         let Some(map) = schema.as_map() else { return Ok(schema.clone()) };
@@ -77,7 +78,7 @@ impl<'d> Resolver<'d> {
             self.open.pop();
             written?
         };
-        // What stands beside a reference, in 3.1, describes it here.
+        // In OpenAPI 3.1, keywords next to a reference apply as well.
         if let Data::Map(entries) = &mut written.data {
             for name in ["description", "default"] {
                 if let Some(value) = schema.get(name) {
@@ -96,7 +97,7 @@ impl<'d> Resolver<'d> {
         let mut written = Map::new();
         for (key, value) in map {
             let value = match (&**key, &value.data) {
-                // Of documents and not of data.
+                // These keywords describe the document and not the data.
                 ("nullable" | "discriminator" | "xml" | "externalDocs" | "example", _) => continue,
                 (
                     "properties" | "patternProperties" | "$defs" | "definitions"
@@ -139,7 +140,7 @@ impl<'d> Resolver<'d> {
         Ok(Data::Map(written).into())
     }
 
-    /// The name of a schema that stays a reference.
+    /// Returns the name of a schema that stays a reference.
     fn keep(&mut self, reference: &str) -> String {
         if let Some(kept) = self.kept.iter().find(|kept| kept.0 == reference) {
             return kept.1.clone();
@@ -154,7 +155,7 @@ impl<'d> Resolver<'d> {
         name
     }
 
-    /// The schemas that others refer to, by name.
+    /// Returns the schemas that others refer to, by name.
     pub(super) fn definitions(mut self) -> Result<Map, Lost> {
         let mut at = 0;
         while at < self.kept.len() {
@@ -172,7 +173,7 @@ impl<'d> Resolver<'d> {
     }
 }
 
-/// OpenAPI 3.0 has a flag where JSON Schema has a number.
+/// Converts the flag of OpenAPI 3.0 to the number of JSON Schema.
 fn exclusive(map: &mut Map, flag: &str, bound: &str) {
     let Some(at) = map.iter().position(|entry| entry.0 == flag) else { return };
     let Some(is_exclusive) = map[at].1.as_bool() else { return };
@@ -182,7 +183,7 @@ fn exclusive(map: &mut Map, flag: &str, bound: &str) {
     }
 }
 
-/// OpenAPI 3.0 has a flag where JSON Schema has a type.
+/// Converts the flag of OpenAPI 3.0 to the type `null` of JSON Schema.
 fn nullable(map: &mut Map) {
     for (key, value) in map.iter_mut() {
         match (&**key, &mut value.data) {

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-/// How long a server has: to hear that its session is over, or to end once its input is closed.
+/// The timeout for ending a session, or for a program to end after its input is closed.
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A connection that is being closed.
 #[derive(Debug)]
 pub(super) struct Closing;
 
-/// How many there are.
+/// The number of connections that are being closed.
 static CLOSING: LazyLock<watch::Sender<usize>> = LazyLock::new(|| watch::Sender::new(0));
 
 impl Closing {
@@ -28,8 +28,8 @@ impl Drop for Closing {
     }
 }
 
-/// Waits until the connections to servers that nobody has anymore are closed: sessions over HTTP are ended
-/// (`DELETE`), and programs have ended or were killed. That takes a few seconds at most.
+/// Waits until all dropped connections are closed: HTTP sessions are ended (`DELETE`), and programs
+/// have ended or were killed. This takes a few seconds at most.
 ///
 /// If the runtime ends earlier, sessions stay open until their servers end them.
 ///

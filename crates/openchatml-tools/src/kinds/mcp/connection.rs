@@ -21,51 +21,50 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::DropGuard;
 
 use super::closing::{Closing, PATIENCE};
-use super::digits::Digits;
+use super::exact_numbers::ExactNumbers;
 use super::failure::{NO_RESULT, failure, is_broken_by, unlisted, unready};
+use super::list_changed::{ToolListChanges, watched};
 #[cfg(unix)]
 use super::stderr;
-use super::watch::{Changes, watched};
-use super::{NotConnected, ServerOptions, content};
+use super::{ConnectError, ServerOptions, content};
 use crate::{Call, Failure, Outcome, Progress};
 
-/// A connection to a server. It is closed when this is dropped: the session over HTTP is ended, and the program
-/// at the other end.
+/// A connection to a server. Dropping it ends the HTTP session or the program of the server.
 pub(super) struct Connection {
     peer: Peer<RoleClient>,
-    listeners: Arc<Listeners>,
-    digits: Digits,
-    changes: Changes,
-    /// Whether a request found out that nobody is there, which a transport may not notice.
+    listeners: Arc<ProgressListeners>,
+    exact_numbers: ExactNumbers,
+    changes: ToolListChanges,
+    /// Whether a request failed because the server is gone. Some transports do not report this.
     is_broken: AtomicBool,
     /// `None` once it is closed.
-    service: Option<RunningService<RoleClient, Arc<Listeners>>>,
+    service: Option<RunningService<RoleClient, Arc<ProgressListeners>>>,
     #[cfg(unix)]
-    program: Option<Program>,
+    program: Option<ServerProcess>,
 }
 
-/// The program at the other end.
+/// The program of the server.
 #[cfg(unix)]
-struct Program {
-    /// What ends it.
+struct ServerProcess {
+    /// Ends the program when it is dropped.
     over: DropGuard,
-    /// Done once it has ended and everything that it said was told.
+    /// Completes after the program has ended and its standard error was reported.
     ended: JoinHandle<()>,
 }
 
-/// The calls that run, by what the server reports their progress under.
+/// The running calls, by their progress tokens.
 #[derive(Default)]
-pub(super) struct Listeners {
-    calls: Mutex<HashMap<ProgressToken, Listener>>,
+pub(super) struct ProgressListeners {
+    calls: Mutex<HashMap<ProgressToken, ProgressListener>>,
 }
 
-struct Listener {
+struct ProgressListener {
     call: Call,
-    /// How far it had come when the server last said so.
+    /// The last reported progress.
     done: f64,
 }
 
-impl ClientHandler for Listeners {
+impl ClientHandler for ProgressListeners {
     async fn on_progress(
         &self,
         progress: ProgressNotificationParam,
@@ -73,7 +72,8 @@ impl ClientHandler for Listeners {
     ) {
         let mut calls = self.calls.lock().await;
         let Some(listener) = calls.get_mut(&progress.progress_token) else { return };
-        // Reports are handled side by side: one that was overtaken is old news.
+        // Notifications are handled concurrently, so an older report may arrive later. It is
+        // ignored.
         if progress.progress > listener.done {
             listener.done = progress.progress;
             let (done, total, message) = (progress.progress, progress.total, progress.message);
@@ -90,25 +90,26 @@ impl ClientHandler for Listeners {
 impl Connection {
     pub(super) async fn open<T, E, A>(
         transport: T,
-        digits: Digits,
+        exact_numbers: ExactNumbers,
         options: &ServerOptions,
-    ) -> Result<Self, NotConnected>
+    ) -> Result<Self, ConnectError>
     where
         T: IntoTransport<RoleClient, E, A>,
         E: std::error::Error + Send + Sync + 'static,
     {
-        let (listeners, changes) = (Arc::new(Listeners::default()), Changes::default());
+        let (listeners, changes) =
+            (Arc::new(ProgressListeners::default()), ToolListChanges::default());
         let served = listeners.clone().serve(watched(transport, changes.clone()));
         let service = match tokio::time::timeout(options.timeout, served).await {
             Ok(service) => service.map_err(|error| unready(&error))?,
-            Err(_) => return Err(NotConnected::new("the server did not answer in time")),
+            Err(_) => return Err(ConnectError::new("the server did not answer in time")),
         };
         let peer = service.peer().clone();
         let is_broken = AtomicBool::new(false);
         Ok(Self {
             peer,
             listeners,
-            digits,
+            exact_numbers,
             changes,
             is_broken,
             service: Some(service),
@@ -117,7 +118,7 @@ impl Connection {
         })
     }
 
-    /// The same connection, which takes the program at its other end with it.
+    /// Attaches the program of the server, which ends with the connection.
     #[cfg(unix)]
     pub(super) fn with_program(
         mut self,
@@ -134,13 +135,13 @@ impl Connection {
             if is_over {
                 let _ = tokio::time::timeout(PATIENCE, group.wait()).await;
             }
-            // It is killed, and so is what it left behind.
+            // Kills the program and its descendants.
             drop(group);
             if let Some(stderr) = stderr {
                 stderr::finish(stderr).await;
             }
         });
-        self.program = Some(Program { over: over.drop_guard(), ended });
+        self.program = Some(ServerProcess { over: over.drop_guard(), ended });
         self
     }
 
@@ -148,26 +149,26 @@ impl Connection {
         self.peer.peer_info()?.instructions.clone()
     }
 
-    pub(super) fn is_gone(&self) -> bool {
+    pub(super) fn is_disconnected(&self) -> bool {
         self.peer.is_transport_closed() || self.is_broken.load(Ordering::SeqCst)
     }
 
-    /// How often the server said that its tools changed.
+    /// Returns how often the server reported that its tools changed.
     pub(super) fn changes(&self) -> u64 {
         self.changes.count()
     }
 
-    pub(super) fn digits(&self) -> &Digits {
-        &self.digits
+    pub(super) fn exact_numbers(&self) -> &ExactNumbers {
+        &self.exact_numbers
     }
 
-    /// What the server says it has.
+    /// Whether the server declares a capability.
     fn has(&self, what: impl Fn(&ServerCapabilities) -> bool) -> bool {
         self.peer.peer_info().is_some_and(|info| what(&info.capabilities))
     }
 
-    /// The tools of the server, and no more than so many.
-    pub(super) async fn tools(&self, most: usize) -> Result<Vec<rmcp::model::Tool>, NotConnected> {
+    /// Lists the tools of the server, at most this many.
+    pub(super) async fn tools(&self, most: usize) -> Result<Vec<rmcp::model::Tool>, ConnectError> {
         let page = |page| async {
             let page = self.peer.list_tools(page).await?;
             Ok((page.tools, page.next_cursor))
@@ -175,11 +176,11 @@ impl Connection {
         self.all("tools", most, page).await
     }
 
-    /// The resources of the server.
+    /// Lists the resources of the server.
     pub(super) async fn resources(
         &self,
         most: usize,
-    ) -> Result<Vec<rmcp::model::Resource>, NotConnected> {
+    ) -> Result<Vec<rmcp::model::Resource>, ConnectError> {
         if !self.has(|it| it.resources.is_some()) {
             return Ok(Vec::new());
         }
@@ -190,11 +191,12 @@ impl Connection {
         self.all("resources", most, page).await
     }
 
-    /// The templates of resources of the server. One that does not know the request has none.
+    /// Lists the resource templates of the server. A server that does not know the request has
+    /// none.
     pub(super) async fn resource_templates(
         &self,
         most: usize,
-    ) -> Result<Vec<rmcp::model::ResourceTemplate>, NotConnected> {
+    ) -> Result<Vec<rmcp::model::ResourceTemplate>, ConnectError> {
         if !self.has(|it| it.resources.is_some()) {
             return Ok(Vec::new());
         }
@@ -210,11 +212,11 @@ impl Connection {
         self.all("resources/templates", most, page).await
     }
 
-    /// The prompts of the server.
+    /// Lists the prompts of the server.
     pub(super) async fn prompts(
         &self,
         most: usize,
-    ) -> Result<Vec<rmcp::model::Prompt>, NotConnected> {
+    ) -> Result<Vec<rmcp::model::Prompt>, ConnectError> {
         if !self.has(|it| it.prompts.is_some()) {
             return Ok(Vec::new());
         }
@@ -225,13 +227,13 @@ impl Connection {
         self.all("prompts", most, page).await
     }
 
-    /// What the server lists, page by page, and no more than so many.
+    /// Reads a list page by page, at most this many items.
     async fn all<T, P>(
         &self,
         what: &str,
         most: usize,
         page: impl Fn(Option<PaginatedRequestParams>) -> P,
-    ) -> Result<Vec<T>, NotConnected>
+    ) -> Result<Vec<T>, ConnectError>
     where
         P: Future<Output = Result<(Vec<T>, Option<String>), ServiceError>>,
     {
@@ -244,45 +246,47 @@ impl Connection {
             let is_empty = items.is_empty();
             listed.extend(items);
             if listed.len() > most {
-                return Err(NotConnected::unusable(format!("it lists more than {most} {what}")));
+                return Err(ConnectError::unusable(format!("it lists more than {most} {what}")));
             }
             match next {
                 None => return Ok(listed),
-                // Pages without anything on them could go on for ever.
+                // Empty pages could continue forever.
                 Some(_) if is_empty => {
                     let why =
                         format!("it returns an empty page of {what} that is not the last page");
-                    return Err(NotConnected::unusable(why));
+                    return Err(ConnectError::unusable(why));
                 }
                 next => cursor = next,
             }
         }
     }
 
-    /// Makes a call of the tool that the server calls so.
+    /// Calls the tool with this name of the server.
     pub(super) async fn call(&self, tool: &str, call: &Call) -> Outcome {
         let mut params = CallToolRequestParams::new(tool.to_owned());
-        params.arguments = Some(self.digits.arguments(call.arguments())?);
+        params.arguments = Some(self.exact_numbers.arguments(call.arguments())?);
         let request = ClientRequest::CallToolRequest(Request::new(params));
-        // A report that comes before the call is listed waits for the lock.
+        // The lock delays a progress report that arrives before the call is registered.
         let mut calls = self.listeners.calls.lock().await;
         let options = PeerRequestOptions::no_options();
         let sent = self.peer.send_cancellable_request(request, options).await;
         let handle = sent.map_err(|error| self.failure(error))?;
         let token = handle.progress_token.clone();
-        let mut running = Running {
+        let mut running = RunningCall {
             peer: self.peer.clone(),
             listeners: self.listeners.clone(),
             id: Some(handle.id.clone()),
             token: token.clone(),
         };
-        calls.insert(token, Listener { call: call.clone(), done: f64::NEG_INFINITY });
+        calls.insert(token, ProgressListener { call: call.clone(), done: f64::NEG_INFINITY });
         drop(calls);
         let answer = handle.await_response().await;
         running.id = None;
         match answer.map_err(|error| self.failure(error))? {
-            ServerResult::CallToolResult(result) => content::outcome(result, &self.digits),
-            ServerResult::EmptyResult(_) => content::outcome(Default::default(), &self.digits),
+            ServerResult::CallToolResult(result) => content::outcome(result, &self.exact_numbers),
+            ServerResult::EmptyResult(_) => {
+                content::outcome(Default::default(), &self.exact_numbers)
+            }
             ServerResult::InputRequiredResult(_) => {
                 Err(Failure::new("the tool asks for input, which is not supported"))
             }
@@ -290,13 +294,13 @@ impl Connection {
         }
     }
 
-    /// What the model is told of an error.
+    /// Returns the failure for the model.
     fn failure(&self, error: ServiceError) -> Failure {
         self.note(&error);
         failure(error)
     }
 
-    /// Remembers what an error means for the connection.
+    /// Notes whether an error breaks the connection.
     fn note(&self, error: &ServiceError) {
         if is_broken_by(error) {
             self.is_broken.store(true, Ordering::SeqCst);
@@ -306,7 +310,7 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        // Without a runtime, whoever is at the other end is left alone.
+        // Without a runtime, the session cannot be ended.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let (service, closing) = (self.service.take(), Closing::new());
         #[cfg(unix)]
@@ -317,7 +321,7 @@ impl Drop for Connection {
                 let _ = service.close_with_timeout(PATIENCE).await;
             }
             #[cfg(unix)]
-            if let Some(Program { over, ended }) = program {
+            if let Some(ServerProcess { over, ended }) = program {
                 drop(over);
                 let _ = ended.await;
             }
@@ -325,18 +329,18 @@ impl Drop for Connection {
     }
 }
 
-/// A call that the server has, until its answer is here. To drop it is to cancel it.
-struct Running {
+/// A call that the server is processing. Dropping it before the response cancels the call.
+struct RunningCall {
     peer: Peer<RoleClient>,
-    listeners: Arc<Listeners>,
-    /// `None` once the server has answered.
+    listeners: Arc<ProgressListeners>,
+    /// `None` after the response.
     id: Option<RequestId>,
     token: ProgressToken,
 }
 
-impl Drop for Running {
+impl Drop for RunningCall {
     fn drop(&mut self) {
-        // Without a runtime, there is no connection either.
+        // Without a runtime, there is no connection.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let (peer, listeners) = (self.peer.clone(), self.listeners.clone());
         let (id, token) = (self.id.take(), self.token.clone());
@@ -345,17 +349,19 @@ impl Drop for Running {
             let Some(id) = id else { return };
             let params = CancelledNotificationParam::new(Some(id), Some(CANCELLED.to_owned()));
             let notification = CancelledNotification::new(params);
-            // A server that is gone has cancelled it already.
+            // If the server is gone, there is nothing to cancel.
             let _ = peer.send_notification(notification.into()).await;
         });
     }
 }
 
-/// What the server is told.
+/// The reason in the cancellation notification.
 const CANCELLED: &str = "the result is no longer needed";
 
 impl fmt::Debug for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Connection").field("is_gone", &self.is_gone()).finish_non_exhaustive()
+        f.debug_struct("Connection")
+            .field("is_gone", &self.is_disconnected())
+            .finish_non_exhaustive()
     }
 }

@@ -3,16 +3,16 @@
 use openchatml::{Code, Limits, Value};
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 
-use super::digits::Digits;
+use super::exact_numbers::ExactNumbers;
 use crate::{Failure, Outcome, Output};
 
-/// What a result says: its structured content, or its texts. What is neither, images and sounds and
-/// files, is named in the text, so that the model knows of it.
-pub(super) fn outcome(result: CallToolResult, digits: &Digits) -> Outcome {
+/// Converts a result: its structured content, or its texts. Other content such as images, sounds
+/// and files is only named in the text, so that the model knows about it.
+pub(super) fn outcome(result: CallToolResult, exact_numbers: &ExactNumbers) -> Outcome {
     let is_text = |block: &ContentBlock| matches!(block, ContentBlock::Text(_));
     let is_all_text = result.content.iter().all(is_text);
     let structured =
-        result.structured_content.map(|it| digits.restore(&it.to_string()).into_owned());
+        result.structured_content.map(|it| exact_numbers.restore(&it.to_string()).into_owned());
     let mut texts: Vec<String> = result.content.into_iter().map(text).collect();
     if result.is_error == Some(true) {
         texts.extend(structured.filter(|_| texts.is_empty()));
@@ -20,7 +20,7 @@ pub(super) fn outcome(result: CallToolResult, digits: &Digits) -> Outcome {
     }
     match structured {
         None => Ok(Output::text(texts.join("\n"))),
-        // A server says the same as text, for those who know of nothing else.
+        // Servers repeat structured content as text for older clients.
         Some(json) if is_all_text => {
             let value = Value::from_json(&json, &Limits::default());
             let value = value.map_err(|it| Failure::with_code(Code::ToolOutput, it.message))?;
@@ -55,7 +55,7 @@ fn text(block: ContentBlock) -> String {
     }
 }
 
-/// What stands for data that is no text, of which there are so many letters of Base64.
+/// Returns the placeholder for binary data with this many Base64 characters.
 fn named(what: &str, kind: &str, of: &str, letters: usize) -> String {
     let space = if of.is_empty() { "" } else { " " };
     format!("[{what}{space}{of}: {kind}, {} bytes omitted]", letters / 4 * 3)

@@ -6,33 +6,33 @@ use rmcp::model::ErrorData;
 use rmcp::service::ClientInitializeError;
 use rmcp::transport::DynamicTransportError;
 
-use super::NotConnected;
-use super::bound::{MOST, TOO_LONG, UNREADABLE};
+use super::ConnectError;
 use super::http::HttpError;
+use super::line_limit::{MOST, TOO_LONG, UNREADABLE};
 use crate::Failure;
 
 const BROKE: &str = "the connection to the server broke; the call may have run";
 pub(super) const NO_RESULT: &str = "the server returned an invalid result";
 const GONE: &str = "the server of the tool has stopped; the call did not run";
 
-/// There is no connection, and none can be had.
+/// The failure if there is no connection and reconnecting is impossible.
 pub(super) fn gone() -> Failure {
     Failure::new(GONE).retryable()
 }
 
-/// The server has the tool no longer.
+/// The failure if the server no longer has the tool.
 pub(super) fn removed() -> Failure {
     Failure::with_code(Code::CallUnknown, "the server no longer offers this tool")
 }
 
-/// Whether the connection is broken after this error, so that the next request needs another one.
+/// Whether the connection is broken after this error, so that the next request must reconnect.
 pub(super) fn is_broken_by(error: &ServiceError) -> bool {
     let error = match error {
         ServiceError::TransportClosed => return true,
         ServiceError::TransportSend(error) => error,
         _ => return false,
     };
-    // What a server says, whatever it is, is said on a connection.
+    // A response of the server, even an error, proves that the connection works.
     !matches!(
         error.error.downcast_ref(),
         Some(
@@ -46,7 +46,7 @@ pub(super) fn is_broken_by(error: &ServiceError) -> bool {
     )
 }
 
-/// What the model is told. What the transport says of addresses and files is not for it.
+/// Returns the failure for the model. It contains no addresses and files from transport errors.
 pub(super) fn failure(error: ServiceError) -> Failure {
     match error {
         ServiceError::McpError(error) if error.message == TOO_LONG => {
@@ -65,7 +65,7 @@ pub(super) fn failure(error: ServiceError) -> Failure {
     }
 }
 
-/// What is told of a request that the transport could not send, or of an answer to it that is none.
+/// Returns the failure for a request that could not be sent, or whose response is invalid.
 fn unsent(error: &DynamicTransportError) -> Failure {
     match error.error.downcast_ref() {
         Some(HttpError::SessionExpired) => {
@@ -76,8 +76,8 @@ fn unsent(error: &DynamicTransportError) -> Failure {
         Some(HttpError::HttpStatus(error)) => {
             let text = format!("the server answers with the status {}", error.status);
             let failure = Failure::new(text);
-            let may_pass = matches!(error.status, 429 | 502 | 503 | 504);
-            if may_pass { failure.retryable() } else { failure }
+            let is_retryable = matches!(error.status, 429 | 502 | 503 | 504);
+            if is_retryable { failure.retryable() } else { failure }
         }
         Some(HttpError::AuthRequired(_) | HttpError::InsufficientScope(_)) => {
             Failure::new("the server requires an authorization")
@@ -91,49 +91,49 @@ fn unsent(error: &DynamicTransportError) -> Failure {
     }
 }
 
-/// Why there is no connection, in plain words.
-pub(super) fn unready(error: &ClientInitializeError) -> NotConnected {
+/// Returns the error for a failed connection.
+pub(super) fn unready(error: &ClientInitializeError) -> ConnectError {
     use ClientInitializeError as Error;
     match error {
         Error::TransportError { error, .. } => {
             let needs_login = is_unauthorized(error);
-            NotConnected { needs_login, ..NotConnected::new(unanswered(error)) }
+            ConnectError { needs_login, ..ConnectError::new(unanswered(error)) }
         }
-        Error::ConnectionClosed(_) => NotConnected::new("it ended before it answered"),
+        Error::ConnectionClosed(_) => ConnectError::new("it ended before it answered"),
         Error::JsonRpcError(error) => refused("initialize", error),
         Error::ExpectedInitResponse(_) | Error::ExpectedInitResult(_) => {
-            NotConnected::unusable("it returned an invalid result of `initialize`")
+            ConnectError::unusable("it returned an invalid result of `initialize`")
         }
         Error::ConflictInitResponseId(..) | Error::UncorrelatedErrorResponse { .. } => {
-            NotConnected::unusable("it answered a request that was never sent")
+            ConnectError::unusable("it answered a request that was never sent")
         }
-        error => NotConnected::new(error),
+        error => ConnectError::new(error),
     }
 }
 
-/// Why there is no list of these, in plain words.
-pub(super) fn unlisted(what: &str, error: &ServiceError) -> NotConnected {
+/// Returns the error for a failed list request.
+pub(super) fn unlisted(what: &str, error: &ServiceError) -> ConnectError {
     match error {
         ServiceError::McpError(error) => refused(&format!("{what}/list"), error),
-        ServiceError::TransportClosed => NotConnected::new("the connection broke"),
-        ServiceError::TransportSend(error) => NotConnected::new(unanswered(error)),
+        ServiceError::TransportClosed => ConnectError::new("the connection broke"),
+        ServiceError::TransportSend(error) => ConnectError::new(unanswered(error)),
         ServiceError::UnexpectedResponse => {
-            NotConnected::unusable(format!("it returned an invalid result of `{what}/list`"))
+            ConnectError::unusable(format!("it returned an invalid result of `{what}/list`"))
         }
-        error => NotConnected::new(error),
+        error => ConnectError::new(error),
     }
 }
 
-/// What is told of an error that a server answers a request of ours with.
-fn refused(method: &str, error: &ErrorData) -> NotConnected {
-    NotConnected::unusable(match &*error.message {
+/// Returns the error for an error response of the server.
+fn refused(method: &str, error: &ErrorData) -> ConnectError {
+    ConnectError::unusable(match &*error.message {
         TOO_LONG => format!("its answer to `{method}` is longer than {MOST} bytes"),
         UNREADABLE => format!("its answer to `{method}` cannot be read"),
         message => format!("it answers `{method}` with the error {}: {message}", error.code.0),
     })
 }
 
-/// Whether the server does not know who asks.
+/// Whether the server requires an authorization.
 fn is_unauthorized(error: &DynamicTransportError) -> bool {
     match error.error.downcast_ref() {
         Some(HttpError::AuthRequired(_)) => true,
@@ -142,7 +142,7 @@ fn is_unauthorized(error: &DynamicTransportError) -> bool {
     }
 }
 
-/// What is told of a request over HTTP that has no answer, or none that is one.
+/// Describes an HTTP request without a valid response.
 fn unanswered(error: &DynamicTransportError) -> String {
     const UNAUTHORIZED: &str = "it requires an authorization";
     let Some(error) = error.error.downcast_ref::<HttpError>() else {
@@ -172,7 +172,7 @@ fn unanswered(error: &DynamicTransportError) -> String {
     }
 }
 
-/// What is behind an error: that a connection is refused, a name unknown.
+/// Returns the root cause of an error, such as a refused connection or an unknown host.
 fn root(error: &(dyn std::error::Error + 'static)) -> String {
     let mut root = error;
     while let Some(source) = root.source() {

@@ -19,44 +19,44 @@ use rmcp::transport::streamable_http_client::{
 };
 use sse_stream::{Sse, SseStream};
 
-use super::NotConnected;
-use super::bound::{MOST, TOO_LONG, readable};
-use super::digits::Digits;
+use super::ConnectError;
+use super::exact_numbers::ExactNumbers;
+use super::line_limit::{MOST, TOO_LONG, readable};
 
 pub(super) type HttpError = StreamableHttpError<reqwest::Error>;
 type Headers = HashMap<HeaderName, HeaderValue>;
 type Events = BoxStream<'static, Result<Sse, SseError>>;
 
 const SESSION: &str = "mcp-session-id";
-/// What the transport sets itself.
+/// The headers that the transport sets itself.
 const RESERVED: [&str; 3] = ["accept", SESSION, "last-event-id"];
 const EVENTS: &str = "text/event-stream";
 const JSON: &str = "application/json";
 
-/// Has a token for each request, however it comes by it.
+/// Provides an access token for each request.
 pub(super) trait Authorize: Send + Sync {
-    fn token(&self) -> BoxFuture<'_, Result<String, NotConnected>>;
+    fn token(&self) -> BoxFuture<'_, Result<String, ConnectError>>;
 
-    /// The server refused the token: the next one is another.
+    /// Reports that the server rejected the token, so that the next one differs.
     fn refuse(&self, token: &str);
 }
 
-/// A client of HTTP as the SDK's transport wants one. The SDK's own one reads and writes JSON where numbers
-/// have 64 bits.
+/// The HTTP client for the transport of the SDK. It replaces the client of the SDK, which limits
+/// numbers in JSON to 64 bits.
 #[derive(Clone)]
 pub(super) struct HttpClient {
     inner: reqwest::Client,
-    digits: Digits,
+    exact_numbers: ExactNumbers,
     authorization: Option<Arc<dyn Authorize>>,
 }
 
 impl HttpClient {
     pub(super) fn new(
         inner: reqwest::Client,
-        digits: Digits,
+        exact_numbers: ExactNumbers,
         authorization: Option<Arc<dyn Authorize>>,
     ) -> Self {
-        Self { inner, digits, authorization }
+        Self { inner, exact_numbers, authorization }
     }
 
     async fn send(&self, mut request: RequestBuilder) -> Result<Response, HttpError> {
@@ -88,8 +88,8 @@ impl HttpClient {
             if RESERVED.contains(&name.as_str()) {
                 return Err(HttpError::ReservedHeaderConflict(name.to_string()));
             }
-            // An argument can be a header as well.
-            let restored = value.to_str().ok().map(|text| self.digits.without_mark(text));
+            // The SDK copies some arguments to headers.
+            let restored = value.to_str().ok().map(|text| self.exact_numbers.without_mark(text));
             let restored = restored.and_then(|text| HeaderValue::from_str(&text).ok());
             let is_sensitive = value.is_sensitive();
             let mut value = restored.unwrap_or(value);
@@ -113,7 +113,7 @@ impl HttpClient {
             request = request.header(SESSION, &*session);
         }
         let text = serde_json::to_string(message)?;
-        let body = self.digits.restore(&text).into_owned();
+        let body = self.exact_numbers.restore(&text).into_owned();
         let response = self.send(request.header(CONTENT_TYPE, JSON).body(body)).await?;
         let status = response.status();
         if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
@@ -133,7 +133,7 @@ impl HttpClient {
         }
     }
 
-    /// The answer to the request of this id, or to what is no request.
+    /// Reads the response to the request with this id. Notifications have no id.
     async fn answer(
         &self,
         response: Response,
@@ -141,7 +141,7 @@ impl HttpClient {
     ) -> Result<StreamableHttpPostResponse, HttpError> {
         let session = response.headers().get(SESSION).and_then(|it| it.to_str().ok());
         let session = session.map(str::to_owned);
-        // Nobody waits for an answer.
+        // A notification has no response.
         let Some(id) = id else { return Ok(StreamableHttpPostResponse::Accepted) };
         match media_type(response.headers()) {
             Some(kind) if kind == EVENTS => {
@@ -150,7 +150,7 @@ impl HttpClient {
             }
             Some(kind) if kind == JSON => match body(response, MOST).await? {
                 Some(body) => {
-                    let message = serde_json::from_slice(&self.digits.hide(&body))?;
+                    let message = serde_json::from_slice(&self.exact_numbers.hide(&body))?;
                     Ok(StreamableHttpPostResponse::Json(message, session))
                 }
                 None => Ok(StreamableHttpPostResponse::Json(too_long(id), session)),
@@ -159,9 +159,9 @@ impl HttpClient {
         }
     }
 
-    /// What a status says that is no success.
+    /// Returns the error for a status that is not a success.
     async fn refusal(&self, response: Response) -> Result<StreamableHttpPostResponse, HttpError> {
-        /// The longest error that is read.
+        /// The maximum size of an error body, in bytes.
         const LONGEST: usize = 1 << 16;
 
         let status = response.status();
@@ -175,7 +175,7 @@ impl HttpClient {
         if is_json && !is_refused && status != StatusCode::TOO_MANY_REQUESTS {
             let body = body(response, LONGEST).await?.unwrap_or_default();
             if let Ok(message @ ServerJsonRpcMessage::Error(_)) =
-                serde_json::from_slice(&self.digits.hide(&body))
+                serde_json::from_slice(&self.exact_numbers.hide(&body))
             {
                 return Ok(StreamableHttpPostResponse::Json(message, None));
             }
@@ -183,7 +183,8 @@ impl HttpClient {
         Err(HttpStatusError::new(status.as_u16(), later).into())
     }
 
-    /// The events of an answer. One that is too long becomes the answer to the request, if it is for one.
+    /// Returns the events of a response. An event that is too long is replaced by an error if it
+    /// answers the request.
     fn events(&self, response: Response, most: usize, id: Option<RequestId>) -> Events {
         let bytes =
             stream::unfold(Some((response, EventSize::default())), move |state| async move {
@@ -197,14 +198,14 @@ impl HttpClient {
                     Err(error) => Some((Err(Broken::Connection(error.without_url())), None)),
                 }
             });
-        let digits = self.digits.clone();
+        let exact_numbers = self.exact_numbers.clone();
         let events = SseStream::from_bytes_stream(bytes.boxed()).map(move |event| match event {
             Err(SseError::Body(error)) if is_too_long(&*error) => match &id {
                 Some(id) => Ok(Sse::default().data(json(&too_long(id.clone()))?)),
                 None => Err(SseError::Body(error)),
             },
             event => event.map(|mut event| {
-                event.data = event.data.map(|data| hidden(&digits, data));
+                event.data = event.data.map(|data| hidden(&exact_numbers, data));
                 event
             }),
         });
@@ -212,20 +213,20 @@ impl HttpClient {
     }
 }
 
-/// What is told of a request that failed: its URL may hold a secret.
+/// Returns the error of a failed request without its URL, which may contain a secret.
 fn unreached(error: reqwest::Error) -> HttpError {
     HttpError::Client(error.without_url())
 }
 
-fn hidden(digits: &Digits, data: String) -> String {
-    String::from_utf8(readable(digits.hide(data.as_bytes()))).unwrap_or(data)
+fn hidden(exact_numbers: &ExactNumbers, data: String) -> String {
+    String::from_utf8(readable(exact_numbers.hide(data.as_bytes()))).unwrap_or(data)
 }
 
 fn json(message: &ServerJsonRpcMessage) -> Result<String, SseError> {
     serde_json::to_string(message).map_err(|error| SseError::Body(Box::new(error)))
 }
 
-/// The answer in place of one that is too long.
+/// The response that replaces one that is too long.
 fn too_long(id: RequestId) -> ServerJsonRpcMessage {
     ServerJsonRpcMessage::error(ErrorData::new(ErrorCode(-32000), TOO_LONG, None), Some(id))
 }
@@ -234,7 +235,7 @@ fn is_too_long(error: &(dyn std::error::Error + 'static)) -> bool {
     matches!(error.downcast_ref(), Some(Broken::TooLong))
 }
 
-/// Why there are no more events.
+/// The reason why a stream of events ends.
 #[derive(Debug)]
 enum Broken {
     TooLong,
@@ -252,7 +253,7 @@ impl fmt::Display for Broken {
 
 impl std::error::Error for Broken {}
 
-/// Counts the bytes of the event that has not ended.
+/// Counts the bytes of the incomplete event.
 #[derive(Clone, Copy, Debug, Default)]
 struct EventSize {
     size: usize,
@@ -261,7 +262,7 @@ struct EventSize {
 }
 
 impl EventSize {
-    /// The bytes of the longest event that these bytes are a part of.
+    /// Adds bytes, and returns the size of the largest event that contains some of them.
     fn add(&mut self, bytes: &[u8]) -> usize {
         let mut longest = 0;
         for &byte in bytes {
@@ -282,7 +283,7 @@ impl EventSize {
     }
 }
 
-/// The body of an answer, or `None` if it is longer than this.
+/// Reads the body of a response. Returns `None` if it is longer than `most` bytes.
 async fn body(mut response: Response, most: usize) -> Result<Option<Vec<u8>>, HttpError> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(unreached)? {
@@ -294,14 +295,14 @@ async fn body(mut response: Response, most: usize) -> Result<Option<Vec<u8>>, Ht
     Ok(Some(body))
 }
 
-/// `application/json` of `Application/JSON; charset=utf-8`.
+/// Returns the media type: `application/json` for `Application/JSON; charset=utf-8`.
 fn media_type(headers: &HeaderMap) -> Option<String> {
     let kind = headers.get(CONTENT_TYPE)?.to_str().ok()?;
     let kind = kind.split(';').next().unwrap_or_default();
     Some(kind.trim().to_ascii_lowercase())
 }
 
-/// What a server asks for that wants an authorization.
+/// Returns the challenge of a server that requires an authorization.
 fn unauthorized(status: StatusCode, headers: &HeaderMap) -> Option<HttpError> {
     let challenge = headers.get(WWW_AUTHENTICATE)?.to_str().ok()?.to_owned();
     match status {
@@ -338,7 +339,7 @@ impl StreamableHttpClient for HttpClient {
         headers: Headers,
     ) -> Result<(), HttpError> {
         let request = self.request(self.inner.delete(&*uri), token, headers)?;
-        // Whatever the server says of it: nobody uses the session anymore.
+        // The response does not matter, because the session is no longer used.
         self.send(request.header(SESSION, &*session)).await?;
         Ok(())
     }
@@ -381,7 +382,7 @@ mod tests {
     use super::EventSize;
 
     #[test]
-    fn the_size_of_events_is_that_of_the_longest_one() {
+    fn the_largest_event_determines_the_size() {
         for (text, longest) in [
             ("data: 12345\n\ndata: 1\n\n", 12),
             ("data: 1\r\n\r\ndata: 2\r\n", 9),

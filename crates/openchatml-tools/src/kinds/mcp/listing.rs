@@ -2,7 +2,9 @@
 
 use rmcp::model;
 
-use crate::offer::{PromptArgument, ServerPrompt, ServerResource, ServerResourceTemplate};
+use crate::server_features::{
+    PromptArgument, ServerPrompt, ServerResource, ServerResourceTemplate,
+};
 
 pub(super) fn resource(listed: model::Resource) -> ServerResource {
     ServerResource {

@@ -8,23 +8,23 @@
 //! call of a removed tool is rejected. New tools appear after [`Server::refresh`] or with the next
 //! connection.
 
-mod bound;
 mod closing;
 mod connection;
+mod connector;
 mod content;
-mod dial;
-mod digits;
+mod exact_numbers;
 mod failure;
 mod http;
+mod line_limit;
+mod list_changed;
 mod listing;
 #[cfg(feature = "oauth")]
 mod oauth;
-mod plain;
+mod redact;
 mod remote;
 #[cfg(unix)]
 mod stderr;
 mod tool;
-mod watch;
 
 use std::fmt;
 use std::sync::Arc;
@@ -33,15 +33,15 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 pub use self::closing::closed;
-use self::dial::{Dial, Http};
+use self::connector::{Connector, Http};
 #[cfg(feature = "oauth")]
 pub use self::oauth::{Login, OAuth, TokenFolder};
-pub(crate) use self::plain::Secrets;
-use self::remote::Remote;
+pub(crate) use self::redact::Secrets;
+use self::remote::RemoteServer;
 #[cfg(unix)]
 pub use self::stderr::ServerStderr;
-use crate::offer::{ServerPrompt, ServerResource, ServerResourceTemplate};
-use crate::{Entry, NotAName, Toolbox};
+use crate::server_features::{ServerPrompt, ServerResource, ServerResourceTemplate};
+use crate::{Entry, InvalidToolName, Toolbox};
 
 /// A server, and the tools that it listed when it was connected to.
 ///
@@ -67,7 +67,7 @@ use crate::{Entry, NotAName, Toolbox};
 pub struct Server {
     entries: Vec<(String, Entry)>,
     instructions: Option<String>,
-    remote: Arc<Remote>,
+    remote: Arc<RemoteServer>,
 }
 
 /// How to connect to a server, and how far to trust it.
@@ -99,9 +99,10 @@ pub struct ServerOptions {
     /// it goes.
     #[cfg(unix)]
     pub stderr: Option<ServerStderr>,
-    /// What no error repeats, beside the secrets that the connection has.
+    /// Additional secrets that no error may contain.
     pub(crate) secrets: Secrets,
-    /// Whether the entries have names twice if the server does: whoever takes them chooses among them.
+    /// Whether duplicate names of the server remain in the entries. The caller then selects among
+    /// them.
     pub(crate) keeps_clashes: bool,
 }
 
@@ -125,7 +126,7 @@ impl Default for ServerOptions {
 /// The error of a connection that failed, or of a server that is not used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct NotConnected {
+pub struct ConnectError {
     /// The reason, on one line and without the secrets of the connection. It may quote the server.
     /// It is for the operator, not for the model.
     pub why: String,
@@ -136,24 +137,24 @@ pub struct NotConnected {
     pub needs_login: bool,
 }
 
-impl NotConnected {
+impl ConnectError {
     fn new(why: impl fmt::Display) -> Self {
-        let why = plain::one_line(&why.to_string());
+        let why = redact::one_line(&why.to_string());
         Self { why, is_connected: false, needs_login: false }
     }
 
-    /// Why nobody is logged in at a server.
+    /// Creates the error for a missing or expired login.
     #[cfg(feature = "oauth")]
     fn logged_out(why: impl fmt::Display) -> Self {
         Self { needs_login: true, ..Self::new(why) }
     }
 
-    /// Why a server is not used that there is a connection to.
+    /// Creates the error for a server that is connected but cannot be used.
     fn unusable(why: impl fmt::Display) -> Self {
         Self { is_connected: true, ..Self::new(why) }
     }
 
-    /// The same, as it can be told.
+    /// Removes the secrets from the error.
     fn without(self, secrets: &Secrets) -> Self {
         const LONGEST: usize = 1_000;
         let mut why = secrets.redact(self.why);
@@ -162,7 +163,7 @@ impl NotConnected {
     }
 }
 
-impl fmt::Display for NotConnected {
+impl fmt::Display for ConnectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = if self.is_connected {
             "the server cannot be used"
@@ -173,31 +174,31 @@ impl fmt::Display for NotConnected {
     }
 }
 
-impl std::error::Error for NotConnected {}
+impl std::error::Error for ConnectError {}
 
-/// Starts a program and speaks with it over its input and output.
+/// Starts a program and connects to it over its standard input and output.
 ///
-/// It leads a process group of its own, which is killed once nobody has the server or one of its
-/// tools anymore. Its standard error is yours, unless the command or [`ServerOptions::stderr`] says otherwise. If
-/// it ends before, the next call starts it again.
+/// The program leads its own process group, which is killed when the server and all of its tools
+/// are dropped. It inherits the standard error, unless the command or [`ServerOptions::stderr`]
+/// sets another one. If the program ends earlier, the next call restarts it.
 ///
 /// # Errors
 ///
-/// The program cannot be started, is not such a server, or does not list its tools in time.
+/// The program cannot be started, is not an MCP server, or does not list its tools in time.
 #[cfg(unix)]
 pub async fn connect_stdio(
     command: tokio::process::Command,
     options: &ServerOptions,
-) -> Result<Server, NotConnected> {
-    Server::open(Dial::Program(Box::new(command)), None, options).await
+) -> Result<Server, ConnectError> {
+    Server::open(Connector::ServerProcess(Box::new(command)), None, options).await
 }
 
-/// Connects to a server over streamable HTTP, with these headers on every request. Redirects are
-/// not followed: the headers are for this server.
+/// Connects to a server over streamable HTTP, with these headers in every request. Redirects are
+/// not followed, because the headers are only for this server.
 ///
 /// # Errors
 ///
-/// A header is invalid, or the server is unreachable, is not such a server, or does not list its
+/// A header is invalid, or the server is unreachable, is not an MCP server, or does not list its
 /// tools in time.
 ///
 /// ```no_run
@@ -215,17 +216,17 @@ pub async fn connect_http(
     url: &str,
     headers: impl IntoIterator<Item = (&str, &str)>,
     options: &ServerOptions,
-) -> Result<Server, NotConnected> {
+) -> Result<Server, ConnectError> {
     let (http, options) = Http::new(url, headers, options)?;
-    Server::open(Dial::Http(http), None, &options).await
+    Server::open(Connector::Http(http), None, &options).await
 }
 
-/// Connects to a server over streamable HTTP as [`connect_http`] does, and shows it an access token with each
-/// request. No secret and no token is sent to anybody but the authorization server and the server.
+/// Connects to a server over streamable HTTP like [`connect_http`], with an access token in each
+/// request. Secrets and tokens are sent only to the authorization server and to the server.
 ///
 /// # Errors
 ///
-/// Like [`connect_http`]; or there is no authorization.
+/// Like [`connect_http`], or the authorization failed.
 ///
 /// ```no_run
 /// use openchatml_tools::kinds::mcp::{self, OAuth, ServerOptions};
@@ -244,24 +245,24 @@ pub async fn connect_authorized(
     headers: impl IntoIterator<Item = (&str, &str)>,
     oauth: OAuth,
     options: &ServerOptions,
-) -> Result<Server, NotConnected> {
+) -> Result<Server, ConnectError> {
     let (http, mut options) = Http::new(url, headers, options)?;
     options.secrets = options.secrets.and([oauth.client_secret.clone()]);
-    let told = |error: NotConnected| error.without(&options.secrets);
-    let authorization =
-        oauth::Authorization::new(url, oauth, &options.secrets, options.timeout).map_err(told)?;
+    let redacted = |error: ConnectError| error.without(&options.secrets);
+    let authorization = oauth::Authorization::new(url, oauth, &options.secrets, options.timeout)
+        .map_err(redacted)?;
     let http = http.with_authorization(Arc::new(authorization))?;
-    Server::open(Dial::Http(http), None, &options).await
+    Server::open(Connector::Http(http), None, &options).await
 }
 
-/// Connects to a server over streamable HTTP as [`connect_http`] does, and shows it with each request the access
-/// token of somebody who [logged in](Login::log_in). The token is sent to nobody else, and is renewed at the
-/// authorization server where they did.
+/// Connects to a server over streamable HTTP like [`connect_http`], with the access token of a user
+/// who [logged in](Login::log_in). The token is sent to no other server. It is renewed at the
+/// authorization server of the login.
 ///
 /// # Errors
 ///
-/// Like [`connect_http`]; or nobody is logged in, or the login has expired
-/// ([`NotConnected::needs_login`]).
+/// Like [`connect_http`], or nobody is logged in, or the login has expired
+/// ([`ConnectError::needs_login`]).
 ///
 /// ```no_run
 /// use openchatml_tools::kinds::mcp::{self, Login, ServerOptions, TokenFolder};
@@ -280,50 +281,52 @@ pub async fn connect_logged_in(
     headers: impl IntoIterator<Item = (&str, &str)>,
     login: Login,
     options: &ServerOptions,
-) -> Result<Server, NotConnected> {
+) -> Result<Server, ConnectError> {
     let (http, mut options) = Http::new(url, headers, options)?;
     options.secrets = options.secrets.and(login.client_secret.clone());
-    let told = |error: NotConnected| error.without(&options.secrets);
-    let kept =
-        oauth::KeptToken::new(url, login, &options.secrets, options.timeout).map_err(told)?;
-    let http = http.with_authorization(Arc::new(kept))?;
-    Server::open(Dial::Http(http), None, &options).await
+    let redacted = |error: ConnectError| error.without(&options.secrets);
+    let record =
+        oauth::StoredToken::new(url, login, &options.secrets, options.timeout).map_err(redacted)?;
+    let http = http.with_authorization(Arc::new(record))?;
+    Server::open(Connector::Http(http), None, &options).await
 }
 
-/// Speaks with a server over any pair of streams, one message a line. Once they have ended, its tools fail.
+/// Connects to a server over any pair of streams, with one message per line. When the streams end,
+/// the tools fail.
 ///
 /// # Errors
 ///
-/// The other end is not such a server, or does not list its tools in time.
+/// The other end is not an MCP server, or does not list its tools in time.
 pub async fn connect(
     read: impl AsyncRead + Send + Unpin + 'static,
     write: impl AsyncWrite + Send + Unpin + 'static,
     options: &ServerOptions,
-) -> Result<Server, NotConnected> {
-    let connection = dial::over(read, write, options).await;
+) -> Result<Server, ConnectError> {
+    let connection = connector::over(read, write, options).await;
     let connection = connection.map_err(|error| error.without(&options.secrets))?;
-    Server::open(Dial::Once, Some(connection), options).await
+    Server::open(Connector::Once, Some(connection), options).await
 }
 
 impl Server {
     async fn open(
-        dial: Dial,
+        connector: Connector,
         connection: Option<connection::Connection>,
         options: &ServerOptions,
-    ) -> Result<Self, NotConnected> {
-        let told = |error: NotConnected| error.without(&options.secrets);
-        let (remote, listed) = Remote::new(dial, connection, options).await.map_err(told)?;
+    ) -> Result<Self, ConnectError> {
+        let redacted = |error: ConnectError| error.without(&options.secrets);
+        let (remote, listed) =
+            RemoteServer::new(connector, connection, options).await.map_err(redacted)?;
         let instructions = listed.connection.instructions();
-        let entries = tool::entries(&remote, listed).map_err(told)?;
+        let entries = tool::entries(&remote, listed).map_err(redacted)?;
         Ok(Self { entries, instructions, remote })
     }
 
-    /// Lists the tools of the server again. [`entries`](Self::entries) are what it has now; tools that were
-    /// handed out before stay as they are, and calls of those that are gone are refused.
+    /// Lists the tools of the server again. [`entries`](Self::entries) then returns the current
+    /// tools. Entries that were returned before do not change; calls of removed tools are rejected.
     ///
     /// # Errors
     ///
-    /// The server is unreachable, or does not list its tools in time. The entries are not changed.
+    /// The server is unreachable, or does not list its tools in time. The entries do not change.
     ///
     /// ```no_run
     /// # async fn check(mut server: openchatml_tools::kinds::mcp::Server)
@@ -334,18 +337,18 @@ impl Server {
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn refresh(&mut self) -> Result<(), NotConnected> {
-        let told = |error: NotConnected| error.without(&self.remote.options().secrets);
-        let listed = self.remote.list().await.map_err(told)?;
+    pub async fn refresh(&mut self) -> Result<(), ConnectError> {
+        let redacted = |error: ConnectError| error.without(&self.remote.options().secrets);
+        let listed = self.remote.list().await.map_err(redacted)?;
         let instructions = listed.connection.instructions();
-        self.entries = tool::entries(&self.remote, listed).map_err(told)?;
+        self.entries = tool::entries(&self.remote, listed).map_err(redacted)?;
         self.instructions = instructions;
         Ok(())
     }
 
-    /// The resources that the server lists: none, if it has none.
+    /// Lists the resources of the server.
     ///
-    /// What they say is the server's word, and may hold control characters.
+    /// All texts come from the server and may contain control characters.
     ///
     /// # Errors
     ///
@@ -361,29 +364,29 @@ impl Server {
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn resources(&self) -> Result<Vec<ServerResource>, NotConnected> {
+    pub async fn resources(&self) -> Result<Vec<ServerResource>, ConnectError> {
         let most = self.remote.options().tools;
         let resources = async { self.remote.connection().await?.resources(most).await };
         Ok(self.in_time(resources).await?.into_iter().map(listing::resource).collect())
     }
 
-    /// The templates of resources that the server lists: none, if it has none.
+    /// Lists the resource templates of the server.
     ///
     /// # Errors
     ///
     /// Like [`resources`](Self::resources).
-    pub async fn resource_templates(&self) -> Result<Vec<ServerResourceTemplate>, NotConnected> {
+    pub async fn resource_templates(&self) -> Result<Vec<ServerResourceTemplate>, ConnectError> {
         let most = self.remote.options().tools;
         let templates = async { self.remote.connection().await?.resource_templates(most).await };
         Ok(self.in_time(templates).await?.into_iter().map(listing::template).collect())
     }
 
-    /// The prompts that the server lists: none, if it has none.
+    /// Lists the prompts of the server.
     ///
     /// # Errors
     ///
     /// Like [`resources`](Self::resources).
-    pub async fn prompts(&self) -> Result<Vec<ServerPrompt>, NotConnected> {
+    pub async fn prompts(&self) -> Result<Vec<ServerPrompt>, ConnectError> {
         let most = self.remote.options().tools;
         let prompts = async { self.remote.connection().await?.prompts(most).await };
         Ok(self.in_time(prompts).await?.into_iter().map(listing::prompt).collect())
@@ -391,15 +394,15 @@ impl Server {
 
     async fn in_time<T>(
         &self,
-        listed: impl Future<Output = Result<T, NotConnected>>,
-    ) -> Result<T, NotConnected> {
+        listed: impl Future<Output = Result<T, ConnectError>>,
+    ) -> Result<T, ConnectError> {
         let ServerOptions { timeout, secrets, .. } = self.remote.options();
         let listed = tokio::time::timeout(*timeout, listed).await;
-        let late = || NotConnected::unusable("timeout while listing");
+        let late = || ConnectError::unusable("timeout while listing");
         listed.unwrap_or_else(|_| Err(late())).map_err(|error| error.without(secrets))
     }
 
-    /// Its tools, by the names that models call them by.
+    /// Returns the tools, with the names that models use.
     ///
     /// Characters that are not allowed in names are replaced by `_`: `files/read` is
     /// `functions.files_read`.
@@ -407,12 +410,12 @@ impl Server {
         &self.entries
     }
 
-    /// Adds its tools to those that are there.
+    /// Adds the tools to a toolbox.
     ///
     /// # Errors
     ///
     /// A name is used twice or invalid. The tools before it have been added.
-    pub fn add_to(&self, tools: &mut Toolbox) -> Result<(), NotAName> {
+    pub fn add_to(&self, tools: &mut Toolbox) -> Result<(), InvalidToolName> {
         let mut entries = self.entries.iter();
         entries.try_for_each(|(name, entry)| tools.insert(name, entry.clone()))
     }
@@ -424,7 +427,7 @@ impl Server {
     }
 
     /// Whether the connection is known to be broken. The next call reconnects if possible.
-    pub fn is_gone(&self) -> bool {
-        self.remote.is_gone()
+    pub fn is_disconnected(&self) -> bool {
+        self.remote.is_disconnected()
     }
 }

@@ -9,16 +9,16 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use super::connection::Connection;
-use super::dial::Dial;
+use super::connector::Connector;
 use super::failure::{gone, removed};
-use super::{NotConnected, ServerOptions};
+use super::{ConnectError, ServerOptions};
 use crate::{Call, Failure, Outcome};
 
-/// A server that is connected to anew when its connection has broken.
-pub(super) struct Remote {
+/// A server with automatic reconnection.
+pub(super) struct RemoteServer {
     options: ServerOptions,
     state: Mutex<State>,
-    /// How often nobody could be reached.
+    /// The number of failed reconnections.
     failures: AtomicU64,
 }
 
@@ -29,35 +29,35 @@ pub(super) struct Listed {
 }
 
 struct State {
-    dial: Dial,
+    connector: Connector,
     connection: Arc<Connection>,
-    /// The tools that the server listed last, by its own names.
+    /// The names of the tools in the last list of the server.
     offered: HashSet<String>,
-    /// How often the server had said that they changed when it listed them, or `None` if this connection
-    /// never listed them.
+    /// The number of reported changes at the time of the last list, or `None` if this connection
+    /// has no list yet.
     listed: Option<u64>,
 }
 
-impl Remote {
-    /// Connects to the server, and lists its tools. The connection to it is there already where it can be had
-    /// once only.
+impl RemoteServer {
+    /// Connects to the server and lists its tools. A connector that cannot reconnect requires an
+    /// existing connection.
     pub(super) async fn new(
-        mut dial: Dial,
+        mut connector: Connector,
         connection: Option<Connection>,
         options: &ServerOptions,
-    ) -> Result<(Arc<Self>, Listed), NotConnected> {
+    ) -> Result<(Arc<Self>, Listed), ConnectError> {
         let connection = match connection {
             Some(connection) => connection,
-            None => dial.connect(options).await?,
+            None => connector.connect(options).await?,
         };
         let connection = Arc::new(connection);
-        let mut state = State { dial, connection, offered: HashSet::new(), listed: None };
+        let mut state = State { connector, connection, offered: HashSet::new(), listed: None };
         let listed = state.list(options).await?;
         let (options, failures) = (options.clone(), AtomicU64::new(0));
         Ok((Arc::new(Self { options, state: Mutex::new(state), failures }), listed))
     }
 
-    /// A connection on which the tools are known as they are now.
+    /// Returns a working connection with a current list of tools.
     async fn ready(
         &self,
         tool: &str,
@@ -65,11 +65,13 @@ impl Remote {
     ) -> Result<Arc<Connection>, Failure> {
         let failures = self.failures.load(Ordering::SeqCst);
         let mut state = self.state.lock().await;
-        // A list may be what finds out that nobody is there: nothing was called yet.
+        // The list request may be the first to notice a broken connection. No call was made yet, so
+        // reconnecting is safe.
         let mut is_listed = false;
         for _ in 0..2 {
-            if state.connection.is_gone() {
-                // Others have tried in the meantime, and calls that wait must not each try for so long.
+            if state.connection.is_disconnected() {
+                // Another call has tried to reconnect in the meantime. Waiting calls must not each
+                // repeat all attempts.
                 if failures != self.failures.load(Ordering::SeqCst) {
                     return Err(gone());
                 }
@@ -78,7 +80,7 @@ impl Remote {
                     return Err(gone());
                 }
             }
-            // A server may say at once that they changed again: that is for the next call.
+            // If the tools change again during the list, the next call lists them.
             is_listed = state.is_listed() || state.list(&self.options).await.is_ok();
             if is_listed {
                 break;
@@ -93,12 +95,12 @@ impl Remote {
         Ok(state.connection.clone())
     }
 
-    /// Makes a call of the tool that the server calls so, once.
+    /// Calls the tool with this name of the server, at most once.
     pub(super) async fn call(&self, tool: &str, call: &Call) -> Outcome {
-        call.set_unmade(true);
+        call.set_unstarted(true);
         let outcome = match self.ready(tool, call.deadline()).await {
             Ok(connection) => {
-                call.set_unmade(false);
+                call.set_unstarted(false);
                 connection.call(tool, call).await
             }
             Err(failure) => Err(failure),
@@ -109,19 +111,19 @@ impl Remote {
         })
     }
 
-    /// The connection that there is, or another one if it has broken.
-    pub(super) async fn connection(&self) -> Result<Arc<Connection>, NotConnected> {
+    /// Returns the connection, and reconnects if it is broken.
+    pub(super) async fn connection(&self) -> Result<Arc<Connection>, ConnectError> {
         let mut state = self.state.lock().await;
-        if state.connection.is_gone() {
+        if state.connection.is_disconnected() {
             state.reconnect(&self.options, None).await?;
         }
         Ok(state.connection.clone())
     }
 
-    /// The tools that the server has now.
-    pub(super) async fn list(&self) -> Result<Listed, NotConnected> {
+    /// Lists the tools of the server.
+    pub(super) async fn list(&self) -> Result<Listed, ConnectError> {
         let mut state = self.state.lock().await;
-        if state.connection.is_gone() {
+        if state.connection.is_disconnected() {
             state.reconnect(&self.options, None).await?;
         }
         state.list(&self.options).await
@@ -131,22 +133,22 @@ impl Remote {
         &self.options
     }
 
-    /// Whether the connection is known to be broken. While it is at work, it is not.
-    pub(super) fn is_gone(&self) -> bool {
-        self.state.try_lock().is_ok_and(|state| state.connection.is_gone())
+    /// Whether the connection is known to be broken. While it is in use, it counts as working.
+    pub(super) fn is_disconnected(&self) -> bool {
+        self.state.try_lock().is_ok_and(|state| state.connection.is_disconnected())
     }
 }
 
 impl State {
-    /// Connects anew: at once, and then some more times, with twice the time between them each time.
+    /// Reconnects: immediately, and then several times with a pause that doubles each time.
     async fn reconnect(
         &mut self,
         options: &ServerOptions,
         deadline: Option<Instant>,
-    ) -> Result<(), NotConnected> {
-        let attempts = if self.dial.is_repeatable() { options.reconnects } else { 0 };
+    ) -> Result<(), ConnectError> {
+        let attempts = if self.connector.is_repeatable() { options.reconnects } else { 0 };
         let mut wait = options.backoff;
-        let mut result = Err(NotConnected::new("the connection has broken"));
+        let mut result = Err(ConnectError::new("the connection has broken"));
         for attempt in 0..attempts {
             if attempt > 0 {
                 let next = Instant::now() + wait;
@@ -156,7 +158,7 @@ impl State {
                 tokio::time::sleep_until(next).await;
                 wait = wait.saturating_mul(2);
             }
-            match self.dial.connect(options).await {
+            match self.connector.connect(options).await {
                 Ok(connection) => {
                     self.connection = Arc::new(connection);
                     self.listed = None;
@@ -168,26 +170,27 @@ impl State {
         result
     }
 
-    /// Whether the tools are those that the server has now, as far as it said.
+    /// Whether the list of tools is current, as far as the server reported changes.
     fn is_listed(&self) -> bool {
         self.listed == Some(self.connection.changes())
     }
 
-    async fn list(&mut self, options: &ServerOptions) -> Result<Listed, NotConnected> {
-        // What changes while they are listed is listed again.
+    async fn list(&mut self, options: &ServerOptions) -> Result<Listed, ConnectError> {
+        // The number is read before the request, so that a change during the list causes another
+        // list.
         let changes = self.connection.changes();
         let tools = tokio::time::timeout(options.timeout, self.connection.tools(options.tools));
         let tools = tools
             .await
-            .map_err(|_| NotConnected::unusable("timeout while listing the tools"))??;
+            .map_err(|_| ConnectError::unusable("timeout while listing the tools"))??;
         self.offered = tools.iter().map(|tool| tool.name.to_string()).collect();
         self.listed = Some(changes);
         Ok(Listed { tools, connection: self.connection.clone() })
     }
 }
 
-impl fmt::Debug for Remote {
+impl fmt::Debug for RemoteServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Remote").field("is_gone", &self.is_gone()).finish_non_exhaustive()
+        f.debug_struct("Remote").field("is_gone", &self.is_disconnected()).finish_non_exhaustive()
     }
 }

@@ -1,4 +1,4 @@
-//! The standard error of programs, line by line.
+//! Reads the standard error of programs line by line.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::task::JoinHandle;
 
-/// Who is told what a server says on its standard error: the name of the server, and a line.
+/// The receiver of the standard error of servers: it gets the name of the server and a line.
 ///
 /// A line comes from the server and may contain control characters: escape it before you print it.
 /// A line is truncated after 4,096 bytes.
@@ -32,13 +32,13 @@ impl ServerStderr {
         Self { name: name.into(), tell: Arc::new(tell) }
     }
 
-    /// The same, for another server.
+    /// Returns a receiver for another server.
     #[cfg(feature = "config")]
     pub(crate) fn named(&self, name: &str) -> Self {
         Self { name: name.into(), ..self.clone() }
     }
 
-    /// Tells what comes, until it ends.
+    /// Passes the lines to the receiver until the pipe ends.
     pub(super) fn listen(&self, pipe: impl AsyncRead + Send + Unpin + 'static) -> JoinHandle<()> {
         let stderr = self.clone();
         tokio::spawn(async move { stderr.read(pipe).await })
@@ -57,7 +57,7 @@ impl ServerStderr {
             }
             chunk.clear();
         }
-        if !line.kept.is_empty() {
+        if !line.record.is_empty() {
             line.end(&self);
         }
     }
@@ -77,28 +77,28 @@ impl PartialEq for ServerStderr {
 
 impl Eq for ServerStderr {}
 
-/// A line that has not ended.
+/// An incomplete line.
 #[derive(Default)]
 struct Line {
-    kept: Vec<u8>,
+    record: Vec<u8>,
     is_cut: bool,
 }
 
 impl Line {
     fn push(&mut self, byte: u8) {
-        /// The bytes of a line that are told.
+        /// The maximum length of a line, in bytes.
         const MOST: usize = 4_096;
 
-        if self.kept.len() < MOST {
-            self.kept.push(byte);
+        if self.record.len() < MOST {
+            self.record.push(byte);
         } else {
             self.is_cut = true;
         }
     }
 
     fn end(&mut self, stderr: &ServerStderr) {
-        let Self { kept, is_cut } = std::mem::take(self);
-        let text = String::from_utf8_lossy(&kept);
+        let Self { record, is_cut } = std::mem::take(self);
+        let text = String::from_utf8_lossy(&record);
         let text = text.strip_suffix('\r').unwrap_or(&text);
         if is_cut {
             (stderr.tell)(&stderr.name, &format!("{text}…"));
@@ -108,9 +108,10 @@ impl Line {
     }
 }
 
-/// Waits until the last words of a program that has ended are told. Somebody else may hold its pipe open.
+/// Waits for the last lines of a program that has ended. Another process may keep the pipe open, so
+/// the time is limited.
 pub(super) async fn finish(mut listening: JoinHandle<()>) {
-    /// How long to wait.
+    /// The maximum time to wait.
     const PATIENCE: Duration = Duration::from_millis(500);
 
     if tokio::time::timeout(PATIENCE, &mut listening).await.is_err() {
@@ -125,19 +126,19 @@ mod tests {
     use super::ServerStderr;
 
     #[tokio::test]
-    async fn lines_are_told_one_by_one_and_not_at_any_length() {
-        let said = Arc::new(Mutex::new(Vec::new()));
-        let told = said.clone();
+    async fn lines_are_reported_one_by_one_and_truncated() {
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let sink = lines.clone();
         let stderr = ServerStderr::new("a", move |name, line| {
-            told.lock().unwrap().push(format!("{name}: {line}"));
+            sink.lock().unwrap().push(format!("{name}: {line}"));
         });
         let mut text = b"one\r\n\n\xff\n".to_vec();
         text.extend([b'x'; 5_000]);
         text.extend(b"\nend");
         stderr.read(text.as_slice()).await;
-        let mut said = said.lock().unwrap().clone();
-        let long = said.remove(3);
+        let mut lines = lines.lock().unwrap().clone();
+        let long = lines.remove(3);
         assert_eq!((long.len(), long.ends_with("x…")), ("a: …".len() + 4_096, true));
-        assert_eq!(said, ["a: one", "a: ", "a: \u{fffd}", "a: end"]);
+        assert_eq!(lines, ["a: one", "a: ", "a: \u{fffd}", "a: end"]);
     }
 }

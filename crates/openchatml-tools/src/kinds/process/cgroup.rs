@@ -1,4 +1,4 @@
-//! Programs in control groups (version 2) of their own, which they cannot leave.
+//! Puts each program into its own control group (version 2), which it cannot leave.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -7,44 +7,44 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use rustix::process::getpid;
 
-use super::watch;
+use super::watchdog;
 
-/// The group of this process, and in it the one that has those of the programs.
+/// The group of this process, and the group below it that contains those of the programs.
 struct Tree {
     own: PathBuf,
     tree: PathBuf,
 }
 
-/// They, if the second could be made.
+/// The groups, if they could be created.
 static TREE: OnceLock<Tree> = OnceLock::new();
 
-/// Groups whose processes were still dying.
+/// Groups that could not be removed because their processes were still ending.
 static LEFT: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Makes the group that has those of the programs.
+/// Creates the group that contains those of the programs.
 pub(super) fn create() -> io::Result<()> {
     if TREE.get().is_some() {
         return Ok(());
     }
     let own = own().ok_or(io::ErrorKind::Unsupported)?;
-    // Whoever may not write here may not move a process away from here.
+    // Without write permission here, no process can be moved out of this group.
     OpenOptions::new().write(true).open(own.join("cgroup.procs"))?;
     let tree = own.join(format!("openchatml-{}", getpid().as_raw_nonzero()));
     match fs::create_dir(&tree) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-        // What a process of the same number left behind.
+        // A group of an earlier process with the same id.
         _ => {}
     }
     if !tree.join("cgroup.kill").exists() {
         let _ = fs::remove_dir(&tree);
         return Err(io::ErrorKind::Unsupported.into());
     }
-    watch::tell_tree(&tree);
+    watchdog::tell_tree(&tree);
     let _ = TREE.set(Tree { own, tree });
     Ok(())
 }
 
-/// The group of this process.
+/// Returns the group of this process.
 fn own() -> Option<PathBuf> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let path = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
@@ -59,34 +59,34 @@ fn own() -> Option<PathBuf> {
     })
 }
 
-/// The group of a program. Its processes are killed when this is dropped.
+/// The group of a program. Dropping it kills its processes.
 #[derive(Debug)]
 pub(super) struct Leaf {
     path: PathBuf,
-    /// Whether this process may be in it. It must not be killed then.
+    /// Whether this process may be in the group, which must not be killed in that case.
     is_shared: bool,
 }
 
 impl Leaf {
-    /// One of this name, if programs have any.
+    /// Creates a group of this name, if programs have groups.
     pub(super) fn new(name: &str) -> Option<Self> {
         let path = TREE.get()?.tree.join(name);
         fs::create_dir(&path).ok()?;
         Some(Self { path, is_shared: false })
     }
 
-    /// Starts a program in it: this process enters the group for as long as that takes. To move the
-    /// program would be too late for what it starts first.
+    /// Starts a program in the group. This process enters the group for that time, because moving
+    /// the program after its start would miss its first children.
     pub(super) fn start<T>(&mut self, spawn: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-        let _inside = Inside::enter(self);
+        let _inside = GroupMembership::enter(self);
         spawn()
     }
 }
 
-/// A stay of this process in a group. Only one thread at a time has one.
-struct Inside<'l>(&'l mut Leaf);
+/// The membership of this process in a group. Only one thread has one at a time.
+struct GroupMembership<'l>(&'l mut Leaf);
 
-impl<'l> Inside<'l> {
+impl<'l> GroupMembership<'l> {
     fn enter(leaf: &'l mut Leaf) -> Option<Self> {
         enter(&leaf.path).ok()?;
         leaf.is_shared = true;
@@ -94,13 +94,13 @@ impl<'l> Inside<'l> {
     }
 }
 
-impl Drop for Inside<'_> {
+impl Drop for GroupMembership<'_> {
     fn drop(&mut self) {
         self.0.is_shared = TREE.get().is_none_or(|tree| enter(&tree.own).is_err());
     }
 }
 
-/// Moves this process.
+/// Moves this process into a group.
 fn enter(group: &Path) -> io::Result<()> {
     OpenOptions::new().write(true).open(group.join("cgroup.procs"))?.write_all(b"0")
 }
@@ -113,7 +113,7 @@ impl Drop for Leaf {
         let _ = fs::write(self.path.join("cgroup.kill"), "1");
         let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
         left.push(std::mem::take(&mut self.path));
-        // The last ones are removed by whoever watches.
+        // The watchdog removes the last groups.
         left.retain(|path| {
             fs::remove_dir(path).is_err_and(|error| error.kind() != io::ErrorKind::NotFound)
         });

@@ -2,27 +2,27 @@
 
 use std::io;
 
-use super::{adopt, cgroup};
+use super::{cgroup, orphans};
 
 /// The system feature that contains programs that leave their process group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Containment {
-    /// Each has a control group (cgroup version 2) of its own, below that of this process. Nothing leaves
-    /// that without the rights to.
+    /// Each program has its own control group (cgroup version 2) below that of this process. It
+    /// cannot leave the group without the permissions to do so.
     ControlGroup,
-    /// Processes whose parent ends become children of this process (`PR_SET_CHILD_SUBREAPER`), which
-    /// then finds them. One that a program has started with another environment is told apart
-    /// from those of other programs only when none of these runs.
+    /// Orphaned descendants become children of this process (`PR_SET_CHILD_SUBREAPER`), which then
+    /// finds them. An orphan that has another environment is assigned to its program only when no
+    /// other program runs.
     Subreaper,
 }
 
-/// Has the system keep the programs that leave their process group: by control groups if this process
-/// may make some, else as their subreaper. Returns which of the two it is.
+/// Makes the system contain programs that leave their process group: with control groups if this
+/// process can create them, otherwise as their subreaper. Returns which of the two is used.
 ///
-/// Both concern the whole process. A subreaper takes each child that it did not start as a tool for what
-/// a tool left behind, and kills it: call this only in a program that starts no children by itself, and
-/// before it starts tools. Without it, processes are found by a variable of the environment that they
-/// inherit.
+/// Both affect the whole process. A subreaper kills each child that it did not start as a tool,
+/// because it counts as an orphan of a tool. Call this only in a program that starts no other
+/// children, and before it starts tools. Without containment, processes are found by an environment
+/// variable that they inherit.
 ///
 /// # Errors
 ///
@@ -36,7 +36,7 @@ pub fn contain() -> io::Result<Containment> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// The same, in this way and no other.
+/// Like [`contain`], but only with this feature.
 ///
 /// # Errors
 ///
@@ -44,6 +44,6 @@ pub fn contain() -> io::Result<Containment> {
 pub fn contain_by(containment: Containment) -> io::Result<()> {
     match containment {
         Containment::ControlGroup => cgroup::create(),
-        Containment::Subreaper => adopt::start(),
+        Containment::Subreaper => orphans::start(),
     }
 }

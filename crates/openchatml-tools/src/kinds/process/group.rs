@@ -12,22 +12,23 @@ use tokio::process::{Child, Command};
 use tokio::sync::watch as watch_channel;
 
 use super::mark::{self, Mark};
-use super::watch;
+use super::watchdog;
 
 /// A program that leads a process group. The group is killed when this is dropped, and when this
-/// process ends, however it ends, and so are processes that left it, where they can be found.
+/// process ends for any reason. Processes that left the group are killed as well if they can be
+/// found.
 pub(crate) struct Group {
-    /// Until it is handed to whoever waits for its end.
+    /// `None` after the child was handed to the task that waits for its end.
     child: Option<Child>,
-    /// Until the group is killed.
+    /// `None` after the group was killed.
     leader: Option<Pid>,
-    /// How long it may go on once it was told to end.
+    /// The time between `SIGTERM` and `SIGKILL`.
     grace: Duration,
-    /// As long as this process has to live so that there is such a time.
-    awaited: Option<Awaited>,
-    /// What it writes to, once nobody else reads that.
+    /// Keeps [`ended`] waiting while the program may use its grace period.
+    terminating: Option<TerminatingProgram>,
+    /// The output pipes of the program that have no other reader.
     pipes: Arc<Mutex<Vec<Pipe>>>,
-    /// Until what the program left behind is killed.
+    /// `None` after the descendants of the program were killed.
     mark: Option<Mark>,
 }
 
@@ -39,17 +40,17 @@ impl fmt::Debug for Group {
 
 impl Group {
     pub(crate) fn spawn(command: &mut Command) -> io::Result<Self> {
-        watch::prepare();
+        watchdog::prepare();
         let mut mark = Mark::new(command);
         command.process_group(0).kill_on_drop(true);
         let child = mark.start(command)?;
         let leader = mark::pid(&child);
-        let (grace, awaited) = (Duration::ZERO, None);
+        let (grace, terminating) = (Duration::ZERO, None);
         let pipes = Arc::default();
-        Ok(Self { child: Some(child), leader, grace, awaited, pipes, mark: Some(mark) })
+        Ok(Self { child: Some(child), leader, grace, terminating, pipes, mark: Some(mark) })
     }
 
-    /// The same, whose processes cannot outlive it, since they are in namespaces of their own.
+    /// Marks the program as one in its own namespaces, whose processes cannot outlive it.
     #[cfg_attr(not(feature = "python"), allow(dead_code, reason = "a sandbox is such a program"))]
     pub(crate) fn sealed(self) -> Self {
         if let Some(mark) = &self.mark {
@@ -58,33 +59,33 @@ impl Group {
         self
     }
 
-    /// The same, which is told to end (`SIGTERM`) so long before it is killed.
+    /// Sets the time between `SIGTERM` and `SIGKILL`.
     pub(crate) fn with_grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
-        self.awaited = (!grace.is_zero()).then(Awaited::new);
+        self.terminating = (!grace.is_zero()).then(TerminatingProgram::new);
         self
     }
 
-    /// Lends a pipe that the program writes to. If the group is dropped after that, the pipe is read until
-    /// the program ends: it could not say a word in its last moments otherwise, and would die of it.
-    pub(crate) fn lend<P: AsyncRead + Send + Unpin + 'static>(&self, pipe: P) -> Lent<P> {
-        Lent { pipe: Some(pipe), back: self.pipes.clone() }
+    /// Wraps an output pipe of the program. If the group is dropped, the pipe is read until the
+    /// program ends, because a write to a closed pipe would kill the program in its grace period.
+    pub(crate) fn lend<P: AsyncRead + Send + Unpin + 'static>(&self, pipe: P) -> LentPipe<P> {
+        LentPipe { pipe: Some(pipe), back: self.pipes.clone() }
     }
 
-    /// The program.
+    /// Returns the program.
     pub(crate) fn child(&mut self) -> &mut Child {
         self.child.as_mut().expect("it is handed on when this is dropped")
     }
 
-    /// Waits until the program ends, and kills what it left behind.
+    /// Waits until the program ends, and kills its descendants.
     pub(crate) async fn wait(&mut self) -> io::Result<ExitStatus> {
         let status = self.child().wait().await;
-        // At once: as long as the group has a member, nobody else gets its number; if it has none,
-        // there was no time to give it away.
+        // Immediately: while the group has a member, the system does not reuse its id; if it has
+        // none, there was no time to reuse the id.
         self.signal(Signal::KILL);
         self.leader = None;
         if let Some(mark) = self.mark.take() {
-            // All processes are looked at, which takes a moment.
+            // Blocking, because it reads all processes of the system.
             let _ = tokio::task::spawn_blocking(move || drop(mark)).await;
         }
         status
@@ -92,66 +93,66 @@ impl Group {
 
     fn signal(&self, signal: Signal) {
         if let Some(leader) = self.leader {
-            // There is nobody left if it fails.
+            // It fails only if no process is left.
             let _ = kill_process_group(leader, signal);
         }
     }
 }
 
-/// What a program writes to.
+/// An output pipe of a program.
 type Pipe = Box<dyn AsyncRead + Send + Unpin>;
 
 fn lock(pipes: &Mutex<Vec<Pipe>>) -> MutexGuard<'_, Vec<Pipe>> {
     pipes.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A pipe that is given back to its group.
-pub(crate) struct Lent<P: AsyncRead + Send + Unpin + 'static> {
+/// A pipe that is returned to its group when it is dropped.
+pub(crate) struct LentPipe<P: AsyncRead + Send + Unpin + 'static> {
     pipe: Option<P>,
     back: Arc<Mutex<Vec<Pipe>>>,
 }
 
-impl<P: AsyncRead + Send + Unpin + 'static> Lent<P> {
+impl<P: AsyncRead + Send + Unpin + 'static> LentPipe<P> {
     pub(crate) fn pipe(&mut self) -> &mut P {
         self.pipe.as_mut().expect("it is given back when this is dropped")
     }
 }
 
-impl<P: AsyncRead + Send + Unpin + 'static> Drop for Lent<P> {
+impl<P: AsyncRead + Send + Unpin + 'static> Drop for LentPipe<P> {
     fn drop(&mut self) {
         let pipe = self.pipe.take().map(|pipe| Box::new(pipe) as Pipe);
         lock(&self.back).extend(pipe);
     }
 }
 
-/// A program that is given time to end.
+/// A program in its grace period.
 #[derive(Debug)]
-struct Awaited;
+struct TerminatingProgram;
 
-/// How many there are, for those who wait for their ends.
-static AWAITED: LazyLock<watch_channel::Sender<usize>> =
+/// The number of programs in their grace period.
+static TERMINATING: LazyLock<watch_channel::Sender<usize>> =
     LazyLock::new(|| watch_channel::Sender::new(0));
 
-impl Awaited {
+impl TerminatingProgram {
     fn new() -> Self {
-        AWAITED.send_modify(|count| *count += 1);
+        TERMINATING.send_modify(|count| *count += 1);
         Self
     }
 }
 
-impl Drop for Awaited {
+impl Drop for TerminatingProgram {
     fn drop(&mut self) {
-        AWAITED.send_modify(|count| *count -= 1);
+        TERMINATING.send_modify(|count| *count -= 1);
     }
 }
 
-/// Waits until no program is left that has [time to end](super::Limits::grace).
+/// Waits until no program is in its [grace period](super::ProcessLimits::grace).
 ///
-/// Such a program is asked to end when its call is cancelled, and killed after a timeout. If the
-/// runtime ends earlier, the program is killed at once.
+/// The grace period starts when the call of a program is cancelled. At its end, the program is
+/// killed. If the runtime ends earlier, the program is killed at once.
 pub async fn ended() {
-    // Its sender is never dropped.
-    let _ = AWAITED.subscribe().wait_for(|count| *count == 0).await;
+    // The sender is never dropped.
+    let _ = TERMINATING.subscribe().wait_for(|count| *count == 0).await;
 }
 
 impl Drop for Group {
@@ -163,17 +164,17 @@ impl Drop for Group {
                 child: self.child.take(),
                 leader: self.leader.take(),
                 grace: Duration::ZERO,
-                awaited: self.awaited.take(),
+                terminating: self.terminating.take(),
                 pipes: Arc::default(),
                 mark: self.mark.take(),
             };
             let grace = self.grace;
             for mut pipe in std::mem::take(&mut *lock(&self.pipes)) {
-                // It ends with the last process that writes to it, or with the runtime.
+                // The task ends when the last writer closes the pipe, or with the runtime.
                 let read = async move { tokio::io::copy(&mut pipe, &mut tokio::io::sink()).await };
                 runtime.spawn(tokio::time::timeout(grace, read));
             }
-            // If the runtime ends before, this is dropped, and the group is killed then.
+            // If the runtime ends earlier, this is dropped, which kills the group.
             runtime.spawn(async move { tokio::time::timeout(grace, rest.wait()).await.is_ok() });
             return;
         }

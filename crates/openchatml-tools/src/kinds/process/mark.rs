@@ -9,43 +9,42 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, geteuid, getpid, kill_process};
 use tokio::process::{Child, Command};
 
-use super::adopt;
 use super::cgroup::Leaf;
-use super::watch::Watched;
+use super::orphans;
+use super::watchdog::WatchedProgram;
 
-/// The variable that programs are marked with.
+/// The environment variable that marks programs.
 pub(crate) const MARK: &str = "OPENCHATML_PROCESS";
 
-/// How often processes are looked for that began while others were killed.
+/// The maximum number of searches: processes can start while others are killed.
 const ROUNDS: usize = 64;
 
-/// How long a process has to die before it is looked for again.
+/// The pause before the next search, in which killed processes end.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// What all processes of a program have in common, wherever they go. When this is dropped, those that
-/// can be found are killed.
+/// Identifies all processes of a program. Dropping it kills those that can be found.
 #[derive(Debug)]
 pub(super) struct Mark {
     token: String,
-    /// `None` where there are no groups of resources for programs.
+    /// `None` without control groups.
     leaf: Option<Leaf>,
-    /// Until all are dead.
-    watched: Watched,
+    /// Keeps the watchdog active until all processes are dead.
+    watched: WatchedProgram,
 }
 
 impl Mark {
-    /// Marks what the command starts.
+    /// Marks the processes of a command.
     pub(super) fn new(command: &mut Command) -> Self {
         let token = format!("{:016x}", RandomState::new().hash_one(getpid()));
         command.env(MARK, &token);
-        adopt::begin(&token);
-        Self { leaf: Leaf::new(&token), watched: Watched::new(&token), token }
+        orphans::begin(&token);
+        Self { leaf: Leaf::new(&token), watched: WatchedProgram::new(&token), token }
     }
 
     /// Starts the program.
     pub(super) fn start(&mut self, command: &mut Command) -> io::Result<Child> {
         let mut spawn = || command.spawn();
-        let child = adopt::child(
+        let child = orphans::child(
             || match &mut self.leaf {
                 Some(leaf) => leaf.start(spawn),
                 None => spawn(),
@@ -58,13 +57,13 @@ impl Mark {
         Ok(child)
     }
 
-    /// Says that nothing can leave the program, since it runs in namespaces of its own.
+    /// Marks the program as one in its own namespaces, which no process can leave.
     pub(super) fn seal(&self) {
-        adopt::end(&self.token);
+        orphans::end(&self.token);
     }
 }
 
-/// The number of a child that was not reaped.
+/// Returns the process id of a child that was not reaped.
 pub(super) fn pid(child: &Child) -> Option<Pid> {
     child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw)
 }
@@ -73,12 +72,12 @@ impl Drop for Mark {
     fn drop(&mut self) {
         self.leaf = None;
         sweep(&self.token);
-        adopt::end(&self.token);
-        adopt::sweep();
+        orphans::end(&self.token);
+        orphans::sweep();
     }
 }
 
-/// Kills the processes that are marked so, until none is found.
+/// Kills the processes with this mark until none is found.
 fn sweep(token: &str) {
     for _ in 0..ROUNDS {
         let mut found = false;
@@ -93,7 +92,7 @@ fn sweep(token: &str) {
     }
 }
 
-/// The processes that may be ours, where the system lists them: all others are not to be read.
+/// Lists the processes of this user, if the system has `/proc`. Other processes cannot be read.
 pub(super) fn processes() -> impl Iterator<Item = Pid> {
     let user = geteuid();
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -104,7 +103,8 @@ pub(super) fn processes() -> impl Iterator<Item = Pid> {
     })
 }
 
-/// The mark of a process. It is that with which its program was started, whatever the program does.
+/// Returns the mark of a process: the one in the environment at the start of its program, even if
+/// the program changed the variable.
 pub(super) fn mark(pid: Pid) -> Option<String> {
     let environment = std::fs::read(file(pid, "environ")).ok()?;
     environment.split(|byte| *byte == 0).find_map(|variable| {
@@ -117,18 +117,19 @@ fn is_marked(pid: Pid, token: &str) -> bool {
     mark(pid).is_some_and(|it| it == token)
 }
 
-/// A file that tells something of a process.
+/// Returns the path of a file in `/proc`.
 pub(super) fn file(pid: Pid, name: &str) -> PathBuf {
     format!("/proc/{}/{name}", pid.as_raw_nonzero()).into()
 }
 
-/// Kills a process, if it still is what it was found to be: its number may be that of another one now.
+/// Kills a process if `is_still` still holds, because the system may have reused its id.
 fn kill(pid: Pid, is_still: impl Fn(Pid) -> bool) {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     {
         use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
 
-        // The number is bound to the process before that is looked at.
+        // The process file descriptor is opened before the check, so that the id cannot change in
+        // between.
         if let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) {
             if is_still(pid) {
                 let _ = pidfd_send_signal(process, Signal::KILL);

@@ -1,12 +1,12 @@
-//! Programs as tools: the arguments are the standard input, the result is the standard output.
+//! Programs as tools: the arguments are the standard input, and the result is the standard output.
 
-mod adopt;
 mod cgroup;
 mod contain;
 mod group;
 mod mark;
+mod orphans;
 mod run;
-mod watch;
+mod watchdog;
 
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
@@ -27,32 +27,34 @@ pub(crate) use self::mark::MARK;
     not(feature = "python"),
     allow(unused_imports, reason = "an interpreter is listened to")
 )]
-pub(crate) use self::run::{Bounds, Broken, Ended, Kept, Take, drain, pump, run};
-use crate::{Call, Failure, Outcome, Output, Run, Tool};
+pub(crate) use self::run::{
+    Bounds, CollectedOutput, OutputSink, ProgramOutput, RunError, drain, pump, run,
+};
+use crate::{Call, Failure, Outcome, Output, Tool, ToolFuture};
 
-/// A program that is a tool. Each call starts it anew.
+/// A program as a tool. Each call starts the program once.
 ///
-/// Its input is the call's arguments, byte for byte, and then the end. What it has written when it
-/// ends is the result. It leads a process group of its own, and the whole group is killed when the
-/// program ends, when the call is dropped, and as soon as more was written than
-/// [`Limits::output_bytes`]; and when this process ends, whatever ends it: a shell that does nothing else
-/// watches for that. On Linux, so are descendants that left the group (`setsid`), if they have
-/// kept `OPENCHATML_PROCESS` in their environment, or [`contain`] keeps them. What runs code that nobody
-/// vouches for belongs into a sandbox all the same.
+/// The standard input is the arguments of the call, byte for byte. The result is everything that
+/// the program wrote before it ended. The program leads its own process group. The whole group is
+/// killed when the program ends, when the call is dropped, when the output exceeds
+/// [`ProcessLimits::output_bytes`], and when this process ends for any reason (a shell watches for
+/// that). On Linux, descendants that left the group (`setsid`) are killed as well if they kept
+/// `OPENCHATML_PROCESS` in their environment, or if [`contain`] is active. Run untrusted code in a
+/// sandbox.
 ///
 /// The program sees only these environment variables: those of [`inherit`](Self::inherit) and of
 /// [`env`](Self::env), `OPENCHATML_PROCESS`, which identifies its descendants, and `PWD` if a shell
 /// sets the limits.
 ///
 /// ```
-/// use openchatml_tools::kinds::process::{Process, Result as Form};
+/// use openchatml_tools::kinds::process::{Process, ResultFormat};
 /// use openchatml_tools::{Call, Tool};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {
 /// let mut upper = Process::new("tr");
 /// upper.args = vec!["a-z".into(), "A-Z".into()];
-/// upper.result = Form::Text;
+/// upper.result = ResultFormat::Text;
 /// let output = upper.call(&Call::new("functions.upper", "c1", "oslo")).await.unwrap();
 /// assert_eq!(output.content.as_str(), Some("OSLO"));
 /// # }
@@ -71,27 +73,27 @@ pub struct Process {
     /// The working directory. The default is that of this process.
     pub directory: Option<PathBuf>,
     /// The form of the output.
-    pub result: Result,
+    pub result: ResultFormat,
     /// The limits of the program.
-    pub limits: Limits,
+    pub limits: ProcessLimits,
 }
 
 /// The form of the output of a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Result {
-    /// One JSON value. Anything else is `E-TOOL-OUTPUT`.
+pub enum ResultFormat {
+    /// One JSON value. Other output is `E-TOOL-OUTPUT`.
     #[default]
     Json,
-    /// JSON if it is, else text.
+    /// JSON if the output is JSON, otherwise text.
     JsonOrText,
-    /// Text, whatever it spells.
+    /// Text, even if it is JSON.
     Text,
 }
 
 /// The limits of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Limits {
+pub struct ProcessLimits {
     /// The maximum size of the output, in bytes. A program that writes more is killed.
     pub output_bytes: usize,
     /// The number of bytes from the end of the standard error that a failure contains.
@@ -102,11 +104,11 @@ pub struct Limits {
     /// The processor time of each process in seconds (`RLIMIT_CPU`).
     pub cpu_seconds: Option<u64>,
     /// How long a program may continue after its call is cancelled and it receives `SIGTERM`,
-    /// before it is killed. Zero: it is killed at once.
+    /// before it is killed. With zero, it is killed at once.
     pub grace: Duration,
 }
 
-impl Default for Limits {
+impl Default for ProcessLimits {
     fn default() -> Self {
         Self {
             output_bytes: 1 << 20,
@@ -127,12 +129,12 @@ impl Process {
             env: Vec::new(),
             inherit: ["PATH", "LANG", "LC_ALL", "TZ"].map(OsString::from).to_vec(),
             directory: None,
-            result: Result::default(),
-            limits: Limits::default(),
+            result: ResultFormat::default(),
+            limits: ProcessLimits::default(),
         }
     }
 
-    /// The command that starts it.
+    /// Returns the command that starts the program.
     pub(crate) fn command(&self) -> Command {
         let mut command = limited(&self.limits, self.program.as_os_str().into(), &self.args);
         command.env_clear();
@@ -147,7 +149,7 @@ impl Process {
     }
 
     async fn run(&self, call: &Call) -> Outcome {
-        let Limits { output_bytes, stderr_bytes, grace, .. } = self.limits;
+        let ProcessLimits { output_bytes, stderr_bytes, grace, .. } = self.limits;
         let bounds = Bounds { output: output_bytes, tail: stderr_bytes, grace };
         let ended = run(&mut self.command(), call.arguments().as_bytes(), bounds)
             .await
@@ -156,12 +158,12 @@ impl Process {
             return Err(unsuccessful(&ended));
         }
         let text = text(ended.stdout)?;
-        if self.result == Result::Text {
+        if self.result == ResultFormat::Text {
             return Ok(Output::text(text));
         }
         match Value::from_json(&text, &openchatml::Limits::default()) {
             Ok(value) => Ok(Output::json(value.into_owned())),
-            Err(_) if self.result == Result::JsonOrText => Ok(Output::text(text)),
+            Err(_) if self.result == ResultFormat::JsonOrText => Ok(Output::text(text)),
             Err(found) => {
                 let at = found.span.start;
                 let message = format!("the output is not JSON: {} at byte {at}", found.message);
@@ -172,21 +174,21 @@ impl Process {
 }
 
 impl Tool for Process {
-    fn call<'t>(&'t self, call: &'t Call) -> Run<'t> {
+    fn call<'t>(&'t self, call: &'t Call) -> ToolFuture<'t> {
         Box::pin(self.run(call))
     }
 }
 
-/// Hides what this process holds from the programs that it starts: on Linux, processes of the same user
-/// can read the environment and the memory of each other (`/proc`), unless the process to be read says no.
-/// The system writes no core dump of it then. Elsewhere this does nothing.
+/// Makes this process non-dumpable, so that the programs that it starts cannot read its environment
+/// and memory. On Linux, processes of the same user can otherwise read each other (`/proc`). The
+/// system also writes no core dumps of the process. On other systems, this does nothing.
 ///
-/// Who may trace any process, as `root` may, can read it all the same.
+/// Users who may trace any process, such as `root`, can still read it.
 ///
 /// # Errors
 ///
-/// The system refuses it.
-pub fn conceal() -> std::io::Result<()> {
+/// The system rejects the change.
+pub fn make_non_dumpable() -> std::io::Result<()> {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     {
         use rustix::process::{DumpableBehavior, set_dumpable_behavior};
@@ -195,9 +197,10 @@ pub fn conceal() -> std::io::Result<()> {
     Ok(())
 }
 
-/// The program, started by a shell that sets its limits where there are any: what sets them before
-/// the program runs is unsafe code elsewhere, and what sets them after is too late.
-pub(crate) fn limited(limits: &Limits, program: OsString, args: &[OsString]) -> Command {
+/// Returns the command of a program. If there are limits, a shell sets them and starts the program:
+/// setting them in this process before `exec` requires unsafe code, and setting them later is too
+/// late.
+pub(crate) fn limited(limits: &ProcessLimits, program: OsString, args: &[OsString]) -> Command {
     if limits.memory_bytes.is_none() && limits.cpu_seconds.is_none() {
         let mut command = Command::new(program);
         command.args(args);
@@ -212,12 +215,12 @@ pub(crate) fn limited(limits: &Limits, program: OsString, args: &[OsString]) -> 
     command
 }
 
-/// Gives the command its three pipes.
+/// Connects the command to three pipes.
 pub(crate) fn piped(command: &mut Command) -> &mut Command {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped())
 }
 
-/// What the output of a program is in text.
+/// Converts the output of a program to text.
 pub(crate) fn text(output: Vec<u8>) -> std::result::Result<String, Failure> {
     String::from_utf8(output).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
@@ -225,22 +228,24 @@ pub(crate) fn text(output: Vec<u8>) -> std::result::Result<String, Failure> {
     })
 }
 
-/// What the model hears of a program that gave no result.
-pub(crate) fn refusal(broken: &Broken) -> Failure {
+/// Returns the failure of a program without a result, for the model.
+pub(crate) fn refusal(broken: &RunError) -> Failure {
     match broken {
-        // The kind and not the error: that one may name the program's place.
-        Broken::Start(error) => Failure::new(format!("cannot start the program: {}", error.kind())),
-        Broken::Flood { limit } => {
+        // Only the kind of the error: its text may contain the path of the program.
+        RunError::Start(error) => {
+            Failure::new(format!("cannot start the program: {}", error.kind()))
+        }
+        RunError::Flood { limit } => {
             let message = format!("the output is longer than {limit} bytes");
             Failure::with_code(Code::ToolOutput, message)
         }
-        Broken::Pipe(error) => {
+        RunError::Pipe(error) => {
             Failure::new(format!("cannot read the output of the program: {}", error.kind()))
         }
     }
 }
 
-fn unsuccessful(ended: &Ended) -> Failure {
+fn unsuccessful(ended: &ProgramOutput) -> Failure {
     let mut failure = Failure::new(format!("the program ended with {}", how(ended.status)));
     let (name, number) = match (ended.status.code(), ended.status.signal()) {
         (Some(code), _) => ("exit_status", Some(code)),

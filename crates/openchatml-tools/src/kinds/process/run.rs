@@ -12,51 +12,51 @@ use tokio::process::Command;
 use super::group::Group;
 use super::piped;
 
-/// How much is kept of what a program writes.
+/// The limits of the output of a program.
 #[derive(Clone, Copy)]
 pub(crate) struct Bounds {
-    /// The bytes of its output. More are an error.
+    /// The maximum size of the standard output, in bytes. A longer output is an error.
     pub(crate) output: usize,
-    /// The bytes of the end of its standard error.
+    /// The number of bytes to keep from the end of the standard error.
     pub(crate) tail: usize,
-    /// How long it may go on once it was told to end.
+    /// The time between `SIGTERM` and `SIGKILL`.
     pub(crate) grace: Duration,
 }
 
-/// A program that ended.
-pub(crate) struct Ended {
+/// The output of a program that ended.
+pub(crate) struct ProgramOutput {
     pub(crate) status: ExitStatus,
     pub(crate) stdout: Vec<u8>,
-    /// The end of it, in one piece.
+    /// The end of the standard error.
     pub(crate) stderr: VecDeque<u8>,
 }
 
-/// Why a program gave no result.
-pub(crate) enum Broken {
+/// The reason why a program has no result.
+pub(crate) enum RunError {
     Start(io::Error),
     Flood { limit: usize },
     Pipe(io::Error),
 }
 
-/// Runs a program until it ends. It is killed if this is dropped before.
+/// Runs a program until it ends. Dropping the future kills the program.
 pub(crate) async fn run(
     command: &mut Command,
     input: &[u8],
     bounds: Bounds,
-) -> Result<Ended, Broken> {
-    let group = Group::spawn(piped(command)).map_err(Broken::Start)?;
+) -> Result<ProgramOutput, RunError> {
+    let group = Group::spawn(piped(command)).map_err(RunError::Start)?;
     let mut group = group.with_grace(bounds.grace);
     let child = group.child();
     let (Some(mut stdin), Some(stdout), Some(stderr)) =
         (child.stdin.take(), child.stdout.take(), child.stderr.take())
     else {
-        return Err(Broken::Pipe(io::ErrorKind::BrokenPipe.into()));
+        return Err(RunError::Pipe(io::ErrorKind::BrokenPipe.into()));
     };
     let (mut stdout, mut stderr) = (group.lend(stdout), group.lend(stderr));
-    let mut output = Kept { bytes: Vec::new(), limit: bounds.output };
+    let mut output = CollectedOutput { bytes: Vec::new(), limit: bounds.output };
     let mut tail = Tail { bytes: VecDeque::new(), limit: bounds.tail };
     let feed = async {
-        // Nobody has to read what nobody needs.
+        // A program need not read its input, so a write error is ignored.
         let _ = stdin.write_all(input).await;
         drop(stdin);
         Ok(())
@@ -65,46 +65,45 @@ pub(crate) async fn run(
         tokio::try_join!(feed, pump(stdout.pipe(), &mut output), pump(stderr.pipe(), &mut tail))
     };
     let status = tokio::select! {
-        status = group.wait() => status.map_err(Broken::Pipe)?,
+        status = group.wait() => status.map_err(RunError::Pipe)?,
         Err(broken) = pumps => return Err(broken),
     };
-    // What was written before the end counts, and nothing after: a descendant that escaped may keep
-    // the pipes open for ever.
+    // Only output before the end counts: a descendant that escaped may keep the pipes open forever.
     drain(stdout.pipe(), &mut output)?;
     drain(stderr.pipe(), &mut tail)?;
     tail.bytes.make_contiguous();
-    Ok(Ended { status, stdout: output.bytes, stderr: tail.bytes })
+    Ok(ProgramOutput { status, stdout: output.bytes, stderr: tail.bytes })
 }
 
-/// Takes what a program writes.
-pub(crate) trait Take {
-    fn take(&mut self, bytes: &[u8]) -> Result<(), Broken>;
+/// Receives the output of a program.
+pub(crate) trait OutputSink {
+    fn take(&mut self, bytes: &[u8]) -> Result<(), RunError>;
 }
 
-/// All of it.
-pub(crate) struct Kept {
+/// Collects all output.
+pub(crate) struct CollectedOutput {
     pub(crate) bytes: Vec<u8>,
     pub(crate) limit: usize,
 }
 
-impl Take for Kept {
-    fn take(&mut self, bytes: &[u8]) -> Result<(), Broken> {
+impl OutputSink for CollectedOutput {
+    fn take(&mut self, bytes: &[u8]) -> Result<(), RunError> {
         if bytes.len() > self.limit - self.bytes.len() {
-            return Err(Broken::Flood { limit: self.limit });
+            return Err(RunError::Flood { limit: self.limit });
         }
         self.bytes.extend_from_slice(bytes);
         Ok(())
     }
 }
 
-/// The end of it.
+/// Keeps the end of the output.
 struct Tail {
     bytes: VecDeque<u8>,
     limit: usize,
 }
 
-impl Take for Tail {
-    fn take(&mut self, bytes: &[u8]) -> Result<(), Broken> {
+impl OutputSink for Tail {
+    fn take(&mut self, bytes: &[u8]) -> Result<(), RunError> {
         let bytes = &bytes[bytes.len().saturating_sub(self.limit)..];
         let excess = (self.bytes.len() + bytes.len()).saturating_sub(self.limit);
         self.bytes.drain(..excess);
@@ -113,35 +112,35 @@ impl Take for Tail {
     }
 }
 
-/// How much is read at once.
+/// The size of one read.
 const CHUNK: usize = 8 << 10;
 
-/// More than a pipe holds. What is read beyond that was written after the end.
+/// More than a pipe holds. Anything beyond it was written after the end of the program.
 const PIPE: usize = 1 << 20;
 
-/// Takes what is written until nobody can write any more.
+/// Reads until all writers have closed the pipe.
 pub(crate) async fn pump(
     from: &mut (impl AsyncRead + Unpin),
-    into: &mut impl Take,
-) -> Result<(), Broken> {
+    into: &mut impl OutputSink,
+) -> Result<(), RunError> {
     let mut chunk = [0; CHUNK];
     loop {
-        match from.read(&mut chunk).await.map_err(Broken::Pipe)? {
+        match from.read(&mut chunk).await.map_err(RunError::Pipe)? {
             0 => return Ok(()),
             read => into.take(&chunk[..read])?,
         }
     }
 }
 
-/// Takes what is in the pipe, and waits for nothing.
-pub(crate) fn drain(from: &impl AsFd, into: &mut impl Take) -> Result<(), Broken> {
+/// Reads the content of the pipe without waiting.
+pub(crate) fn drain(from: &impl AsFd, into: &mut impl OutputSink) -> Result<(), RunError> {
     let mut chunk = [0; CHUNK];
     for _ in 0..PIPE / CHUNK {
         match rustix::io::read(from, &mut chunk) {
             Ok(0) | Err(rustix::io::Errno::AGAIN) => break,
             Ok(read) => into.take(&chunk[..read])?,
             Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(Broken::Pipe(error.into())),
+            Err(error) => return Err(RunError::Pipe(error.into())),
         }
     }
     Ok(())

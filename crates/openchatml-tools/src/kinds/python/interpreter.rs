@@ -20,77 +20,77 @@ use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::Limits;
-use super::sandbox::{Mode, Sandbox};
-use crate::kinds::process::{Broken, Group, Kept, Take, drain, pump};
+use super::PythonLimits;
+use super::sandbox::{CodeInput, Sandbox};
+use crate::kinds::process::{CollectedOutput, Group, OutputSink, RunError, drain, pump};
 
-/// How long a cell has to end once it was interrupted.
+/// How long an interrupted cell may take to end.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How many pipes of earlier cells are kept open for the programs that these left behind. What is
-/// written to them is dropped; without a reader, writing would end the program.
+/// The number of output pipes of earlier cells that stay open for programs that these cells left
+/// running. Their output is dropped; without a reader, a write would kill the program.
 const EARLIER: usize = 8;
 
-/// The bytes of a line that means something.
+/// The maximum length of a valid line, in bytes.
 const LINE: usize = 128;
 
-/// An interpreter in a sandbox. It is killed when this is dropped.
+/// An interpreter in a sandbox. Dropping it kills the process.
 #[derive(Debug)]
 pub(super) struct Interpreter {
     group: Group,
     control: UnixStream,
-    /// The beginning of a line.
-    heard: Vec<u8>,
+    /// The beginning of an incomplete line.
+    received: Vec<u8>,
     earlier: VecDeque<AbortOnDropHandle<()>>,
 }
 
-/// A cell that is run.
+/// A running cell.
 #[derive(Debug)]
 pub(super) struct Cell {
-    /// Whether all of it was sent: only then the interpreter listens to what is sent next.
+    /// Whether the cell was sent completely. The interpreter reads nothing else before that.
     is_sent: bool,
     nonce: String,
     output: Option<pipe::Receiver>,
 }
 
 /// How a cell ended.
-pub(super) enum End {
+pub(super) enum CellEnd {
     Status(u8),
-    /// It used all of its processor time.
+    /// The cell used all of its processor time.
     ProcessorTime,
-    /// The interpreter ended with it.
+    /// The interpreter ended.
     Exit(ExitStatus),
 }
 
 impl Interpreter {
-    pub(super) fn start(sandbox: &Sandbox, limits: &Limits) -> io::Result<Self> {
+    pub(super) fn start(sandbox: &Sandbox, limits: &PythonLimits) -> io::Result<Self> {
         let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
         ours.set_nonblocking(true)?;
-        let mut command = sandbox.command(limits, Mode::Session);
+        let mut command = sandbox.command(limits, CodeInput::Session);
         command.stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).stderr(Stdio::null());
         let group = Group::spawn(&mut command)?.sealed();
         let control = UnixStream::from_std(ours)?;
-        Ok(Self { group, control, heard: Vec::new(), earlier: VecDeque::new() })
+        Ok(Self { group, control, received: Vec::new(), earlier: VecDeque::new() })
     }
 
-    /// Whether it ended by itself.
+    /// Whether the interpreter has ended by itself.
     pub(super) fn is_gone(&mut self) -> bool {
         !matches!(self.group.child().try_wait(), Ok(None))
     }
 
-    /// Runs a cell until it ends. Its output is in `kept`, whatever comes of it. If it did not end,
-    /// it goes on until it is [interrupted](Self::interrupt).
+    /// Runs a cell until it ends. The output is in `kept` in any case. If this returns before the
+    /// end of the cell, the cell continues until it is [interrupted](Self::interrupt).
     pub(super) async fn run(
         &mut self,
         cell: &mut Cell,
         source: &str,
-        limits: &Limits,
-        kept: &mut Kept,
-    ) -> Result<End, Broken> {
-        let (reader, writer) = io::pipe().map_err(Broken::Pipe)?;
-        let output = pipe::Receiver::from_owned_fd(reader.into()).map_err(Broken::Pipe)?;
+        limits: &PythonLimits,
+        kept: &mut CollectedOutput,
+    ) -> Result<CellEnd, RunError> {
+        let (reader, writer) = io::pipe().map_err(RunError::Pipe)?;
+        let output = pipe::Receiver::from_owned_fd(reader.into()).map_err(RunError::Pipe)?;
         let output = cell.output.insert(output);
-        let Self { group, control, heard, .. } = self;
+        let Self { group, control, received, .. } = self;
         let (is_sent, nonce) = (&mut cell.is_sent, &cell.nonce);
         let feed = async {
             let head = format!("run {nonce} {} {}\n", limits.cpu_seconds, source.len());
@@ -100,18 +100,18 @@ impl Interpreter {
             Ok(())
         };
         let talk =
-            async { tokio::try_join!(feed, done(control, heard, nonce)).map(|(_, end)| end) };
+            async { tokio::try_join!(feed, done(control, received, nonce)).map(|(_, end)| end) };
         let listen = async {
             pump(output, kept).await?;
-            // Whoever has closed all of its outputs may go on.
-            std::future::pending::<Result<(), Broken>>().await
+            // A cell that closed all of its outputs may continue.
+            std::future::pending::<Result<(), RunError>>().await
         };
         let end = tokio::select! {
-            // What was written before the end of the interpreter tells why it ended.
-            status = group.child().wait() => End::Exit(status.map_err(Broken::Pipe)?),
+            // The output before the end of the interpreter explains the end, so it is read first.
+            status = group.child().wait() => CellEnd::Exit(status.map_err(RunError::Pipe)?),
             Ok(end) = talk => end,
             Err(broken) = listen => return Err(broken),
-            else => return Err(Broken::Pipe(io::ErrorKind::BrokenPipe.into())),
+            else => return Err(RunError::Pipe(io::ErrorKind::BrokenPipe.into())),
         };
         let output = cell.output.take();
         if let Some(output) = &output {
@@ -121,22 +121,22 @@ impl Interpreter {
         Ok(end)
     }
 
-    /// Interrupts a cell, and tells whether the interpreter can run another one.
+    /// Interrupts a cell. Returns whether the interpreter can run another cell.
     pub(super) async fn interrupt(&mut self, mut cell: Cell) -> bool {
         let Some(mut output) = cell.output.take() else { return true };
         if !cell.is_sent {
             return false;
         }
-        let Self { group, control, heard, .. } = self;
+        let Self { group, control, received, .. } = self;
         let stop = async {
             send(control, format!("stop {}\n", cell.nonce).as_bytes(), None).await?;
-            done(control, heard, &cell.nonce).await
+            done(control, received, &cell.nonce).await
         };
         let settled = async {
             tokio::select! {
                 _ = group.child().wait() => false,
                 end = stop => end.is_ok(),
-                // It could not go on if nobody read what it writes.
+                // The output is read and dropped; otherwise the cell would block.
                 () = discard(&mut output) => false,
             }
         };
@@ -145,7 +145,7 @@ impl Interpreter {
         is_settled
     }
 
-    /// Drops what is written from now on.
+    /// Drops all further output of a cell.
     fn drop_later(&mut self, output: Option<pipe::Receiver>) {
         self.earlier.retain(|earlier| !earlier.is_finished());
         let Some(mut output) = output else { return };
@@ -153,7 +153,7 @@ impl Interpreter {
             self.earlier.pop_front();
         }
         let task = tokio::spawn(async move {
-            let _ = pump(&mut output, &mut Nothing).await;
+            let _ = pump(&mut output, &mut Discard).await;
         });
         self.earlier.push_back(AbortOnDropHandle::new(task));
     }
@@ -161,29 +161,33 @@ impl Interpreter {
 
 impl Cell {
     pub(super) fn new() -> Self {
-        // A cell that knew it could end the next one before it began.
+        // The nonce is random: a cell that knows it could end the next cell before it starts.
         let nonce = format!("{:016x}", RandomState::new().hash_one(0));
         Self { is_sent: false, nonce, output: None }
     }
 }
 
-/// Keeps nothing.
-struct Nothing;
+/// A sink that drops its input.
+struct Discard;
 
-impl Take for Nothing {
-    fn take(&mut self, _: &[u8]) -> Result<(), Broken> {
+impl OutputSink for Discard {
+    fn take(&mut self, _: &[u8]) -> Result<(), RunError> {
         Ok(())
     }
 }
 
-/// Drops what is written, without an end.
+/// Reads and drops output until the pipe closes.
 async fn discard(output: &mut pipe::Receiver) {
-    let _ = pump(output, &mut Nothing).await;
+    let _ = pump(output, &mut Discard).await;
     std::future::pending().await
 }
 
-/// Sends bytes, and a descriptor with the first of them.
-async fn send(control: &UnixStream, mut bytes: &[u8], pass: Option<OwnedFd>) -> Result<(), Broken> {
+/// Sends bytes, and a file descriptor with the first byte.
+async fn send(
+    control: &UnixStream,
+    mut bytes: &[u8],
+    pass: Option<OwnedFd>,
+) -> Result<(), RunError> {
     let mut pass = pass;
     while !bytes.is_empty() {
         let sent = control.async_io(Interest::WRITABLE, || {
@@ -193,44 +197,48 @@ async fn send(control: &UnixStream, mut bytes: &[u8], pass: Option<OwnedFd>) -> 
             ancillary.push(SendAncillaryMessage::ScmRights(descriptors.as_slice()));
             Ok(sendmsg(control, &[IoSlice::new(bytes)], &mut ancillary, SendFlags::NOSIGNAL)?)
         });
-        bytes = &bytes[sent.await.map_err(Broken::Pipe)?..];
+        bytes = &bytes[sent.await.map_err(RunError::Pipe)?..];
         pass = None;
     }
     Ok(())
 }
 
-/// Waits until the interpreter says that this cell ended. Anything else that it says is dropped.
-async fn done(control: &UnixStream, heard: &mut Vec<u8>, nonce: &str) -> Result<End, Broken> {
+/// Waits until the interpreter reports the end of this cell. All other messages are dropped.
+async fn done(
+    control: &UnixStream,
+    received: &mut Vec<u8>,
+    nonce: &str,
+) -> Result<CellEnd, RunError> {
     let mut chunk = [0; LINE];
     loop {
-        while let Some(end) = heard.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = heard.drain(..=end).collect();
+        while let Some(end) = received.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = received.drain(..=end).collect();
             if let Some(end) = ended(&line, nonce) {
                 return Ok(end);
             }
         }
-        if heard.len() > LINE {
-            heard.clear();
+        if received.len() > LINE {
+            received.clear();
         }
-        // A plain read: descriptors that the code sends along are closed by the system.
+        // A plain read: the system closes file descriptors that the code sends.
         let read =
             control.async_io(Interest::READABLE, || Ok(rustix::io::read(control, &mut chunk)?));
-        match read.await.map_err(Broken::Pipe)? {
-            0 => return Err(Broken::Pipe(io::ErrorKind::UnexpectedEof.into())),
-            read => heard.extend_from_slice(&chunk[..read]),
+        match read.await.map_err(RunError::Pipe)? {
+            0 => return Err(RunError::Pipe(io::ErrorKind::UnexpectedEof.into())),
+            read => received.extend_from_slice(&chunk[..read]),
         }
     }
 }
 
 /// `done NONCE STATUS`
-fn ended(line: &[u8], nonce: &str) -> Option<End> {
+fn ended(line: &[u8], nonce: &str) -> Option<CellEnd> {
     let line = std::str::from_utf8(line).ok()?;
     let mut words = line.split_ascii_whitespace();
     if words.next() != Some("done") || words.next() != Some(nonce) {
         return None;
     }
     match words.next()? {
-        "cpu" => Some(End::ProcessorTime),
-        status => Some(End::Status(status.parse().ok()?)),
+        "cpu" => Some(CellEnd::ProcessorTime),
+        status => Some(CellEnd::Status(status.parse().ok()?)),
     }
 }

@@ -10,29 +10,29 @@ use std::time::Duration;
 
 use openchatml::{Code, Data, Value};
 
-use self::interpreter::End;
+use self::interpreter::CellEnd;
 use self::notebook::{Notebook, Turn};
-use self::sandbox::Mode;
-pub use self::sandbox::{NoSandbox, Sandbox};
-use crate::kinds::process::{Bounds, Broken, Kept, how, refusal, run, text};
-use crate::{Call, Entry, Failure, Outcome, Output, Run, Tool};
+use self::sandbox::CodeInput;
+pub use self::sandbox::{Sandbox, SandboxError};
+use crate::kinds::process::{Bounds, CollectedOutput, RunError, how, refusal, run, text};
+use crate::{Call, Entry, Failure, Outcome, Output, Tool, ToolFuture};
 
-/// Runs the code that is its argument, in an interpreter that keeps its variables and files from one
-/// call to the next, as Harmony's declaration of the tool promises.
+/// Runs Python code in an interpreter that keeps its variables and files between calls, as
+/// Harmony's declaration of the tool promises.
 ///
-/// The result is what the code wrote to its output and to its standard error, in order, and the
-/// `repr` of its last expression. An exception is part of it, as in a notebook: the model reads the
-/// traceback.
+/// The result is the standard output and the standard error of the code, in order, and the `repr`
+/// of its last expression. An exception is part of the result, as in a notebook: the model reads
+/// the traceback.
 ///
-/// The interpreter starts with the first call and ends when this is dropped, so that it belongs to one
-/// conversation; a clone has an interpreter of its own. Calls are made one after the other, by a router
-/// in the order in which they were dispatched ([`Entry::is_sequential`]). Their
-/// [`Limits::time`] begins with their turn; that of a router, which is longer, begins before.
+/// The interpreter starts with the first call and ends when this value is dropped. It belongs to
+/// one conversation; a clone has its own interpreter. Calls run one after another, in the order of
+/// their dispatch ([`Entry::is_sequential`]). [`PythonLimits::time`] starts when a call runs. The
+/// timeout of the router is longer and starts earlier.
 ///
-/// A call that takes too long, writes too much or is cancelled is interrupted (`KeyboardInterrupt`).
-/// If the interpreter does not answer within five seconds, or ends by itself, it is started anew, and
-/// a reply says that variables and files are gone: that of the call, or that of the next one if the call
-/// was cancelled.
+/// A call that takes too long, writes too much or is cancelled is interrupted
+/// (`KeyboardInterrupt`). If the interpreter does not respond within five seconds, or ends by
+/// itself, it is restarted. The reply to the call says that variables and files are lost, or the
+/// reply to the next call if this one was cancelled.
 ///
 /// A reply does not contain the output of threads of an earlier call, or of programs that an
 /// earlier call left running.
@@ -40,7 +40,7 @@ use crate::{Call, Entry, Failure, Outcome, Output, Run, Tool};
 pub struct Python {
     sandbox: Sandbox,
     /// The limits of the code.
-    pub limits: Limits,
+    pub limits: PythonLimits,
     /// Whether each call has a new interpreter, so that no state remains between calls.
     pub is_stateless: bool,
     is_continued: bool,
@@ -51,7 +51,7 @@ impl Clone for Python {
     fn clone(&self) -> Self {
         Self {
             sandbox: self.sandbox.clone(),
-            limits: Limits { time: Duration::from_secs(60), ..self.limits.clone() },
+            limits: PythonLimits { time: Duration::from_secs(60), ..self.limits.clone() },
             is_stateless: self.is_stateless,
             is_continued: self.is_continued,
             notebook: Notebook::new(self.is_continued),
@@ -62,7 +62,7 @@ impl Clone for Python {
 /// The limits of the code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Limits {
+pub struct PythonLimits {
     /// The maximum time of a call, without the time in the queue.
     pub time: Duration,
     /// The maximum size of the output, in bytes. Code that writes more is stopped.
@@ -79,7 +79,7 @@ pub struct Limits {
     pub disk_bytes: u64,
 }
 
-impl Default for Limits {
+impl Default for PythonLimits {
     fn default() -> Self {
         Self {
             time: Duration::from_secs(120),
@@ -95,12 +95,12 @@ impl Default for Limits {
 /// The error for limits that are too small to run code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LimitsTooSmall {
-    limits: Limits,
+    limits: PythonLimits,
 }
 
 impl fmt::Display for LimitsTooSmall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Limits { memory_bytes, cpu_seconds, processes, .. } = &self.limits;
+        let PythonLimits { memory_bytes, cpu_seconds, processes, .. } = &self.limits;
         write!(
             f,
             "python cannot start within its limits: {memory_bytes} bytes of memory, {cpu_seconds} s of processor time, {processes} processes"
@@ -110,10 +110,10 @@ impl fmt::Display for LimitsTooSmall {
 
 impl std::error::Error for LimitsTooSmall {}
 
-/// What the model is told when an interpreter is gone.
+/// The message for the model after a restart.
 const GONE: &str = "the interpreter was restarted: variables and files of earlier calls are lost";
 
-/// What it is told when one was interrupted.
+/// The message for the model after an interruption.
 const INTERRUPTED: &str = "it was interrupted; the variables are kept";
 
 impl Python {
@@ -121,7 +121,7 @@ impl Python {
     pub fn new(sandbox: Sandbox) -> Self {
         Self {
             sandbox,
-            limits: Limits::default(),
+            limits: PythonLimits::default(),
             is_stateless: false,
             is_continued: false,
             notebook: Notebook::new(false),
@@ -136,7 +136,7 @@ impl Python {
         self
     }
 
-    /// Tries whether code runs within the [limits](Self::limits), whatever time that takes.
+    /// Tests whether code runs within the [limits](Self::limits), without a time limit.
     ///
     /// # Errors
     ///
@@ -155,9 +155,9 @@ impl Python {
         }
     }
 
-    /// The entry of a toolbox for `python`.
+    /// Returns the entry of a toolbox for `python`.
     ///
-    /// The entry has the longest timeout that the router allows. [`Limits::time`] applies inside
+    /// The entry has the longest timeout that the router allows. [`PythonLimits::time`] applies inside
     /// the tool, where the time of other calls does not count.
     pub fn entry(self) -> Entry {
         let state = if self.is_stateless {
@@ -177,7 +177,7 @@ impl Python {
     }
 
     async fn run_once(&self, call: &Call) -> Outcome {
-        let mut command = self.sandbox.command(&self.limits, Mode::Once);
+        let mut command = self.sandbox.command(&self.limits, CodeInput::Once);
         let bounds =
             Bounds { output: self.limits.output_bytes, tail: 2 << 10, grace: Duration::ZERO };
         let running = run(&mut command, call.arguments().as_bytes(), bounds);
@@ -194,24 +194,24 @@ impl Python {
     async fn run_in_turn(&self, call: &Call) -> Outcome {
         let limits = &self.limits;
         let mut turn = self.notebook.turn().await;
-        let mut kept = Kept { bytes: Vec::new(), limit: limits.output_bytes };
+        let mut kept = CollectedOutput { bytes: Vec::new(), limit: limits.output_bytes };
         let running = turn.run(&self.sandbox, limits, call.arguments(), &mut kept);
         let end = tokio::time::timeout(limits.time, running).await;
         match end {
-            Ok(Ok(End::Status(0))) => said(kept.bytes, &mut turn),
-            Ok(Ok(End::Status(status))) => {
+            Ok(Ok(CellEnd::Status(0))) => with_note(kept.bytes, &mut turn),
+            Ok(Ok(CellEnd::Status(status))) => {
                 let failure = Failure::new(format!("the code ended with status {status}"));
-                Err(told(with_output(failure, &kept.bytes), &mut turn))
+                Err(failure_with_note(with_output(failure, &kept.bytes), &mut turn))
             }
-            Ok(Ok(End::ProcessorTime)) => {
+            Ok(Ok(CellEnd::ProcessorTime)) => {
                 let failure = and(Failure::new(PROCESSOR_TIME), INTERRUPTED);
-                Err(told(with_output(failure, &kept.bytes), &mut turn))
+                Err(failure_with_note(with_output(failure, &kept.bytes), &mut turn))
             }
-            Ok(Ok(End::Exit(status))) => {
+            Ok(Ok(CellEnd::Exit(status))) => {
                 turn.tell_loss();
                 Err(with_output(and(exited(status), GONE), &kept.bytes))
             }
-            Ok(Err(broken @ Broken::Start(_))) => Err(refusal(&broken)),
+            Ok(Err(broken @ RunError::Start(_))) => Err(refusal(&broken)),
             Ok(Err(broken)) => Err(interrupted(refusal(&broken), &mut turn).await),
             Err(_) => Err(interrupted(with_output(self.late(), &kept.bytes), &mut turn).await),
         }
@@ -223,38 +223,38 @@ impl Python {
     }
 }
 
-/// What the code wrote, and what became of the state before it.
-fn said(output: Vec<u8>, turn: &mut Turn) -> Outcome {
-    let output = text(output).map_err(|failure| told(failure, turn))?;
+/// Returns the output of the code, with a note if the earlier state is lost.
+fn with_note(output: Vec<u8>, turn: &mut Turn) -> Outcome {
+    let output = text(output).map_err(|failure| failure_with_note(failure, turn))?;
     if turn.tell_loss() {
         return Ok(Output::text(format!("[{GONE}]\n{output}")));
     }
     Ok(Output::text(output))
 }
 
-/// A failure after which the interpreter is as it was, and what became of the state before it.
-fn told(failure: Failure, turn: &mut Turn) -> Failure {
+/// Returns a failure that did not change the interpreter, with a note if the earlier state is lost.
+fn failure_with_note(failure: Failure, turn: &mut Turn) -> Failure {
     if turn.tell_loss() { and(failure, GONE) } else { failure }
 }
 
-/// A failure whose cell still runs.
+/// Interrupts the running cell, and returns the failure with a note about the state.
 async fn interrupted(failure: Failure, turn: &mut Turn) -> Failure {
     if turn.interrupt().await {
-        told(and(failure, INTERRUPTED), turn)
+        failure_with_note(and(failure, INTERRUPTED), turn)
     } else {
         turn.tell_loss();
         and(failure, GONE)
     }
 }
 
-/// A failure that says this, too.
+/// Appends a note to a failure.
 fn and(mut failure: Failure, more: &str) -> Failure {
     failure.message = format!("{}; {more}", failure.message);
     failure
 }
 
 impl Tool for Python {
-    fn call<'t>(&'t self, call: &'t Call) -> Run<'t> {
+    fn call<'t>(&'t self, call: &'t Call) -> ToolFuture<'t> {
         if self.is_stateless {
             Box::pin(self.run_once(call))
         } else {
@@ -263,7 +263,7 @@ impl Tool for Python {
     }
 }
 
-/// What a shell says of a process that a signal ended: this and the signal's number.
+/// A shell reports the signal that ended a process as this number plus that of the signal.
 const SIGNALLED: i32 = 128;
 const SIGXCPU: i32 = 24;
 
@@ -276,7 +276,7 @@ fn exited(status: ExitStatus) -> Failure {
     Failure::new(format!("the code ended with {}", how(status)))
 }
 
-/// A failure that has what the code wrote.
+/// Adds the output of the code to a failure.
 fn with_output(mut failure: Failure, output: &[u8]) -> Failure {
     let output = Value::from(String::from_utf8_lossy(output).into_owned());
     failure.details = Some(Data::Map(vec![("output".into(), output)]).into());

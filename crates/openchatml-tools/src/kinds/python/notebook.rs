@@ -1,15 +1,15 @@
-//! The interpreter of a conversation, and the order of its users.
+//! The interpreter of a conversation, for one cell at a time.
 
 use std::sync::Arc;
 
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::interpreter::{Cell, End, Interpreter};
-use super::{Limits, Sandbox};
-use crate::kinds::process::{Broken, Kept};
+use super::interpreter::{Cell, CellEnd, Interpreter};
+use super::{PythonLimits, Sandbox};
+use crate::kinds::process::{CollectedOutput, RunError};
 
-/// The interpreter of a conversation. It ends when this is dropped.
+/// The interpreter of a conversation. Dropping it ends the interpreter.
 #[derive(Debug)]
 pub(super) struct Notebook {
     state: Arc<Mutex<State>>,
@@ -20,7 +20,7 @@ pub(super) struct Notebook {
 #[derive(Debug)]
 struct State {
     interpreter: Option<Interpreter>,
-    /// Whether the model believes in variables that are gone.
+    /// Whether variables were lost and the model does not know it yet.
     is_loss_untold: bool,
 }
 
@@ -38,26 +38,26 @@ impl Notebook {
     }
 }
 
-/// What one call does with the interpreter. If it is dropped while its cell runs, the cell is
-/// interrupted, and the next turn waits for that.
+/// The exclusive use of the interpreter by one call. If it is dropped while its cell runs, the cell
+/// is interrupted, and the next turn waits for that.
 pub(super) struct Turn {
-    /// Until this is dropped.
+    /// `None` only while this is dropped.
     state: Option<OwnedMutexGuard<State>>,
-    /// The cell that runs.
+    /// The running cell.
     cell: Option<Cell>,
     over: CancellationToken,
 }
 
 impl Turn {
-    /// Runs a cell until it ends. If it does not, it goes on until it is
-    /// [interrupted](Self::interrupt).
+    /// Runs a cell until it ends. If this returns before the end of the cell, the cell continues
+    /// until it is [interrupted](Self::interrupt).
     pub(super) async fn run(
         &mut self,
         sandbox: &Sandbox,
-        limits: &Limits,
+        limits: &PythonLimits,
         source: &str,
-        kept: &mut Kept,
-    ) -> Result<End, Broken> {
+        kept: &mut CollectedOutput,
+    ) -> Result<CellEnd, RunError> {
         let state = self.state.as_mut().expect("it is there until this is dropped");
         if state.interpreter.as_mut().is_some_and(Interpreter::is_gone) {
             state.interpreter = None;
@@ -65,19 +65,19 @@ impl Turn {
         }
         let started = match state.interpreter.take() {
             Some(interpreter) => interpreter,
-            None => Interpreter::start(sandbox, limits).map_err(Broken::Start)?,
+            None => Interpreter::start(sandbox, limits).map_err(RunError::Start)?,
         };
         let interpreter = state.interpreter.insert(started);
         let cell = self.cell.insert(Cell::new());
         let end = interpreter.run(cell, source, limits, kept).await?;
         self.cell = None;
-        if matches!(end, End::Exit(_)) {
+        if matches!(end, CellEnd::Exit(_)) {
             state.interpreter = None;
         }
         Ok(end)
     }
 
-    /// Interrupts the cell if it runs. Tells whether the interpreter is still there.
+    /// Interrupts the cell if it runs. Returns whether the interpreter still exists.
     pub(super) async fn interrupt(&mut self) -> bool {
         let state = self.state.as_mut().expect("it is there until this is dropped");
         match self.cell.take() {
@@ -86,8 +86,8 @@ impl Turn {
         }
     }
 
-    /// Whether the model is to be told that variables of earlier calls are gone. It counts as told
-    /// from here on.
+    /// Whether the model must be told that variables of earlier calls are lost. It counts as told
+    /// after this.
     pub(super) fn tell_loss(&mut self) -> bool {
         let state = self.state.as_mut().expect("it is there until this is dropped");
         std::mem::take(&mut state.is_loss_untold)
@@ -96,7 +96,7 @@ impl Turn {
 
 impl State {
     async fn interrupt(&mut self, cell: Cell) -> bool {
-        // If this is dropped halfway, the interpreter is gone.
+        // If this future is dropped before its end, the interpreter is lost.
         let was_untold = std::mem::replace(&mut self.is_loss_untold, true);
         let Some(mut interpreter) = self.interpreter.take() else { return false };
         let is_kept = interpreter.interrupt(cell).await;

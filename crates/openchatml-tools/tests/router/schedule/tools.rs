@@ -11,10 +11,10 @@ use openchatml_tools::{
 };
 use tokio::time::{Instant, sleep};
 
-use super::story::since;
-use super::{Deed, FITS, LONGEST, Plan, RETRIES, Schedule, TIMEOUT};
+use super::run_state::since;
+use super::{Behaviour, FITS, LONGEST, Plan, RETRIES, Schedule, TIMEOUT};
 
-/// What the tools saw.
+/// What the tools recorded.
 #[derive(Default)]
 pub(super) struct Seen {
     pub(super) running: AtomicUsize,
@@ -22,7 +22,7 @@ pub(super) struct Seen {
     pub(super) attempts: Mutex<HashMap<usize, u8>>,
 }
 
-/// A call that runs, until it is dropped.
+/// A running call. Dropping it records its end.
 struct Runs(Arc<Seen>);
 
 impl Runs {
@@ -39,7 +39,7 @@ impl Drop for Runs {
     }
 }
 
-/// What a tool is told: the number of the call, and nothing that would help it answer another.
+/// The number of the call. A tool knows nothing else, so it cannot answer another call.
 fn number_of(call: &Call) -> usize {
     let arguments = call.parse().expect("they were checked");
     let number = arguments.get("number").and_then(Value::as_spelling).expect("it is required");
@@ -60,18 +60,18 @@ async fn act(call: Call, plans: Arc<Vec<Plan>>, seen: Arc<Seen>) -> Outcome {
     let _runs = Runs::new(&seen);
     call.progress(Progress::new(f64::from(attempt)));
     sleep(Duration::from_millis(plan.takes)).await;
-    match plan.deed {
-        Deed::Answer => Ok(Output::json(answer(number))),
-        Deed::Fail => Err(Failure::new("no")),
-        Deed::Falter(times) if attempt <= times => Err(Failure::new("not yet").retryable()),
-        Deed::Falter(_) => Ok(Output::json(answer(number))),
-        Deed::Panic => panic!("a secret of the tool"),
-        Deed::Hang => std::future::pending().await,
-        Deed::Flood => Ok(Output::text("x".repeat(FITS + 1))),
+    match plan.behaviour {
+        Behaviour::Answer => Ok(Output::json(answer(number))),
+        Behaviour::Fail => Err(Failure::new("no")),
+        Behaviour::FailFirst(times) if attempt <= times => Err(Failure::new("not yet").retryable()),
+        Behaviour::FailFirst(_) => Ok(Output::json(answer(number))),
+        Behaviour::Panic => panic!("a secret of the tool"),
+        Behaviour::Hang => std::future::pending().await,
+        Behaviour::ReturnTooMuch => Ok(Output::text("x".repeat(FITS + 1))),
     }
 }
 
-/// As the model writes them.
+/// Arguments as a model writes them.
 fn arguments(number: usize, deadline: Option<u64>) -> String {
     let deadline = deadline.map(|ms| format!(r#""deadline_ms": {ms}, "#)).unwrap_or_default();
     format!(r#"{{{deadline}"number":  {number}}}"#)

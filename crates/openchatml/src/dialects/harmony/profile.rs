@@ -84,9 +84,9 @@ fn shows_no_more(document: &Document<'_>) -> Result<(), RenderError> {
     let at = messages.iter().position(|message| {
         let is_for_all = message.recipient.as_deref() == Some(ALL) && !is_shown(message);
         is_for_all && {
-            let mut said = message.clone();
-            everybody(&mut said);
-            is_shown(&said)
+            let mut copy = message.clone();
+            everybody(&mut copy);
+            is_shown(&copy)
         }
     });
     let Some(at) = at else { return Ok(()) };

@@ -43,7 +43,7 @@ impl Writer {
         out.push_str(message.role.as_str());
         out.push('"');
         let (name, author) = match message.role {
-            Role::Tool => self.replies.said(message),
+            Role::Tool => self.replies.identify(message),
             _ => (message.name.as_deref(), None),
         };
         write_string_field(out, "name", name);
@@ -62,10 +62,11 @@ impl Writer {
         index: usize,
     ) -> Result<&'m [Message<'a>]> {
         let turn = Turn::of(messages);
-        if let Some(said) =
-            turn.content.filter(|said| said.is_commentary() && turn.calls.is_empty())
+        if let Some(text_message) = turn
+            .content
+            .filter(|text_message| text_message.is_commentary() && turn.calls.is_empty())
         {
-            let at = messages.iter().position(|message| std::ptr::eq(message, said));
+            let at = messages.iter().position(|message| std::ptr::eq(message, text_message));
             let text = "`openai` supports preambles only before calls";
             let index = index + at.unwrap_or_default();
             return Err(RenderError::new(Code::RenderUnsupported, Some(index), text));
@@ -78,8 +79,8 @@ impl Writer {
             let key = if matches!(key, "" | "refusal") { "reasoning_content" } else { key };
             write_string_field(out, key, Some(&reasoning.body.text()));
         }
-        if let Some(said) = turn.content {
-            content(out, said);
+        if let Some(text_message) = turn.content {
+            content(out, text_message);
         }
         write_string_field(out, "refusal", turn.refusal.map(|it| it.body.text()).as_deref());
         for (at, call) in turn.calls.iter().enumerate() {
@@ -119,11 +120,13 @@ impl<'m, 'a> Turn<'m, 'a> {
             }
         }
         let is_said = |it: &&Message<'_>| it.is_answer() || it.is_commentary();
-        let said = rest.first().filter(joins).filter(is_said).filter(|it| !is_refusal(it));
-        if let Some(said) = said.filter(|it| turn.reasoning.is_none() || !is_silent(it)) {
-            turn.content = Some(said);
+        let text_message = rest.first().filter(joins).filter(is_said).filter(|it| !is_refusal(it));
+        if let Some(text_message) =
+            text_message.filter(|it| turn.reasoning.is_none() || !is_silent(it))
+        {
+            turn.content = Some(text_message);
             rest = &rest[1..];
-            if is_silent(said) {
+            if is_silent(text_message) {
                 return turn;
             }
         }
@@ -143,8 +146,8 @@ impl<'m, 'a> Turn<'m, 'a> {
     }
 
     fn len(&self) -> usize {
-        let said = [self.reasoning, self.content, self.refusal];
-        said.into_iter().flatten().count() + self.calls.len()
+        let texts = [self.reasoning, self.content, self.refusal];
+        texts.into_iter().flatten().count() + self.calls.len()
     }
 }
 

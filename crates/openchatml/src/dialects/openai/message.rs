@@ -182,7 +182,7 @@ impl<'a> Turn<'a> {
             reader.drop_value(found.help("the reasoning and the calls will be dropped"));
         }
         let refusal = self.refusal.filter(|written| !written.is_empty());
-        match (self.content, said(self.pieces), refusal) {
+        match (self.content, joined_text(self.pieces), refusal) {
             (None, None, Some(refusal)) => refusal.say(&mut message),
             (content, parts, refusal) if content.is_some() || parts.is_some() => {
                 if let Some(content) = content {
@@ -296,18 +296,18 @@ impl<'a> Turn<'a> {
 fn lead(messages: &mut [Message<'_>]) {
     for at in 1..messages.len() {
         let (before, after) = messages.split_at_mut(at);
-        let Some(said) = before.last_mut() else { continue };
-        let is_refusal = said.layout.as_deref().and_then(|it| it.beyond.as_deref());
+        let Some(last) = before.last_mut() else { continue };
+        let is_refusal = last.layout.as_deref().and_then(|it| it.beyond.as_deref());
         let is_refusal = is_refusal.is_some_and(|beyond| beyond.key == "refusal");
-        if after[0].is_call() && said.is_answer() && !said.body.is_empty() && !is_refusal {
-            said.channel = Some(Channel::Commentary);
-            said.intent = Some(Intent::Preamble);
+        if after[0].is_call() && last.is_answer() && !last.body.is_empty() && !is_refusal {
+            last.channel = Some(Channel::Commentary);
+            last.intent = Some(Intent::Preamble);
         }
     }
 }
 
 /// Returns the text if it is the only piece.
-fn said(pieces: Vec<Piece<'_>>) -> Option<(Written<'_>, Option<Value<'_>>)> {
+fn joined_text(pieces: Vec<Piece<'_>>) -> Option<(Written<'_>, Option<Value<'_>>)> {
     pieces.into_iter().find_map(|piece| match piece {
         Piece::Said(written, parts) => Some((written, parts)),
         _ => None,

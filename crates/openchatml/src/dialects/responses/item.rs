@@ -73,10 +73,13 @@ fn is_known(kind: &str) -> bool {
 }
 
 /// The text, and its original parts.
-type Said<'a> = (Written<'a>, Option<Value<'a>>);
+type Contents<'a> = (Written<'a>, Option<Value<'a>>);
 
 /// Reads content: a string or a list of parts.
-fn content<'a>(reader: &mut DocumentReader<'_>, json: &mut Json<'a>) -> Result<Option<Said<'a>>> {
+fn content<'a>(
+    reader: &mut DocumentReader<'_>,
+    json: &mut Json<'a>,
+) -> Result<Option<Contents<'a>>> {
     if json.peek() != Some(b'[') {
         return Ok(reader.written(json)?.map(|written| (written, None)));
     }
@@ -95,7 +98,7 @@ fn listed<'a>(
     reader: &mut DocumentReader<'_>,
     list: Vec<Value<'a>>,
     is_reasoning: bool,
-) -> Option<Said<'a>> {
+) -> Option<Contents<'a>> {
     for (index, part) in list.iter().enumerate() {
         reader.at_index(index, |reader| parts::report(reader, part, parts::Kind::of(part)));
     }
@@ -106,8 +109,8 @@ fn listed<'a>(
 }
 
 /// Sets the text of a message, and the data that is kept with it.
-fn finish<'a>(message: &mut Message<'a>, said: Said<'a>, fields: Fields<'a>) {
-    let (written, parts) = said;
+fn finish<'a>(message: &mut Message<'a>, parts_read: Contents<'a>, fields: Fields<'a>) {
+    let (written, parts) = parts_read;
     written.say(message);
     message.in_json = true;
     if parts.is_some() {
@@ -135,14 +138,14 @@ fn message<'a>(
     messages: &mut Vec<Message<'a>>,
 ) -> Result<()> {
     let mut message = Message::new(Role::User, "");
-    let (mut speaker, mut said, mut is_preamble) = (None, None, false);
+    let (mut speaker, mut parts_read, mut is_preamble) = (None, None, false);
     let mut fields = Fields::new();
     let keys = ["type", "role", "content", "phase", "name", "id", "status"];
     let span = reader.object(json, &keys, |reader, json, key| {
         match key {
             "type" => type_of(reader, json, &["message"])?,
             "role" => speaker = reader.speaker(json, false)?,
-            "content" => said = content(reader, json)?,
+            "content" => parts_read = content(reader, json)?,
             "name" => message.name = reader.value(json, key, &mut message)?,
             "phase" => {
                 let of = |word: &str| PHASES.contains(&word).then(|| word == PHASES[0]);
@@ -155,7 +158,7 @@ fn message<'a>(
     let Some(span) = span else { return Ok(()) };
     message.span = span;
     let speaker: Speaker<'a> = reader.spoken(speaker, span);
-    if said.is_none() {
+    if parts_read.is_none() {
         reader.tolerate(Code::ParseJson.at(span, "the message has no `content`"));
     }
     match speaker.role() {
@@ -170,7 +173,7 @@ fn message<'a>(
         }
         _ => {}
     }
-    finish(&mut message, said.unwrap_or_default(), fields);
+    finish(&mut message, parts_read.unwrap_or_default(), fields);
     reader.speak(speaker, &mut message);
     messages.push(message);
     Ok(())
@@ -188,7 +191,7 @@ fn call<'a>(
 ) -> Result<()> {
     let mut call = calls::blank();
     call.content_type = (body == "arguments").then_some("json".into());
-    let (mut name, mut said) = (None, Written::default());
+    let (mut name, mut parts_read) = (None, Written::default());
     let mut fields = Fields::new();
     let keys = ["type", "call_id", "name", body, "id", "status", "recipient", "namespace"];
     let kind = if body == "arguments" { "function_call" } else { "custom_tool_call" };
@@ -198,15 +201,15 @@ fn call<'a>(
             "call_id" => call.call_id = reader.value(json, key, &mut call)?,
             "recipient" => call.recipient = reader.value(json, key, &mut call)?,
             "name" => name = calls::name(reader, json, &mut call)?,
-            "arguments" => said = calls::arguments(reader, json)?,
-            "input" => said = reader.written(json)?.unwrap_or_default(),
+            "arguments" => parts_read = calls::arguments(reader, json)?,
+            "input" => parts_read = reader.written(json)?.unwrap_or_default(),
             _ => keep(json, key, &mut fields)?,
         }
         Ok(())
     })?;
     let Some(span) = span else { return Ok(()) };
     if let Some(mut call) = calls::named(reader, call, name, span) {
-        finish(&mut call, (said, None), fields);
+        finish(&mut call, (parts_read, None), fields);
         if body == "input" {
             calls::set_custom(&mut call);
         }
@@ -224,7 +227,7 @@ fn reply<'a>(
     let mut reply = Message::new(Role::Tool, "");
     reply.channel = Some(Channel::Commentary);
     reply.recipient = Some("assistant".into());
-    let mut said = None;
+    let mut parts_read = None;
     let mut name = None;
     let mut author: Option<Cow<'a, str>> = None;
     let mut fields = Fields::new();
@@ -233,7 +236,7 @@ fn reply<'a>(
         match key {
             "type" => type_of(reader, json, OUTPUTS)?,
             "call_id" => reply.call_id = reader.value(json, key, &mut reply)?,
-            "output" => said = content(reader, json)?,
+            "output" => parts_read = content(reader, json)?,
             "name" => name = calls::name(reader, json, &mut reply)?,
             "author" => author = reader.value(json, key, &mut reply)?,
             _ => keep(json, key, &mut fields)?,
@@ -244,7 +247,7 @@ fn reply<'a>(
     reply.span = span;
     let name = calls::name_by(reader, name, author.as_deref());
     reply.name = state.replies.name(reply.call_id.as_deref(), name, author);
-    finish(&mut reply, said.unwrap_or_default(), fields);
+    finish(&mut reply, parts_read.unwrap_or_default(), fields);
     messages.push(reply);
     Ok(())
 }
@@ -258,16 +261,16 @@ fn reasoning<'a>(
 ) -> Result<()> {
     let mut message = Message::new(Role::Assistant, "");
     message.channel = Some(Channel::Analysis);
-    let (mut said, mut fields) = (None, Fields::new());
+    let (mut parts_read, mut fields) = (None, Fields::new());
     let keys = ["type", "content", "summary", "encrypted_content", "id", "status"];
     let span = reader.object(json, &keys, |reader, json, key| {
         match key {
             "type" => type_of(reader, json, &["reasoning"])?,
             "content" if json.peek() == Some(b'[') => {
                 let Data::List(list) = json.value()?.data else { return Ok(()) };
-                said = listed(reader, list, true);
+                parts_read = listed(reader, list, true);
             }
-            "content" => said = reader.written(json)?.map(|written| (written, None)),
+            "content" => parts_read = reader.written(json)?.map(|written| (written, None)),
             _ => {
                 let value = json.value()?;
                 fields.retain(|field| field.0 != key);
@@ -280,7 +283,7 @@ fn reasoning<'a>(
     })?;
     let Some(span) = span else { return Ok(()) };
     message.span = span;
-    let Some(said) = said else {
+    let Some(parts_read) = parts_read else {
         fields.insert(0, ("type".into(), "reasoning".into()));
         if fields.iter().all(|field| field.0 != "summary") {
             // The field is required.
@@ -289,7 +292,7 @@ fn reasoning<'a>(
         state.items.push(Value { data: Data::Map(fields), span });
         return Ok(());
     };
-    finish(&mut message, said, fields);
+    finish(&mut message, parts_read, fields);
     messages.push(message);
     Ok(())
 }

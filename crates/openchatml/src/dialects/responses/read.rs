@@ -122,7 +122,7 @@ fn body<'a>(
         let before = messages.len();
         match key {
             "input" if json.peek() == Some(b'"') => {
-                messages.extend(reader.said(json, Role::User)?);
+                messages.extend(reader.text_message(json, Role::User)?);
                 messages.truncate(reader.options.limits.messages);
             }
             "output" => {
@@ -132,7 +132,7 @@ fn body<'a>(
             "input" => items(reader, json, messages, state)?,
             "instructions" if json.peek() == Some(b'[') => items(reader, json, messages, state)?,
             "instructions" => {
-                state.first = reader.said(json, Role::Developer)?.map(|mut message| {
+                state.first = reader.text_message(json, Role::Developer)?.map(|mut message| {
                     beyond(&mut message, FORM).key = "instructions";
                     message
                 });

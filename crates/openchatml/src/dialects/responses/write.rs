@@ -130,7 +130,7 @@ impl<'m> Writer<'m> {
             }
             reasoning if reasoning.is_reasoning() => write_reasoning(out, reasoning),
             reply if reply.role == Role::Tool => {
-                let (name, author) = self.replies.said(reply);
+                let (name, author) = self.replies.identify(reply);
                 let is_custom = reply.call_id.as_deref().is_some_and(|id| self.custom.contains(id));
                 let kind = if is_custom { "custom_tool_call" } else { "function_call" };
                 out.push_str(r#"{"type":""#);

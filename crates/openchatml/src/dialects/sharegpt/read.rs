@@ -75,8 +75,8 @@ fn record<'a>(
                 turns(reader, json, messages, &mut state.replies)?;
             }
             "system" | "system_prompt" => {
-                let said = reader.said(json, Role::System)?;
-                state.first = said.filter(|system| !system.body.is_empty());
+                let system = reader.text_message(json, Role::System)?;
+                state.first = system.filter(|system| !system.body.is_empty());
             }
             "tools" | "functions" => state.declared.read(reader, json)?,
             _ => state.aside(json, key)?,
@@ -164,7 +164,7 @@ fn turn<'a>(
     let calls = match speaker {
         None => called(reader, &mut message, written, place),
         Some(speaker) => {
-            said(reader, speaker, &mut message, written);
+            add_message(reader, speaker, &mut message, written);
             None
         }
     };
@@ -200,7 +200,7 @@ fn read_from<'a>(reader: &mut DocumentReader<'_>, json: &mut Json<'a>) -> Result
 }
 
 /// Returns a turn that is a message.
-fn said<'a>(
+fn add_message<'a>(
     reader: &mut DocumentReader<'_>,
     speaker: Speaker<'a>,
     message: &mut Message<'a>,

@@ -49,7 +49,7 @@ fn write_turn(out: &mut String, message: &Message<'_>, replies: &mut Replies) {
         Role::Tool => "observation",
     };
     let (name, author) = match message.role {
-        Role::Tool => replies.said_in_order(message),
+        Role::Tool => replies.identify_in_order(message),
         _ => (message.name.as_deref(), None),
     };
     open(out, from, name);

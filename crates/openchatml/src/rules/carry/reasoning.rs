@@ -7,8 +7,8 @@ pub(super) const RULE: MessageRule = MessageRule {
     name: "reasoning",
     fits: |message, _| !message.has_visible_reasoning(),
     adapt: |message, _, _| match message.split_reasoning() {
-        Some((said, reasoning)) => {
-            *message = said;
+        Some((visible, reasoning)) => {
+            *message = visible;
             Adapted::Split(Box::new(reasoning), Lost::ReasoningMoved)
         }
         None => Adapted::Changed(None),

@@ -1,4 +1,4 @@
-//! What other projects expect of outputs of Apertus, whole and piece by piece.
+//! Expectations of other projects about outputs of Apertus, complete and streamed.
 
 use openchatml::{End, Format, Policy, Stream, TextFormat, Visibility, parse};
 use serde_json::Value;
@@ -12,7 +12,7 @@ fn apertus() -> Format {
     "apertus".parse().expect("a format")
 }
 
-/// White space around an answer is kept here, and stripped elsewhere.
+/// Other projects strip white space around an answer; this library keeps it.
 fn is_same(read: &Chat, wanted: &Value) -> bool {
     let trimmed = |chat: &Chat| Chat {
         reasoning: chat.reasoning.clone(),
@@ -23,7 +23,7 @@ fn is_same(read: &Chat, wanted: &Value) -> bool {
 }
 
 #[test]
-fn outputs_of_apertus_say_what_others_read_in_them() {
+fn outputs_of_apertus_are_read_as_by_other_projects() {
     let mut score = Score::new("apertus.assistant_output");
     for case in score.cases(FILES) {
         let text = text_of(&case["input"]["text"]);
@@ -37,7 +37,7 @@ fn outputs_of_apertus_say_what_others_read_in_them() {
 }
 
 #[test]
-fn streams_of_apertus_tell_what_others_tell() {
+fn streams_of_apertus_equal_those_of_other_projects() {
     let mut score = Score::new("apertus.assistant_stream");
     for case in score.cases(FILES) {
         let mut stream = Stream::new(TextFormat::APERTUS, &completion());
@@ -65,7 +65,7 @@ fn streams_of_apertus_tell_what_others_tell() {
     score.finish();
 }
 
-/// An engine may strip the token that ends the turn: what it gives has not ended, for all we know.
+/// An engine may strip the token that ends the turn. The output then has no visible end.
 #[test]
 fn an_answer_without_its_end_is_open() {
     for case in super::cases(FILES[0], 23).unwrap_or_default() {

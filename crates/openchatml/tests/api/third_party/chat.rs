@@ -1,4 +1,4 @@
-//! What a chat client gets of an output, as inference servers tell it.
+//! The output for a chat client, as inference servers return it.
 
 use openchatml::{Event, Format, Message, Policy, ReadOptions, Role, Visibility, parse};
 use serde_json::Value;
@@ -7,8 +7,8 @@ pub(super) fn harmony() -> Format {
     "harmony".parse().expect("a format")
 }
 
-/// The output continues the turn of the assistant, and may still grow. Others read what they are
-/// given to its end: several generations, one after another.
+/// The output continues the turn of the assistant and may be incomplete. Other projects read
+/// several generations, one after another.
 pub(super) fn completion() -> ReadOptions {
     let mut options = ReadOptions::default();
     options.continues = Some(Role::Assistant);
@@ -24,7 +24,7 @@ pub(super) struct Chat {
     pub(super) calls: Vec<(String, String)>,
 }
 
-/// The name of the function that a call is for. Built-in tools are the server's own business.
+/// Returns the function of a call. Built-in tools are handled by the server.
 pub(super) fn function<'m>(message: &'m Message<'_>) -> Option<&'m str> {
     let tool = message.recipient.as_deref().filter(|_| message.is_call())?;
     let is_own = tool == "python" || tool == "browser" || tool.starts_with("browser.");
@@ -49,7 +49,7 @@ pub(super) fn chat_of(text: &str, format: Format) -> Chat {
         } else if Policy::default().visibility(message) == Visibility::User {
             chat.content.push_str(&body);
         } else if message.is_reasoning() && !message.recovered {
-            // Text that lost its place is hidden, and no reasoning.
+            // Misplaced text is hidden, but it is not reasoning.
             chat.reasoning.push_str(&body);
         }
     }
@@ -76,41 +76,41 @@ pub(super) fn expected(value: &Value) -> Chat {
     }
 }
 
-/// Arguments are compared as JSON where they are JSON.
+/// Compares arguments as JSON if they are JSON.
 pub(super) fn same(one: &Chat, two: &Chat) -> bool {
     let json = |text: &str| serde_json::from_str::<Value>(text).map_err(|_| text.trim().to_owned());
     let calls = |chat: &Chat| {
         chat.calls.iter().map(|(name, args)| (name.clone(), json(args))).collect::<Vec<_>>()
     };
-    // Some join several messages by a line break.
+    // Some projects join several messages with a line break.
     let joined = |text: &str| text.replace('\n', "");
     one.reasoning == two.reasoning
         && joined(&one.content) == joined(&two.content)
         && calls(one) == calls(two)
 }
 
-/// What a chunk of an output adds, as OpenAI's API streams it.
+/// The delta of a chunk of the output, as in the streams of OpenAI's API.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ChatDelta {
     pub(super) reasoning: String,
     pub(super) content: String,
-    /// Which call, its name where it begins, and what its arguments go on with.
+    /// The index of the call, its name at its beginning, and the next part of its arguments.
     pub(super) calls: Vec<(usize, Option<String>, String)>,
 }
 
-/// Makes deltas of events.
+/// Converts events to deltas.
 #[derive(Default)]
 pub(super) struct Deltas {
-    /// One for each chunk so far.
+    /// The deltas, one for each chunk so far.
     pub(super) chunks: Vec<ChatDelta>,
-    /// How many calls began.
+    /// The number of calls that began.
     calls: usize,
-    /// Whether what is being read is a call to a function.
+    /// Whether the current message is a call of a function.
     in_call: bool,
 }
 
 impl Deltas {
-    /// Another chunk follows.
+    /// Starts the delta of the next chunk.
     pub(super) fn chunk(&mut self) {
         self.chunks.push(ChatDelta::default());
     }

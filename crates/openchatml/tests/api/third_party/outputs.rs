@@ -1,4 +1,4 @@
-//! What other projects expect of whole outputs of gpt-oss.
+//! Expectations of other projects about complete outputs of gpt-oss.
 
 use openchatml::{End, Policy, Severity, Visibility, parse};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::chat::{chat, completion, expected, function, harmony, same, text_of};
 use super::score::Score;
 
 #[test]
-fn outputs_say_what_others_read_in_them() {
+fn outputs_are_read_as_by_other_projects() {
     let mut score = Score::new("gptoss.chat_output");
     let files = ["vllm_gptoss.jsonl", "llamacpp_gptoss.jsonl", "dynamo_gptoss.jsonl"];
     for case in score.cases(&files) {
@@ -21,7 +21,7 @@ fn outputs_say_what_others_read_in_them() {
 }
 
 #[test]
-fn headers_say_what_others_read_in_them() {
+fn headers_are_read_as_by_other_projects() {
     let mut score = Score::new("harmony.header_text");
     for case in score.cases(&["ollama_harmony.jsonl"]) {
         let header = case["input"]["header"].as_str().expect("a header");
@@ -38,7 +38,7 @@ fn headers_say_what_others_read_in_them() {
 }
 
 #[test]
-fn messages_are_those_of_the_reference_parser() {
+fn messages_equal_those_of_the_reference_parser() {
     let mut score = Score::new("harmony.parse");
     for case in score.cases(&["harmony_upstream.jsonl"]) {
         let text = case["input"]["text"].as_str().expect("a text");
@@ -69,7 +69,7 @@ fn messages_are_those_of_the_reference_parser() {
 }
 
 #[test]
-fn segments_are_those_of_others() {
+fn segments_equal_those_of_other_projects() {
     let mut score = Score::new("gptoss.segments");
     for case in score.cases(&["vllm_gptoss.jsonl"]) {
         let text = case["input"]["text"].as_str().expect("a text");
@@ -89,15 +89,14 @@ fn segments_are_those_of_others() {
     score.finish();
 }
 
-/// What a trainer gets of an output: what is thought, what is said, and the calls, each of which is
-/// certain or is not.
+/// Returns the parts of an output for a trainer: reasoning, text, and certain or uncertain calls.
 fn parts(text: &str) -> Value {
     let parsed = parse(text, harmony(), &completion());
     let errors = parsed.diagnostics.iter().filter(|found| found.severity == Severity::Error);
     let errors: Vec<_> = errors.map(|found| found.span).collect();
     let (mut parts, mut calls, mut unparsed) = (Vec::new(), Vec::new(), 0);
     for message in &parsed.document.as_conversation().expect("one").messages {
-        // What precedes a message is about another one.
+        // A diagnostic before the message belongs to another one.
         let within = |span: &openchatml::Span| {
             message.span.start < span.start && span.end <= message.span.end
         };
@@ -121,7 +120,7 @@ fn parts(text: &str) -> Value {
 }
 
 #[test]
-fn responses_have_the_parts_that_others_find() {
+fn responses_have_the_same_parts_as_in_other_projects() {
     let mut score = Score::new("gptoss.response_parts");
     for case in score.cases(&["tinker_gptoss.jsonl"]) {
         let text = text_of(&case["input"]["text"]);

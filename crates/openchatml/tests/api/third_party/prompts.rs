@@ -1,5 +1,5 @@
-//! What other projects expect of prompts: what they say, what of a history goes into them, and how
-//! tools are called in them.
+//! Expectations of other projects about prompts: their text, the history in them, and the names of
+//! tools.
 
 use openchatml::{
     Channel, Code, Diagnostic, Dropped, Format, Message, ReadOptions, RenderOptions, Role,
@@ -11,7 +11,7 @@ use super::chat::{harmony, text_of};
 use super::score::Score;
 use super::{cases, lines};
 
-/// The conversation of a case, as it is spelled.
+/// Returns the text of the conversation of a case.
 fn raw_conversation(line: &str) -> String {
     #[derive(serde::Deserialize)]
     struct Case {
@@ -26,7 +26,7 @@ fn raw_conversation(line: &str) -> String {
 }
 
 #[test]
-fn prompts_are_those_of_the_reference() {
+fn prompts_equal_those_of_the_reference() {
     let mut score = Score::new("harmony.render");
     let Some(cases) = cases("harmony_upstream.jsonl", score.published()) else { return };
     let json: Format = "harmony:json".parse().expect("a format");
@@ -34,7 +34,7 @@ fn prompts_are_those_of_the_reference() {
     let rendered = |(_, case): &(usize, &Value)| case["kind"] == "harmony.render";
     for (index, case) in cases.iter().enumerate().filter(rendered) {
         let input = &case["input"];
-        // As it is spelled: the order of keys counts.
+        // The original text, because the order of keys matters.
         let text = raw_conversation(&raw[index]);
         let parsed = parse(&text, json, &ReadOptions::default());
         assert!(!parsed.has_errors(), "{}: {:?}", case["id"], parsed.diagnostics);
@@ -64,7 +64,7 @@ fn prompts_are_those_of_the_reference() {
 }
 
 #[test]
-fn histories_lose_the_reasoning_that_others_drop() {
+fn histories_drop_the_same_reasoning_as_other_projects() {
     let mut score = Score::new("harmony.auto_drop_analysis");
     for case in score.cases(&["vllm_gptoss.jsonl"]) {
         let messages = case["input"]["messages"].as_array().expect("messages").iter().map(|it| {
@@ -82,14 +82,14 @@ fn histories_lose_the_reasoning_that_others_drop() {
     score.finish();
 }
 
-/// The names by which tools are declared, or why they are not.
+/// Returns the declared names of tools, or the reason why they are not declared.
 fn declared(names: &[&Value]) -> Result<Vec<String>, String> {
     let tool = |name: &&Value| json!({"type": "function", "function": {"name": name}});
     let tools: Vec<Value> = names.iter().map(tool).collect();
     let user = json!({"role": "user", "content": "Hi."});
     let text = json!({"tools": tools, "messages": [user]}).to_string();
     let parsed = parse(&text, "json".parse().expect("a format"), &ReadOptions::default());
-    // A name that no header can hold is told, and kept.
+    // A name that is invalid in a header is reported and kept.
     let of_names = |found: &Diagnostic| found.code == Code::ParseHeader;
     assert!(parsed.diagnostics.iter().all(of_names), "{:?}", parsed.diagnostics);
     let prompt = convert::convert(&parsed.document, harmony(), &RenderOptions::default())
@@ -99,7 +99,7 @@ fn declared(names: &[&Value]) -> Result<Vec<String>, String> {
 }
 
 #[test]
-fn tools_are_declared_by_the_names_that_others_give_them() {
+fn tools_have_the_same_names_as_in_other_projects() {
     let mut score = Score::new("harmony.function_name_sanitize");
     for case in score.cases(&["ollama_harmony.jsonl"]) {
         let names = declared(&[&case["input"]["name"]]);
@@ -110,7 +110,7 @@ fn tools_are_declared_by_the_names_that_others_give_them() {
 }
 
 #[test]
-fn tools_of_one_name_are_told_apart_as_others_do() {
+fn duplicate_tool_names_are_handled_as_by_other_projects() {
     let mut score = Score::new("harmony.function_name_map");
     for case in score.cases(&["ollama_harmony.jsonl"]) {
         let given: Vec<&Value> = case["input"]["names"].as_array().expect("names").iter().collect();
@@ -122,17 +122,17 @@ fn tools_of_one_name_are_told_apart_as_others_do() {
     score.finish();
 }
 
-/// What another project writes as Harmony's JSON. What the reference library refuses of it, we need
-/// not read either.
+/// Records of another project in the JSON of Harmony. Records that the reference library rejects
+/// need not be read.
 #[test]
-fn records_are_read_as_others_read_them() {
+fn records_are_read_as_by_other_projects() {
     let mut score = Score::new("dataset.harmony_json");
     for case in score.cases(&["dataset_samples.jsonl"]) {
         let text = case["input"]["record"].to_string();
         let json: Format = "harmony:json".parse().expect("a format");
         let parsed = parse(&text, json, &ReadOptions::default());
         let found = parsed.diagnostics.clone();
-        // What is known to nobody but the record's own tool is dropped by name.
+        // Fields that only the tool of the record defines are dropped with a report.
         let errors = found.iter().filter(|it| it.severity == Severity::Error);
         let has_errors = errors.filter(|it| it.dropped != Some(Dropped::Key)).count() > 0;
         let messages = parsed.into_conversation().messages;

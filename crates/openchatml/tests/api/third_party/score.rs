@@ -1,8 +1,8 @@
-//! How many cases of each kind we read as their authors do.
+//! The number of cases of each kind that are read as their authors expect.
 
 use serde_json::Value;
 
-/// The cases that we read in another way, and what their project does instead.
+/// The cases with different results, and the result of their project.
 pub(super) const DIFFERENT: &[(&str, &str)] = &[
     ("vllm-gptoss-017-malformed-recovers-raw", "shows a header that lost its end to the user"),
     ("vllm-gptoss-021-dup-recipient", "drops a call that names its recipient twice, and the same"),
@@ -46,7 +46,7 @@ pub(super) const DIFFERENT: &[(&str, &str)] = &[
     ("ds-euphony-7", "reads content that the reference library refuses"),
 ];
 
-/// What came of the cases of one kind.
+/// The results of the cases of one kind.
 pub(super) struct Score {
     kind: &'static str,
     same: usize,
@@ -59,14 +59,14 @@ impl Score {
         Self { kind, same: 0, all: 0, wrong: Vec::new() }
     }
 
-    /// The cases of this kind in these files; none where they are not at hand.
+    /// Returns the cases of this kind in these files, or none if they are not available.
     pub(super) fn cases(&self, files: &[&str]) -> Vec<Value> {
         let count = self.published();
         let all = files.iter().filter_map(|file| super::cases(file, count)).flatten();
         all.filter(|case| case["kind"] == self.kind).collect()
     }
 
-    /// How many cases of this kind there are, as the page says.
+    /// Returns the published number of cases of this kind.
     pub(super) fn published(&self) -> usize {
         let row = format!("| `{}` | ", self.kind);
         let count = published();
@@ -86,11 +86,11 @@ impl Score {
         }
     }
 
-    /// No case is read otherwise than it is listed, and the score is the one that is published.
+    /// Checks that all differences are listed, and that the score equals the published one.
     pub(super) fn finish(self) {
         let Self { kind, same, all, wrong } = self;
         assert!(wrong.is_empty(), "{same} of {all}\n{}", wrong.join("\n"));
-        // Without the folder there is nothing to be said; with it, there are cases.
+        // With the folder, there must be cases.
         if all > 0 || std::env::var_os("OPENCHATML_THIRD_PARTY").is_some() {
             let row = format!("| `{kind}` | {all} | {same} | {} |", all - same);
             assert!(published().contains(&row), "docs/reliability.md should say {row}");
@@ -103,8 +103,8 @@ fn published() -> String {
     std::fs::read_to_string(path).expect("the page")
 }
 
-/// How many cases there are, how many of them are read as their authors do, and how many are not: the
-/// sums of the table on the page.
+/// Returns the numbers of all cases, of equal results, and of different results: the sums of the
+/// table on the page.
 fn sums() -> [usize; 3] {
     let page = published();
     let (_, table) = page.split_once("## What other projects expect").expect("the table");
@@ -120,9 +120,9 @@ fn sums() -> [usize; 3] {
     sums
 }
 
-/// Each case that is listed is one, and the page says what its project does instead.
+/// Each listed case exists, and the page contains the result of its project.
 #[test]
-fn where_we_differ_is_published() {
+fn differences_to_other_projects_are_published() {
     let files = ["vllm", "llamacpp", "dynamo", "tinker", "sglang"].map(|it| format!("{it}_gptoss"));
     let files = files.into_iter().chain([
         "ollama_harmony".into(),

@@ -1,4 +1,4 @@
-//! What other projects make of messages in the form of services and of data sets.
+//! How other projects read messages in formats of services and data sets.
 
 use openchatml::harmony::{Effort, PromptOptions, SystemContent};
 use openchatml::{
@@ -13,7 +13,7 @@ fn read<'a>(text: &'a str, format: &str) -> Parsed<'a> {
     parse(text, format.parse::<Format>().expect("a format"), &ReadOptions::default())
 }
 
-/// A message with the fields that a case wants of it.
+/// Converts a message to the fields that a case expects.
 fn fields(message: &Message<'_>, wanted: &Value) -> Value {
     let mut read = json!({});
     for key in wanted.as_object().into_iter().flat_map(|fields| fields.keys()) {
@@ -25,7 +25,7 @@ fn fields(message: &Message<'_>, wanted: &Value) -> Value {
             "recipient" => json!(message.recipient.as_deref()),
             "channel" => json!(channel),
             "content_type" => json!(message.content_type.as_deref()),
-            // The parts of content are one text.
+            // The parts of the content are joined.
             "content" | "instructions" if wanted[key].is_array() => {
                 let parts = wanted[key].as_array().into_iter().flatten();
                 let joined: String = parts.filter_map(Value::as_str).collect();
@@ -38,7 +38,7 @@ fn fields(message: &Message<'_>, wanted: &Value) -> Value {
     read
 }
 
-/// Whether messages are those that a case wants, in what it says of them.
+/// Whether messages have the fields that a case expects.
 fn same(messages: &[Message<'_>], wanted: &Value) -> Result<(), String> {
     let wanted = wanted.as_array().expect("messages");
     let none = Value::Null;
@@ -48,11 +48,11 @@ fn same(messages: &[Message<'_>], wanted: &Value) -> Result<(), String> {
 }
 
 #[test]
-fn chat_messages_are_those_that_others_make_of_them() {
+fn chat_messages_equal_those_of_other_projects() {
     let mut score = Score::new("openai_message.to_harmony");
     for case in score.cases(&["vllm_gptoss.jsonl"]) {
         let names = case["input"]["tool_id_names"].as_object().expect("names");
-        // The calls that the names of tools are known from.
+        // The calls that determine the names of tools.
         let calls = names.iter().map(|(id, name)| {
             json!({"id": id, "type": "function", "function": {"name": name, "arguments": "{}"}})
         });
@@ -69,7 +69,7 @@ fn chat_messages_are_those_that_others_make_of_them() {
     score.finish();
 }
 
-/// What a message says, in the words of a data set.
+/// Returns the part type of a message in a data set.
 fn part_type(message: &Message<'_>) -> &'static str {
     match message {
         call if call.is_call() => "tool_call",
@@ -78,7 +78,7 @@ fn part_type(message: &Message<'_>) -> &'static str {
     }
 }
 
-/// The roles of messages, those of one turn once.
+/// Returns the roles of messages, once for each turn.
 fn roles(messages: &[Message<'_>]) -> Vec<&'static str> {
     let mut roles: Vec<_> = messages.iter().map(|message| message.role.as_str()).collect();
     roles.dedup();
@@ -93,7 +93,7 @@ fn call(message: &Message<'_>) -> Value {
 }
 
 #[test]
-fn typed_parts_are_read_as_others_read_them() {
+fn typed_parts_are_read_as_by_other_projects() {
     let mut score = Score::new("dataset.typed_messages");
     for case in score.cases(&["dataset_samples.jsonl"]) {
         let (text, wanted) = (case["input"]["record"].to_string(), &case["expected"]);
@@ -107,7 +107,7 @@ fn typed_parts_are_read_as_others_read_them() {
             let written = render(&parsed.document, format, &RenderOptions::default());
             let written: Value = serde_json::from_str(&written.expect("JSON")).expect("JSON");
             let written = written["messages"].as_array().expect("messages").clone();
-            // As numbers: 0 is 0.0.
+            // Numbers are compared by value: 0 equals 0.0.
             let kept = written.iter().map(|message| message["loss_weight"].as_f64());
             let weights = weights.as_array().expect("weights").iter().map(Value::as_f64);
             is_same &= kept.eq(weights);
@@ -131,7 +131,7 @@ fn typed_parts_are_read_as_others_read_them() {
 }
 
 #[test]
-fn messages_with_thinking_become_the_samples_that_others_make() {
+fn messages_with_thinking_become_the_same_samples_as_in_other_projects() {
     let mut score = Score::new("dataset.openai_messages_thinking");
     for case in score.cases(&["dataset_samples.jsonl"]) {
         let (input, wanted) = (&case["input"], &case["expected"]["text"]);
@@ -155,7 +155,7 @@ fn messages_with_thinking_become_the_samples_that_others_make() {
 }
 
 #[test]
-fn turns_of_data_sets_are_read_as_others_read_them() {
+fn turns_of_data_sets_are_read_as_by_other_projects() {
     let mut score = Score::new("dataset.sharegpt");
     for case in score.cases(&["dataset_samples.jsonl"]) {
         let (text, wanted) = (case["input"]["record"].to_string(), &case["expected"]);
@@ -176,7 +176,7 @@ fn turns_of_data_sets_are_read_as_others_read_them() {
 }
 
 #[test]
-fn items_are_the_messages_that_others_make_of_them() {
+fn items_become_the_same_messages_as_in_other_projects() {
     let mut score = Score::new("openai_responses_items.to_harmony");
     for case in score.cases(&["vllm_gptoss.jsonl"]) {
         let text = case["input"]["items"].to_string();

@@ -1,4 +1,4 @@
-//! What other projects expect of outputs of gpt-oss that arrive piece by piece.
+//! Expectations of other projects about streamed outputs of gpt-oss.
 
 use openchatml::{Event, Message, ReadOptions, Recover, Role, Stream, TextFormat};
 use serde_json::Value;
@@ -11,7 +11,7 @@ fn chunks(input: &Value) -> Vec<&str> {
     chunks.iter().map(|chunk| chunk.as_str().expect("text")).collect()
 }
 
-/// The deltas of an output that arrives in these chunks. The last one has what its end tells, too.
+/// Returns the deltas of an output in these chunks. The last one includes the events of its end.
 fn deltas(chunks: &[&str], options: &ReadOptions) -> Vec<ChatDelta> {
     let mut stream = Stream::new(TextFormat::HARMONY, options);
     let mut deltas = Deltas::default();
@@ -24,7 +24,7 @@ fn deltas(chunks: &[&str], options: &ReadOptions) -> Vec<ChatDelta> {
 }
 
 #[test]
-fn streams_tell_what_others_tell() {
+fn streams_equal_those_of_other_projects() {
     let mut score = Score::new("harmony.text_stream");
     for case in score.cases(&["ollama_harmony.jsonl"]) {
         let input = &case["input"];
@@ -64,7 +64,7 @@ fn streams_tell_what_others_tell() {
     score.finish();
 }
 
-/// Whether a delta is the expected one, in what that says.
+/// Whether a delta has the expected fields.
 fn is_delta(delta: &ChatDelta, wanted: &Value) -> bool {
     let text = |text: &str, key: &str| {
         wanted.get(key).is_none_or(|wanted| wanted.as_str().unwrap_or_default() == text)
@@ -89,7 +89,7 @@ fn is_delta(delta: &ChatDelta, wanted: &Value) -> bool {
 }
 
 #[test]
-fn deltas_are_those_of_others() {
+fn deltas_equal_those_of_other_projects() {
     let mut score = Score::new("gptoss.chat_stream");
     for case in score.cases(&["vllm_gptoss.jsonl"]) {
         let chunks = case["input"]["deltas"].as_array().expect("deltas").iter();
@@ -104,12 +104,12 @@ fn deltas_are_those_of_others() {
 }
 
 #[test]
-fn deltas_with_whole_calls_are_those_of_others() {
+fn deltas_with_whole_calls_equal_those_of_other_projects() {
     let mut score = Score::new("gptoss.chat_text_stream");
     for case in score.cases(&["ollama_harmony.jsonl"]) {
         let told = deltas(&chunks(&case["input"]), &completion());
         let wanted = case["expected"]["per_chunk"].as_array().expect("deltas");
-        // A call is told there at once, when it is complete.
+        // This project emits a call only when it is complete.
         let without_calls = |delta: &ChatDelta| Chat {
             reasoning: delta.reasoning.clone(),
             content: delta.content.clone(),
@@ -135,7 +135,7 @@ fn deltas_with_whole_calls_are_those_of_others() {
     score.finish();
 }
 
-/// What a stream tells as three kinds of text, neighbours of one kind joined.
+/// Returns the stream as three kinds of text, with adjacent texts of one kind joined.
 fn semantic(chunks: &[&str]) -> Vec<(&'static str, String)> {
     let mut options = completion();
     options.recover = Recover::Drop;
@@ -182,18 +182,18 @@ fn semantic_score(kind: &'static str) {
 }
 
 #[test]
-fn kinds_of_text_are_those_of_others() {
+fn kinds_of_text_equal_those_of_other_projects() {
     semantic_score("gptoss.semantic_events");
 }
 
-/// Of text whose control tokens are gone nothing is certain, and so nothing is shown.
+/// Without control tokens nothing about a text is certain, so it is not shown.
 #[test]
 fn text_without_control_tokens_is_hidden() {
     semantic_score("gptoss.stripped_text_recovery");
 }
 
 #[test]
-fn reasoning_ends_where_others_say() {
+fn reasoning_ends_as_in_other_projects() {
     let mut score = Score::new("gptoss.is_reasoning_end");
     for case in score.cases(&["vllm_gptoss.jsonl"]) {
         let mut stream = Stream::new(TextFormat::HARMONY, &ReadOptions::default());
@@ -206,7 +206,7 @@ fn reasoning_ends_where_others_say() {
 }
 
 #[test]
-fn as_much_is_held_back_as_others_hold() {
+fn the_same_text_is_held_back_as_in_other_projects() {
     let mut score = Score::new("stream.prefix_hold");
     for case in score.cases(&["sglang_gptoss.jsonl"]) {
         let mut stream = Stream::new(TextFormat::HARMONY, &completion());
@@ -219,7 +219,7 @@ fn as_much_is_held_back_as_others_hold() {
             _ => {}
         });
         let mut emit = text_of(&case["expected"]["emit"]);
-        // A whole marker is no text, and is acted upon.
+        // A complete marker is not text, and takes effect.
         for marker in case["input"]["markers"].as_array().expect("markers") {
             let marker = text_of(marker);
             assert_eq!(is_done, emit.contains(&marker), "{}", case["id"]);

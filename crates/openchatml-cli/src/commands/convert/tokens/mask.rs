@@ -5,9 +5,11 @@ use std::fmt::Write as _;
 use clap::{Args, ValueEnum};
 use openchatml::convert::{Origins, Sidecar};
 use openchatml::{Code, Conversation, Diagnostic, Message, Span, Weight};
-use openchatml_tokens::{Headers, MaskPolicy, MessageSpan, Rendered, Speech, Turns};
+use openchatml_tokens::{
+    MaskPolicy, MessageSpan, Rendered, TrainedHeaders, TrainedMessages, TrainedTurns,
+};
 
-use super::super::kept::Kept;
+use super::super::kept_messages::KeptMessages;
 use super::list;
 use crate::input::finding;
 
@@ -68,19 +70,19 @@ impl MaskArgs {
     /// Returns the policy.
     pub(in crate::commands::convert) fn policy(&self) -> MaskPolicy {
         let mut policy = MaskPolicy::default();
-        policy.speech = match self.train {
-            TrainArg::All => Speech::All,
-            TrainArg::NoReasoning => Speech::NoReasoning,
-            TrainArg::Answers => Speech::Answers,
+        policy.messages = match self.train {
+            TrainArg::All => TrainedMessages::All,
+            TrainArg::NoReasoning => TrainedMessages::NoReasoning,
+            TrainArg::Answers => TrainedMessages::Answers,
         };
         policy.turns = match self.turns {
-            TurnsArg::All => Turns::All,
-            TurnsArg::Last => Turns::Last,
+            TurnsArg::All => TrainedTurns::All,
+            TurnsArg::Last => TrainedTurns::Last,
         };
         policy.headers = match self.headers {
-            HeadersArg::Sampled => Headers::Sampled,
-            HeadersArg::AfterRole => Headers::AfterRole,
-            HeadersArg::Nothing => Headers::Nothing,
+            HeadersArg::Sampled => TrainedHeaders::Sampled,
+            HeadersArg::AfterRole => TrainedHeaders::AfterRole,
+            HeadersArg::Nothing => TrainedHeaders::Nothing,
         };
         let trained = self.train_message.iter().map(|message| (*message, true));
         let skipped = self.skip_message.iter().map(|message| (*message, false));
@@ -92,7 +94,7 @@ impl MaskArgs {
 /// The indices in the input of the written messages.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Numbers<'k> {
-    pub(super) kept: &'k Kept,
+    pub(super) kept: &'k KeptMessages,
     pub(super) origins: &'k Origins,
 }
 

@@ -15,7 +15,7 @@ use openchatml_tokens::{MaskPolicy, Rendered, Tokenizer};
 
 use self::mask::Numbers;
 use super::converter::Output;
-use super::kept::Kept;
+use super::kept_messages::KeptMessages;
 
 use crate::encodings::{Encodings, OneEncoding, Tokenizers, Use};
 use crate::failure::Failure;
@@ -23,13 +23,13 @@ use crate::failure::Failure;
 /// Writes documents as token ids, on several threads at once.
 #[derive(Clone, Debug)]
 pub(super) struct Tokens {
-    pub(super) shape: Shape,
+    pub(super) shape: TokenOutput,
     tokenizers: Tokenizers,
 }
 
 /// The form of the output.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum TokenOutput {
     Ids,
     /// The ids, the mask, and the spans of the messages.
     Mask(MaskPolicy),
@@ -48,7 +48,7 @@ impl Tokens {
     /// The encoding lacks control tokens of the format.
     pub(super) fn new(
         format: TextFormat,
-        shape: Shape,
+        shape: TokenOutput,
         encodings: Encodings,
     ) -> Result<Self, Failure> {
         Ok(Self { shape, tokenizers: Tokenizers::new(format, Use::Writing, encodings)? })
@@ -63,27 +63,28 @@ impl Tokens {
     pub(super) fn write(
         &self,
         original: &Document<'_>,
-        kept: &Kept,
+        kept: &KeptMessages,
         mut prepared: Prepared<'_>,
         options: &RenderOptions,
         wants_sidecar: bool,
     ) -> Result<Output, Refused> {
         let weighed = match &self.shape {
-            Shape::Mask(_) => prepared.weighed(original),
+            TokenOutput::Mask(_) => prepared.weighed(original),
             _ => None,
         };
         let losses = std::mem::take(&mut prepared.losses);
         let mut output = Output { losses, ..Output::default() };
         let Prepared { document, origins, .. } = &prepared;
         let written = self.tokenizers.with(|tokenizer| {
-            if self.shape == Shape::Count {
+            if self.shape == TokenOutput::Count {
                 let counted = tokenizer.count_prepared(&prepared, options)?;
                 output.text = counted.ids.to_string();
                 return Ok(self.tokenizers.refuse_spelled(&counted.spelled)?);
             }
             let rendered = tokenizer.render_prepared(&prepared, options)?;
             self.tokenizers.refuse_spelled(&rendered.spelled)?;
-            let has_losses = matches!(self.shape, Shape::Mask(_)) && !output.losses.is_empty();
+            let has_losses =
+                matches!(self.shape, TokenOutput::Mask(_)) && !output.losses.is_empty();
             if wants_sidecar || has_losses {
                 let sidecar = sidecar(tokenizer, original, &rendered, origins);
                 output.losses.retain(|loss| !sidecar.holds(loss));
@@ -101,10 +102,12 @@ impl Tokens {
             };
             let numbers = Numbers { kept, origins };
             let placed = match &self.shape {
-                Shape::Mask(policy) => Some(numbers.policy(policy, conversation.messages.len())?),
+                TokenOutput::Mask(policy) => {
+                    Some(numbers.policy(policy, conversation.messages.len())?)
+                }
                 _ => None,
             };
-            let shape = placed.map(Shape::Mask);
+            let shape = placed.map(TokenOutput::Mask);
             let shape = shape.as_ref().unwrap_or(&self.shape);
             say(shape, tokenizer, (conversation, numbers), &rendered, &mut output);
             Ok(())
@@ -115,7 +118,7 @@ impl Tokens {
 
 /// Writes the requested data of the ids.
 fn say(
-    shape: &Shape,
+    shape: &TokenOutput,
     tokenizer: &Tokenizer<OneEncoding>,
     (conversation, numbers): (&Conversation<'_>, Numbers<'_>),
     rendered: &Rendered,
@@ -123,12 +126,14 @@ fn say(
 ) {
     let out = &mut output.text;
     match shape {
-        Shape::Count => {}
-        Shape::Ids => list(out, &rendered.ids),
-        Shape::Mask(policy) => {
+        TokenOutput::Count => {}
+        TokenOutput::Ids => list(out, &rendered.ids),
+        TokenOutput::Mask(policy) => {
             mask::write(out, policy, (conversation, numbers), rendered, output.sidecar.as_ref());
         }
-        Shape::Table { colors } => table::write(out, *colors, tokenizer, conversation, rendered),
+        TokenOutput::Table { colors } => {
+            table::write(out, *colors, tokenizer, conversation, rendered)
+        }
     }
 }
 

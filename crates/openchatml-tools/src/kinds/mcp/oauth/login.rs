@@ -1,4 +1,4 @@
-//! Login at a server with a browser: an authorization code with PKCE.
+//! Login at a server with a browser: authorization code with PKCE.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,16 +10,16 @@ use rmcp::transport::auth::{
     InMemoryStateStore, OAuthClientConfig, StateStore as _,
 };
 
-use super::guard::{Guarded, Reach, bare, is_local, origin};
 use super::redirect::Redirect;
-use super::tokens::{Kept, TokenFolder};
+use super::restricted_client::{AllowedUrls, RestrictedClient, bare, is_local, origin};
+use super::tokens::{TokenFolder, TokenRecord};
 use super::unauthorized;
-use crate::kinds::mcp::{NotConnected, Secrets};
+use crate::kinds::mcp::{ConnectError, Secrets};
 
-/// How somebody logs in at a server with a browser, by OAuth 2 with an authorization code and PKCE.
+/// The login of a user at a server with a browser, by OAuth 2 with an authorization code and PKCE.
 ///
-/// The tokens are kept in a folder, and renewed when they expire. [`connect_logged_in`] shows them to the
-/// server.
+/// The tokens are stored in a folder and renewed when they expire. [`connect_logged_in`] sends them
+/// to the server.
 ///
 /// [`connect_logged_in`]: crate::kinds::mcp::connect_logged_in
 ///
@@ -54,10 +54,11 @@ impl Login {
         Self { client_id: None, client_secret: None, scopes: Vec::new(), issuer: None, tokens }
     }
 
-    /// Logs in at the server at this URL: `show` is told the page that somebody has to open in a browser on this
-    /// machine. The token is kept once they are let in.
+    /// Logs in at the server with this URL. `show` receives the URL of the page that the user must
+    /// open in a browser on this machine. The token is stored after the login.
     ///
-    /// A listener on this machine waits for the browser. It is closed when this returns or is dropped.
+    /// A listener on this machine waits for the browser. It is closed when this function returns or
+    /// its future is dropped.
     ///
     /// # Errors
     ///
@@ -80,10 +81,10 @@ impl Login {
         url: &str,
         timeout: Duration,
         show: impl FnOnce(&str),
-    ) -> Result<(), NotConnected> {
+    ) -> Result<(), ConnectError> {
         let secrets = Secrets::new(Secrets::of_url(url)).and(self.client_secret.clone());
         let done = tokio::time::timeout(timeout, self.ask(url, &secrets, show)).await;
-        let late = || NotConnected::new("timeout: there was no login");
+        let late = || ConnectError::new("timeout: there was no login");
         done.unwrap_or_else(|_| Err(late())).map_err(|error| error.without(&secrets))
     }
 
@@ -92,13 +93,13 @@ impl Login {
         url: &str,
         secrets: &Secrets,
         show: impl FnOnce(&str),
-    ) -> Result<(), NotConnected> {
-        /// How long to look for the authorization server.
+    ) -> Result<(), ConnectError> {
+        /// The timeout for discovering the authorization server.
         const PATIENCE: Duration = Duration::from_secs(30);
 
         let server = server(url)?;
         let found = tokio::time::timeout(PATIENCE, self.discover(&server)).await;
-        let late = || NotConnected::new("the authorization server did not answer in time");
+        let late = || ConnectError::new("the authorization server did not answer in time");
         let (mut manager, metadata) = found.unwrap_or_else(|_| Err(late()))?;
         let (states, credentials) = <(InMemoryStateStore, InMemoryCredentialStore)>::default();
         manager.set_state_store(states.clone());
@@ -124,36 +125,37 @@ impl Login {
         exchanged.map_err(unauthorized)?;
         let credentials = credentials.load().await.map_err(unauthorized)?;
         let credentials =
-            credentials.ok_or_else(|| NotConnected::new("the response has no token"))?;
+            credentials.ok_or_else(|| ConnectError::new("the response has no token"))?;
         let client_secret = client.client_secret;
         let issuer = self.issuer.clone();
-        let kept = Kept { server, resource, issuer, metadata, client_secret, credentials };
-        secrets.learn(kept.secrets());
-        let _lock = self.tokens.lock(&kept.server).await.map_err(NotConnected::new)?;
-        self.tokens.keep(&kept)
+        let record = TokenRecord { server, resource, issuer, metadata, client_secret, credentials };
+        secrets.learn(record.secrets());
+        let _lock = self.tokens.lock(&record.server).await.map_err(ConnectError::new)?;
+        self.tokens.keep(&record)
     }
 
-    /// Finds the authorization server of a server, and whom it may send us to.
+    /// Discovers the authorization server of a server, and restricts the allowed URLs.
     async fn discover(
         &self,
         server: &Url,
-    ) -> Result<(AuthorizationManager, AuthorizationMetadata), NotConnected> {
-        /// How many requests that takes at most.
+    ) -> Result<(AuthorizationManager, AuthorizationMetadata), ConnectError> {
+        /// The maximum number of requests for the discovery.
         const MOST: usize = 40;
 
         let base = match &self.issuer {
             Some(issuer) => issuer
                 .parse()
                 .map(bare)
-                .map_err(|_| NotConnected::new("the issuer is not a URL"))?,
+                .map_err(|_| ConnectError::new("the issuer is not a URL"))?,
             None => server.clone(),
         };
-        // A secret goes to whom the user named. Somebody who logs in sees whom the server named.
-        let reach = match (&self.issuer, &self.client_secret) {
-            (None, None) => Reach::Anybody { left: MOST },
-            _ => Reach::Origins(vec![origin(&base)]),
+        // A client secret is sent only to an issuer that the user named. Without a secret, the
+        // server may name the issuer, because the user sees its address at the login.
+        let allowed = match (&self.issuer, &self.client_secret) {
+            (None, None) => AllowedUrls::Anybody { left: MOST },
+            _ => AllowedUrls::Origins(vec![origin(&base)]),
         };
-        let client = Arc::new(Guarded::new(&base, reach)?);
+        let client = Arc::new(RestrictedClient::new(&base, allowed)?);
         let manager = async |base: &Url| {
             let manager =
                 AuthorizationManager::new_with_oauth_http_client(base.clone(), client.clone());
@@ -162,18 +164,18 @@ impl Login {
         let looking = manager(&base).await?;
         let found = looking.resolve_metadata().await.map_err(unauthorized)?;
         if !found.source.is_discovered() {
-            return Err(NotConnected::new("no authorization server returned its metadata"));
+            return Err(ConnectError::new("no authorization server returned its metadata"));
         }
         let metadata = found.metadata;
         let issuer = metadata.issuer.as_deref().and_then(|it| Url::parse(it).ok());
         let issuer = issuer.ok_or_else(|| {
-            NotConnected::new("the metadata of the authorization server have no issuer")
+            ConnectError::new("the metadata of the authorization server have no issuer")
         })?;
         let has_pkce = metadata.code_challenge_methods_supported.is_some();
         if !has_pkce && self.issuer.is_none() {
-            // MCP, authorization: a client must not go on then.
+            // The MCP specification (authorization) requires the client to stop in this case.
             let why = "the authorization server does not announce support for PKCE: if it supports PKCE, set it as `issuer`";
-            return Err(NotConnected::new(why));
+            return Err(ConnectError::new(why));
         }
         let endpoint = |it: &str| client.endpoint(&issuer, it, self.issuer.is_some());
         endpoint(&metadata.authorization_endpoint)?;
@@ -182,28 +184,30 @@ impl Login {
             origins.push(origin(&endpoint(registration)?));
         }
         if self.issuer.is_none() && self.client_secret.is_some() {
-            // It is at the origin of the server: nobody else was asked.
+            // The authorization server has the origin of the server, because no other URL was
+            // allowed.
             origins.retain(|it| *it == origin(server));
         }
-        client.confine(Reach::Origins(origins));
-        // The resource that the token is for comes from the server's metadata, not from the issuer's.
+        client.confine(AllowedUrls::Origins(origins));
+        // The resource of the token comes from the metadata of the server, not from that of the
+        // issuer.
         let mut manager = if self.issuer.is_some() { manager(server).await? } else { looking };
         manager.set_metadata(metadata.clone());
         Ok((manager, metadata))
     }
 
-    /// The client that asks: the one that is known there, or a new one.
+    /// Returns the configured client, or registers a new one.
     async fn client(
         &self,
         manager: &mut AuthorizationManager,
         redirect: &str,
         scopes: &[&str],
-    ) -> Result<OAuthClientConfig, NotConnected> {
+    ) -> Result<OAuthClientConfig, ConnectError> {
         let Some(id) = &self.client_id else {
             let client = manager.register_client("openchatml", redirect, scopes).await;
             return client.map_err(|error| {
                 let error = unauthorized(error);
-                NotConnected {
+                ConnectError {
                     why: format!(
                         "{}; if you have registered a client there, set its `client_id`",
                         error.why
@@ -230,25 +234,26 @@ impl fmt::Debug for Login {
     }
 }
 
-/// The server at a URL, as its tokens are known by. A token is sent with TLS, or to this machine.
-pub(super) fn server(url: &str) -> Result<Url, NotConnected> {
-    let server = Url::parse(url).map(bare).map_err(|_| NotConnected::new("invalid URL"))?;
+/// Returns the URL under which the tokens of a server are stored. A token is sent only with TLS, or
+/// to this machine.
+pub(super) fn server(url: &str) -> Result<Url, ConnectError> {
+    let server = Url::parse(url).map(bare).map_err(|_| ConnectError::new("invalid URL"))?;
     if server.scheme() != "https" && !is_local(&server) {
         let why = format!("the token would be sent to `{}` without TLS", origin(&server));
-        return Err(NotConnected::new(why));
+        return Err(ConnectError::new(why));
     }
     Ok(server)
 }
 
-/// The state of a page that asks for an authorization, and what it is for.
-fn asked(page: &str) -> Result<(String, Url), NotConnected> {
-    let page = Url::parse(page).map_err(NotConnected::new)?;
-    // What the authorization server put into its own URL comes before.
+/// Returns the state of an authorization URL, and its resource.
+fn asked(page: &str) -> Result<(String, Url), ConnectError> {
+    let page = Url::parse(page).map_err(ConnectError::new)?;
+    // The parameters of the authorization server itself come first, so the last value is ours.
     let value = |name: &str| {
         let values: Vec<_> = page.query_pairs().filter(|it| it.0 == name).collect();
         values.into_iter().next_back().map(|it| it.1.into_owned())
     };
     let resource = value("resource").and_then(|it| Url::parse(&it).ok());
     let asked = value("state").zip(resource);
-    asked.ok_or_else(|| NotConnected::new("the login page has no `state`"))
+    asked.ok_or_else(|| ConnectError::new("the login page has no `state`"))
 }

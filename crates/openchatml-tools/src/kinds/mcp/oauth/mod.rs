@@ -7,30 +7,30 @@
 //! collects secrets or a server in the local network. Without a secret, a login at another place is
 //! allowed, because the user sees the address.
 
-mod client;
-mod guard;
-mod kept;
+mod client_credentials;
 mod login;
 mod redirect;
+mod restricted_client;
+mod stored_token;
 mod tokens;
 
 use rmcp::transport::auth::AuthError;
 
-use super::NotConnected;
+use super::ConnectError;
 
-pub(super) use self::client::Authorization;
-pub use self::client::OAuth;
-pub(super) use self::kept::KeptToken;
+pub(super) use self::client_credentials::Authorization;
+pub use self::client_credentials::OAuth;
 pub use self::login::Login;
+pub(super) use self::stored_token::StoredToken;
 pub use self::tokens::TokenFolder;
 
-/// Why there is no authorization, with what is behind it.
-fn unauthorized(error: AuthError) -> NotConnected {
+/// Returns the error of a failed authorization, with its causes.
+fn unauthorized(error: AuthError) -> ConnectError {
     let mut text = format!("authorization failed: {error}");
     let mut source = std::error::Error::source(&error);
     while let Some(error) = source {
         text.push_str(&format!(": {error}"));
         source = error.source();
     }
-    NotConnected::new(text)
+    ConnectError::new(text)
 }

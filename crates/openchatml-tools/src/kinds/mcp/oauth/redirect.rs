@@ -8,53 +8,55 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-use crate::kinds::mcp::NotConnected;
+use crate::kinds::mcp::ConnectError;
 
 const PATH: &str = "/callback";
 
-/// A listener that waits for a browser.
+/// A listener for the redirect of a browser.
 pub(super) struct Redirect {
     listener: TcpListener,
     uri: String,
 }
 
-/// What the authorization server gave the browser for us.
+/// The authorization response in the redirect.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Grant {
+pub(super) struct AuthorizationResponse {
     pub(super) code: String,
     pub(super) issuer: Option<String>,
 }
 
-/// What comes of a request.
+/// The meaning of a request to the listener.
 #[derive(Debug, PartialEq, Eq)]
-enum Verdict {
-    /// The login, or why there is none.
-    Ends(Result<Grant, String>),
-    /// It is none of ours.
+enum RedirectRequest {
+    /// The redirect of the login: the response, or the reason of its failure.
+    Ends(Result<AuthorizationResponse, String>),
+    /// An unrelated request.
     Unknown,
-    /// It does not know the state: somebody else made it up.
+    /// A redirect with a wrong state, which may be forged.
     Foreign,
 }
 
 impl Redirect {
-    /// Listens at a free port of this machine.
-    pub(super) async fn listen() -> Result<Self, NotConnected> {
-        let told = |error| NotConnected::new(format!("cannot listen for the browser: {error}"));
-        let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(told)?;
-        let port = listener.local_addr().map_err(told)?.port();
+    /// Listens on a free port of this machine.
+    pub(super) async fn listen() -> Result<Self, ConnectError> {
+        let cannot_listen =
+            |error| ConnectError::new(format!("cannot listen for the browser: {error}"));
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(cannot_listen)?;
+        let port = listener.local_addr().map_err(cannot_listen)?.port();
         Ok(Self { listener, uri: format!("http://127.0.0.1:{port}{PATH}") })
     }
 
-    /// Where the browser is sent to.
+    /// Returns the redirect URI.
     pub(super) fn uri(&self) -> &str {
         &self.uri
     }
 
-    /// Waits for the browser that comes back with this state. Others are turned away.
-    pub(super) async fn grant(self, state: &str) -> Result<Grant, NotConnected> {
-        /// How many connections are read at once: browsers open some that they do not use.
+    /// Waits for the redirect with this state. Other requests are rejected.
+    pub(super) async fn grant(self, state: &str) -> Result<AuthorizationResponse, ConnectError> {
+        /// The maximum number of concurrent connections: browsers open connections that they do not
+        /// use.
         const AT_ONCE: usize = 16;
-        /// How long a connection may say nothing.
+        /// The timeout of a connection without a request.
         const PATIENCE: Duration = Duration::from_secs(10);
 
         let state: Arc<str> = state.into();
@@ -62,12 +64,12 @@ impl Redirect {
         loop {
             tokio::select! {
                 accepted = self.listener.accept(), if connections.len() < AT_ONCE => {
-                    let (stream, _) = accepted.map_err(NotConnected::new)?;
+                    let (stream, _) = accepted.map_err(ConnectError::new)?;
                     connections.spawn(tokio::time::timeout(PATIENCE, serve(stream, state.clone())));
                 }
                 Some(done) = connections.join_next() => {
                     if let Ok(Ok(Some(ended))) = done {
-                        return ended.map_err(NotConnected::new);
+                        return ended.map_err(ConnectError::new);
                     }
                 }
             }
@@ -75,9 +77,12 @@ impl Redirect {
     }
 }
 
-/// Reads a request and answers it. `None` if it does not end the login.
-async fn serve(mut stream: TcpStream, state: Arc<str>) -> Option<Result<Grant, String>> {
-    /// The longest head of a request that is read.
+/// Reads and answers a request. Returns `None` if it does not end the login.
+async fn serve(
+    mut stream: TcpStream,
+    state: Arc<str>,
+) -> Option<Result<AuthorizationResponse, String>> {
+    /// The maximum size of the head of a request, in bytes.
     const LONGEST: usize = 1 << 14;
 
     let mut head = Vec::new();
@@ -89,12 +94,14 @@ async fn serve(mut stream: TcpStream, state: Arc<str>) -> Option<Result<Grant, S
     let head = String::from_utf8_lossy(&head);
     let verdict = judge(head.lines().next().unwrap_or_default(), &state);
     let (status, text) = match &verdict {
-        Verdict::Ends(Ok(_)) => {
+        RedirectRequest::Ends(Ok(_)) => {
             ("200 OK", "Go back to the terminal: it says whether you are logged in.")
         }
-        Verdict::Ends(Err(_)) => ("200 OK", "You are not logged in. The terminal says why."),
-        Verdict::Unknown => ("404 Not Found", "There is nothing here."),
-        Verdict::Foreign => {
+        RedirectRequest::Ends(Err(_)) => {
+            ("200 OK", "You are not logged in. The terminal says why.")
+        }
+        RedirectRequest::Unknown => ("404 Not Found", "There is nothing here."),
+        RedirectRequest::Foreign => {
             ("400 Bad Request", "This is not the login that the terminal waits for.")
         }
     };
@@ -103,64 +110,73 @@ async fn serve(mut stream: TcpStream, state: Arc<str>) -> Option<Result<Grant, S
          Cache-Control: no-store\r\nReferrer-Policy: no-referrer\r\nConnection: close\r\n\r\n{text}\n",
         text.len() + 1
     );
-    // Whether the browser hears it changes nothing.
+    // A failed response does not change the result of the login.
     let _ = stream.write_all(answer.as_bytes()).await;
     let _ = stream.shutdown().await;
     match verdict {
-        Verdict::Ends(ended) => Some(ended),
-        Verdict::Unknown | Verdict::Foreign => None,
+        RedirectRequest::Ends(ended) => Some(ended),
+        RedirectRequest::Unknown | RedirectRequest::Foreign => None,
     }
 }
 
-/// What comes of a request with this first line.
-fn judge(line: &str, state: &str) -> Verdict {
+/// Interprets the first line of a request.
+fn judge(line: &str, state: &str) -> RedirectRequest {
     let mut words = line.split(' ');
-    let (Some("GET"), Some(target)) = (words.next(), words.next()) else { return Verdict::Unknown };
+    let (Some("GET"), Some(target)) = (words.next(), words.next()) else {
+        return RedirectRequest::Unknown;
+    };
     let url = target.starts_with('/').then(|| Url::parse(&format!("http://127.0.0.1{target}")));
     let Some(Ok(url)) = url.filter(|it| it.as_ref().is_ok_and(|url| url.path() == PATH)) else {
-        return Verdict::Unknown;
+        return RedirectRequest::Unknown;
     };
-    // What is there twice is there for nobody.
+    // A duplicate parameter counts as missing.
     let value = |name: &str| {
         let mut values = url.query_pairs().filter(|it| it.0 == name);
         let value = values.next()?.1.into_owned();
         values.next().is_none().then_some(value)
     };
     if value("state").as_deref() != Some(state) {
-        return Verdict::Foreign;
+        return RedirectRequest::Foreign;
     }
     if let Some(error) = value("error") {
         let why = value("error_description").map_or_else(String::new, |it| format!(": {it}"));
-        return Verdict::Ends(Err(format!("the authorization server refused: {error}{why}")));
+        return RedirectRequest::Ends(Err(format!(
+            "the authorization server refused: {error}{why}"
+        )));
     }
     match value("code") {
-        Some(code) => Verdict::Ends(Ok(Grant { code, issuer: value("iss") })),
-        None => Verdict::Ends(Err("the authorization server returned no code".to_owned())),
+        Some(code) => {
+            RedirectRequest::Ends(Ok(AuthorizationResponse { code, issuer: value("iss") }))
+        }
+        None => RedirectRequest::Ends(Err("the authorization server returned no code".to_owned())),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Grant, Verdict, judge};
+    use super::{AuthorizationResponse, RedirectRequest, judge};
 
     #[test]
     fn only_the_right_path_and_state_end_a_login() {
-        let said = |target: &str| judge(&format!("GET {target} HTTP/1.1"), "s1");
+        let interpret = |target: &str| judge(&format!("GET {target} HTTP/1.1"), "s1");
         let grant = |code: &str, issuer: Option<&str>| {
             let issuer = issuer.map(str::to_owned);
-            Verdict::Ends(Ok(Grant { code: code.to_owned(), issuer }))
+            RedirectRequest::Ends(Ok(AuthorizationResponse { code: code.to_owned(), issuer }))
         };
-        assert_eq!(said("/callback?code=a%20b&state=s1"), grant("a b", None));
+        assert_eq!(interpret("/callback?code=a%20b&state=s1"), grant("a b", None));
         assert_eq!(
-            said("/callback?state=s1&code=c&iss=https%3A%2F%2Fa"),
+            interpret("/callback?state=s1&code=c&iss=https%3A%2F%2Fa"),
             grant("c", Some("https://a"))
         );
         for target in ["/", "/callback/?code=c&state=s1", "/x?code=c&state=s1", "http://a/callback"]
         {
-            assert_eq!(said(target), Verdict::Unknown, "{target}");
+            assert_eq!(interpret(target), RedirectRequest::Unknown, "{target}");
         }
-        assert_eq!(judge("POST /callback?code=c&state=s1 HTTP/1.1", "s1"), Verdict::Unknown);
-        assert_eq!(judge("", "s1"), Verdict::Unknown);
+        assert_eq!(
+            judge("POST /callback?code=c&state=s1 HTTP/1.1", "s1"),
+            RedirectRequest::Unknown
+        );
+        assert_eq!(judge("", "s1"), RedirectRequest::Unknown);
         for target in [
             "/callback",
             "/callback?code=c",
@@ -168,11 +184,12 @@ mod tests {
             "/callback?code=c&state=s1&state=s1",
             "/callback?error=access_denied&state=other",
         ] {
-            assert_eq!(said(target), Verdict::Foreign, "{target}");
+            assert_eq!(interpret(target), RedirectRequest::Foreign, "{target}");
         }
-        let refused = |why: &str| Verdict::Ends(Err(format!("the authorization server {why}")));
+        let refused =
+            |why: &str| RedirectRequest::Ends(Err(format!("the authorization server {why}")));
         let target = "/callback?error=access_denied&error_description=no&state=s1&code=c";
-        assert_eq!(said(target), refused("refused: access_denied: no"));
-        assert_eq!(said("/callback?state=s1"), refused("returned no code"));
+        assert_eq!(interpret(target), refused("refused: access_denied: no"));
+        assert_eq!(interpret("/callback?state=s1"), refused("returned no code"));
     }
 }

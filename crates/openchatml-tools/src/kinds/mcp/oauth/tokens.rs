@@ -10,10 +10,10 @@ use rmcp::transport::auth::{AuthorizationMetadata, StoredCredentials};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::guard::bare;
-use crate::kinds::mcp::NotConnected;
+use super::restricted_client::bare;
+use crate::kinds::mcp::ConnectError;
 
-/// A folder that holds access tokens of somebody who logged in: a file for each server.
+/// A folder with the access tokens of a user: one file for each server.
 ///
 /// A token is stored under the URL of its server, without the query, and is sent to no other
 /// server. On Unix, other users cannot read the files. A folder that other users can write to is
@@ -42,8 +42,8 @@ impl TokenFolder {
         server.is_ok_and(|server| self.file(&server, "json").exists())
     }
 
-    /// Forgets the token for the server at this URL. Returns whether there was one. The authorization server
-    /// is not told.
+    /// Removes the token for the server at this URL. Returns whether there was one. The
+    /// authorization server is not informed.
     ///
     /// # Errors
     ///
@@ -52,12 +52,12 @@ impl TokenFolder {
         let Some(server) = Url::parse(url).ok().map(bare).filter(|_| self.holds(url)) else {
             return Ok(false);
         };
-        // Or else somebody who renews it right now would keep another one.
+        // The lock prevents a concurrent renewal from storing another token.
         let _lock = self.lock(&server).await?;
         self.discard(&server)
     }
 
-    /// Forgets the token. Whoever calls this has the lock.
+    /// Removes the token. The caller must hold the lock.
     pub(super) fn discard(&self, server: &Url) -> io::Result<bool> {
         match fs::remove_file(self.file(server, "json")) {
             Ok(()) => Ok(true),
@@ -66,7 +66,7 @@ impl TokenFolder {
         }
     }
 
-    /// The file of a server. The name of its host is for people who look into the folder.
+    /// Returns the file of a server. It contains the host name for people who look into the folder.
     fn file(&self, server: &Url, extension: &str) -> PathBuf {
         let host = server.host_str().unwrap_or_default();
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-');
@@ -76,9 +76,9 @@ impl TokenFolder {
         self.path.join(format!("{}-{digest}.{extension}", host.collect::<String>()))
     }
 
-    /// Waits until no other process renews the token of the server. Dropping the file ends that.
+    /// Waits for the lock on the token of the server. Dropping the file releases the lock.
     pub(super) async fn lock(&self, server: &Url) -> io::Result<File> {
-        /// How long to wait between two looks.
+        /// The pause between two attempts.
         const PAUSE: Duration = Duration::from_millis(50);
 
         self.create()?;
@@ -104,18 +104,19 @@ impl TokenFolder {
         self.check()
     }
 
-    /// Refuses a folder that somebody else can put a token into.
+    /// Rejects a folder to which other users can write.
     fn check(&self) -> io::Result<()> {
         only_ours_to_write(&self.path, &fs::metadata(&self.path)?)
     }
 
-    /// What is kept for a server, if there is something.
-    pub(super) fn load(&self, server: &Url) -> Result<Option<Kept>, NotConnected> {
-        /// The longest file that is read.
+    /// Loads the record of a server, if it exists.
+    pub(super) fn load(&self, server: &Url) -> Result<Option<TokenRecord>, ConnectError> {
+        /// The maximum size of a file, in bytes.
         const LONGEST: u64 = 1 << 20;
 
         let path = self.file(server, "json");
-        let told = |what: &str| NotConnected::logged_out(format!("`{}` {what}", path.display()));
+        let login_error =
+            |what: &str| ConnectError::logged_out(format!("`{}` {what}", path.display()));
         let mut bytes = Vec::new();
         let file = File::open(&path).and_then(|file| {
             self.check()?;
@@ -124,39 +125,40 @@ impl TokenFolder {
         });
         match file.and_then(|file| file.take(LONGEST).read_to_end(&mut bytes)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(told(&format!("cannot be read: {error}"))),
+            Err(error) => return Err(login_error(&format!("cannot be read: {error}"))),
             Ok(_) => {}
         }
-        // What is wrong with it may quote it.
-        let kept: Kept = serde_json::from_slice(&bytes).map_err(|_| told("contains no token"))?;
-        if kept.server != *server {
-            return Err(told("contains the token of another server"));
+        // The error is not included, because it may quote a secret.
+        let record: TokenRecord =
+            serde_json::from_slice(&bytes).map_err(|_| login_error("contains no token"))?;
+        if record.server != *server {
+            return Err(login_error("contains the token of another server"));
         }
-        Ok(Some(kept))
+        Ok(Some(record))
     }
 
-    /// Keeps this in the place of what there was. Whoever calls this has the lock.
-    pub(super) fn keep(&self, kept: &Kept) -> Result<(), NotConnected> {
-        let path = self.file(&kept.server, "json");
-        self.write(&path, kept).map_err(|error| {
-            NotConnected::new(format!("cannot store the token in `{}`: {error}", path.display()))
+    /// Replaces the record of a server. The caller must hold the lock.
+    pub(super) fn keep(&self, record: &TokenRecord) -> Result<(), ConnectError> {
+        let path = self.file(&record.server, "json");
+        self.write(&path, record).map_err(|error| {
+            ConnectError::new(format!("cannot store the token in `{}`: {error}", path.display()))
         })
     }
 
-    fn write(&self, path: &Path, kept: &Kept) -> io::Result<()> {
+    fn write(&self, path: &Path, record: &TokenRecord) -> io::Result<()> {
         self.create()?;
         let draft = path.with_extension("tmp");
-        // What somebody left behind who was interrupted.
+        // A draft of an interrupted process.
         let _ = fs::remove_file(&draft);
         let mut file = own().create_new(true).open(&draft)?;
-        file.write_all(&serde_json::to_vec(kept)?)?;
+        file.write_all(&serde_json::to_vec(record)?)?;
         file.sync_all()?;
         drop(file);
         fs::rename(&draft, path)
     }
 }
 
-/// Refuses what somebody else has, or can write into.
+/// Rejects a path that another user owns or can write to.
 fn only_ours_to_write(path: &Path, metadata: &fs::Metadata) -> io::Result<()> {
     #[cfg(unix)]
     {
@@ -170,7 +172,7 @@ fn only_ours_to_write(path: &Path, metadata: &fs::Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// A file that is written, and that nobody else may read.
+/// Returns options for a new file that other users cannot read.
 fn own() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true);
@@ -179,23 +181,24 @@ fn own() -> OpenOptions {
     options
 }
 
-/// What is kept for a server. Where the token is renewed is a part of it, so that nobody else can say so later.
+/// The stored record of a server. It contains the endpoints for the renewal, so that nobody can
+/// change them later.
 #[derive(Clone, Deserialize, Serialize)]
-pub(super) struct Kept {
-    /// Whom the token is shown.
+pub(super) struct TokenRecord {
+    /// The server that receives the token.
     pub(super) server: Url,
-    /// What the token is for, as the authorization server was told.
+    /// The resource of the token, as in the authorization request.
     pub(super) resource: Url,
     /// The authorization server, if the user named it.
     pub(super) issuer: Option<String>,
-    /// What the authorization server said of itself.
+    /// The metadata of the authorization server.
     pub(super) metadata: AuthorizationMetadata,
     pub(super) client_secret: Option<String>,
     pub(super) credentials: StoredCredentials,
 }
 
-impl Kept {
-    /// The access token, if there is one.
+impl TokenRecord {
+    /// Returns the access token, if there is one.
     pub(super) fn token(&self) -> Option<String> {
         self.field("access_token")
     }
@@ -205,15 +208,15 @@ impl Kept {
         response.get(name)?.as_str().map(str::to_owned)
     }
 
-    /// What nobody is told.
+    /// Returns all secrets of the record.
     pub(super) fn secrets(&self) -> impl Iterator<Item = String> {
         let tokens = [self.token(), self.field("refresh_token"), self.field("id_token")];
         tokens.into_iter().flatten().chain(self.client_secret.clone())
     }
 
-    /// Whether the access token is good for a while, as far as anybody said.
+    /// Whether the access token remains valid for a while, as far as its lifetime is known.
     pub(super) fn is_fresh(&self) -> bool {
-        /// A token that lives no longer than this is renewed before it is shown.
+        /// The minimum remaining lifetime in seconds. A token with less is renewed first.
         const LEAST: u64 = 30;
 
         let response = self.credentials.token_response.as_ref();

@@ -14,7 +14,7 @@ use crate::harmony::{
 };
 use crate::model::{Body, Conversation, FormId, Message, Role, Tool};
 use crate::options::RenderOptions;
-use crate::rules::{Carries, Composed, Composer, Loss, Lost, said_in_part};
+use crate::rules::{Carries, Composed, Composer, Loss, Lost, partly_expressed};
 use crate::writing::{Place, RenderError};
 use crate::{Code, Limits, Span};
 
@@ -51,7 +51,7 @@ fn compose<'a>(
     let Turns { messages, origins, losses, .. } = turns;
     let composed = Conversation { messages, origin: ORIGIN, ..Conversation::default() };
     // It expresses as little of a schema as the reference renderer.
-    let mut remarks = said_in_part(&conversation.tools, Style::Reference);
+    let mut remarks = partly_expressed(&conversation.tools, Style::Reference);
     if !conversation.tools.is_empty() {
         remarks.insert(0, Loss::new(None, Span::default(), Lost::ToolsAsText));
     }
@@ -104,26 +104,26 @@ fn system(
     let at = message.map(|_| 0);
     let usual = SystemContent::default();
     let text = message.map(|message| message.body.text());
-    let said = match &text {
+    let system_content = match &text {
         Some(text) => SystemContent::read(text)
             .ok_or_else(|| unsaid(at, "the template cannot write all of this system message"))?,
         None => PromptOptions::system(options).unwrap_or_default(),
     };
-    if said.current_date.is_none() {
+    if system_content.current_date.is_none() {
         let error = unsaid(at, "the template requires the current date");
         return Err(error.help("set `RenderOptions::date` or `--date`"));
     }
     let is_builtin = |it: &Namespace<'_>| [Namespace::browser(), Namespace::python()].contains(it);
-    let is_sayable = said.model_identity.is_some()
-        && said.knowledge_cutoff == usual.knowledge_cutoff
-        && said.reasoning_effort.is_some()
-        && said.valid_channels == usual.valid_channels
-        && said.channel_required
-        && said.tools.iter().all(is_builtin);
+    let is_sayable = system_content.model_identity.is_some()
+        && system_content.knowledge_cutoff == usual.knowledge_cutoff
+        && system_content.reasoning_effort.is_some()
+        && system_content.valid_channels == usual.valid_channels
+        && system_content.channel_required
+        && system_content.tools.iter().all(is_builtin);
     if !is_sayable {
         return Err(unsaid(at, "the template cannot write all of this system message"));
     }
-    Ok(said.text(!conversation.tools.is_empty(), Style::Documented))
+    Ok(system_content.text(!conversation.tools.is_empty(), Style::Documented))
 }
 
 /// Returns the text of the first message that the template uses as the developer's instructions. A

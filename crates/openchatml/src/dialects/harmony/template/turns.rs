@@ -169,10 +169,12 @@ impl<'a> Turns<'a> {
                 "the template supports either reasoning or a preamble before a call, not both";
             return Err(unsaid_at(at, Place::Body, why));
         }
-        for (said, lost) in [(preamble, Lost::Commentary), (thinking, Lost::Analysis)] {
-            match said {
-                Some(said) if says(&said) && at >= plan.last_answer => self.think(messages, said),
-                Some(said) => self.forget(messages, said, lost),
+        for (text_message, lost) in [(preamble, Lost::Commentary), (thinking, Lost::Analysis)] {
+            match text_message {
+                Some(text_message) if says(&text_message) && at >= plan.last_answer => {
+                    self.think(messages, text_message)
+                }
+                Some(text_message) => self.forget(messages, text_message, lost),
                 None => {}
             }
         }
@@ -199,7 +201,7 @@ impl<'a> Turns<'a> {
             return Err(unsaid_at(at, Place::Role, why));
         };
         let name = whole_name(called);
-        if message.name.as_ref().is_some_and(|said| *said != name) {
+        if message.name.as_ref().is_some_and(|own| *own != name) {
             let why = "the template writes the name of the last called tool, but this reply names another tool";
             return Err(unsaid_at(at, Place::Name, why));
         }

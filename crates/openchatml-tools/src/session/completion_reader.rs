@@ -1,0 +1,266 @@
+//! Reads a completion: which parts are certain, and where its relevant part ends.
+
+use std::collections::HashSet;
+
+use openchatml::{Code, Control, Done, End, Event, Message, ReadOptions, Severity, Stream};
+use openchatml_tokens::TokenStream;
+
+use super::event::{SessionEvent, shifted};
+use super::model::{Model, SharedEncoding};
+use crate::{Piece, Usage};
+
+/// The receiver of events.
+pub(super) type Emit<'s> = dyn FnMut(SessionEvent<'_>) + Send + 's;
+
+/// Reads a completion while it arrives.
+pub(super) struct CompletionReader<'m> {
+    model: &'m Model,
+    options: ReadOptions,
+    /// The reader of the pieces. The first piece determines its kind.
+    reader: PieceReader,
+    outcome: CompletionOutcome,
+    /// Whether the grammar lets a completion end with any stop token
+    /// ([`Constraint::any_end`](crate::Constraint::any_end)). The reader then determines the right
+    /// one.
+    pub(super) any_end: bool,
+}
+
+enum PieceReader {
+    Unknown,
+    Text(Box<Stream>),
+    Ids(Box<TokenStream<SharedEncoding>>),
+}
+
+/// What was read of a completion.
+#[derive(Debug, Default)]
+pub(super) struct CompletionOutcome {
+    /// The number of the first message of the completion.
+    base: usize,
+    /// The number of messages that began.
+    pub(super) began: usize,
+    /// The finished messages that were not returned yet.
+    done: Vec<(usize, Message<'static>)>,
+    /// The messages with an error that is not visible when the message is written and read again.
+    wrong: HashSet<usize>,
+    /// The messages without an end.
+    truncated: HashSet<usize>,
+    /// Whether the last message was cut off.
+    pub(super) is_cut: bool,
+    /// Whether the server cut the completion off at a limit. A retry would reach the same limit.
+    pub(super) is_limited: bool,
+    /// The incomplete answer, if the completion was cut off in it.
+    pub(super) partial: Option<Message<'static>>,
+    /// Whether the completion ended with `<|return|>`.
+    pub(super) has_returned: bool,
+    /// The ids of the completion.
+    pub(super) ids: Vec<u32>,
+    /// The usage, if the server reports it.
+    pub(super) usage: Option<Usage>,
+    /// Whether a message of another role began. The rest of the completion is ignored.
+    is_foreign: bool,
+    /// Whether the last complete message of the assistant is a call.
+    waits: bool,
+    /// Whether the message that began last is a call.
+    calls: bool,
+}
+
+impl<'m> CompletionReader<'m> {
+    /// Creates a reader with these options. `base` is the number of the first message.
+    pub(super) fn new(model: &'m Model, options: &ReadOptions, base: usize) -> Self {
+        let options = options.clone();
+        let outcome = CompletionOutcome { base, ..CompletionOutcome::default() };
+        Self { model, options, reader: PieceReader::Unknown, outcome, any_end: false }
+    }
+
+    /// Reads a piece. Returns the messages that it completes.
+    pub(super) fn piece(&mut self, piece: Piece, emit: &mut Emit<'_>) -> Vec<Message<'static>> {
+        match piece {
+            Piece::CutOff(reason) => {
+                (self.outcome.is_cut, self.outcome.is_limited) = (true, true);
+                emit(SessionEvent::CutOff { reason: &reason });
+            }
+            Piece::Usage(usage) => {
+                self.outcome.usage = Some(usage);
+                emit(SessionEvent::Usage(usage));
+            }
+            Piece::Text(text) => {
+                if matches!(self.reader, PieceReader::Unknown) {
+                    self.reader = self.text();
+                }
+                let outcome = &mut self.outcome;
+                match &mut self.reader {
+                    PieceReader::Text(stream) => {
+                        stream.feed_with(text, |event| outcome.event(event, emit));
+                    }
+                    // After ids, text is the token that ended the completion, which the server
+                    // reports separately.
+                    PieceReader::Ids(stream) => {
+                        let mut ids = Vec::new();
+                        if let Some(tokenizer) = self.model.tokenizer() {
+                            let control = tokenizer.encoding().control(&text);
+                            match control {
+                                Some(control) => ids.push(control),
+                                None => tokenizer.encoding().encode(&text, &mut ids),
+                            }
+                        }
+                        outcome.ids.extend_from_slice(&ids);
+                        stream.feed_with(&ids, |event| outcome.event(event, emit));
+                    }
+                    PieceReader::Unknown => {}
+                }
+            }
+            Piece::Ids(ids) => {
+                if let (PieceReader::Unknown, Some(tokenizer)) =
+                    (&self.reader, self.model.tokenizer())
+                {
+                    self.reader = PieceReader::Ids(Box::new(tokenizer.stream(&self.options)));
+                }
+                let (ids, end) = self.until_the_end(&ids);
+                self.ids(ids, emit);
+                if let Some(ends) = end {
+                    self.ids(&[ends[usize::from(self.outcome.calls)]], emit);
+                }
+            }
+        }
+        self.outcome.take()
+    }
+
+    fn ids(&mut self, ids: &[u32], emit: &mut Emit<'_>) {
+        self.outcome.ids.extend_from_slice(ids);
+        let outcome = &mut self.outcome;
+        if let PieceReader::Ids(stream) = &mut self.reader {
+            stream.feed_with(ids, |event| outcome.event(event, emit));
+        }
+    }
+
+    /// If any stop token may end the completion, returns the ids before the stop token, and the ids
+    /// of `<|return|>` and `<|call|>`.
+    fn until_the_end<'i>(&self, ids: &'i [u32]) -> (&'i [u32], Option<[u32; 2]>) {
+        let Some(tokenizer) = self.model.tokenizer().filter(|_| self.any_end) else {
+            return (ids, None);
+        };
+        let [Some(answer), Some(call)] =
+            [Control::Return, Control::Call].map(|end| tokenizer.id(end))
+        else {
+            return (ids, None);
+        };
+        match ids.iter().position(|id| [answer, call].contains(id)) {
+            Some(at) => (&ids[..at], Some([answer, call])),
+            None => (ids, None),
+        }
+    }
+
+    /// Whether the rest of the completion is irrelevant.
+    pub(super) fn is_over(&self) -> bool {
+        self.outcome.has_returned || self.outcome.is_foreign
+    }
+
+    /// Ends the completion. Returns the last messages, and everything that was read.
+    pub(super) fn finish(
+        mut self,
+        emit: &mut Emit<'_>,
+    ) -> (Vec<Message<'static>>, CompletionOutcome) {
+        let mut outcome = self.outcome;
+        if outcome.is_foreign {
+            if !outcome.has_returned {
+                let reason = if outcome.waits { Done::Call } else { Done::End };
+                let index = (outcome.base + outcome.began).checked_sub(2);
+                emit(SessionEvent::Said(Event::Done { index, reason }));
+            }
+        } else {
+            match std::mem::replace(&mut self.reader, PieceReader::Unknown) {
+                PieceReader::Text(stream) => stream.finish_with(|event| outcome.event(event, emit)),
+                PieceReader::Ids(stream) => stream.finish_with(|event| outcome.event(event, emit)),
+                PieceReader::Unknown => {}
+            }
+        }
+        (outcome.take(), outcome)
+    }
+
+    /// Ends the completion before its end, because the run is cancelled.
+    pub(super) fn cancel(
+        mut self,
+        emit: &mut Emit<'_>,
+    ) -> (Vec<Message<'static>>, CompletionOutcome) {
+        if matches!(self.reader, PieceReader::Unknown) {
+            self.reader = self.text();
+        }
+        let mut outcome = self.outcome;
+        match self.reader {
+            PieceReader::Text(stream) => stream.cancel_with(|event| outcome.event(event, emit)),
+            PieceReader::Ids(stream) => stream.cancel_with(|event| outcome.event(event, emit)),
+            PieceReader::Unknown => {}
+        }
+        (outcome.take(), outcome)
+    }
+
+    fn text(&self) -> PieceReader {
+        PieceReader::Text(Box::new(Stream::new(self.model.format(), &self.options)))
+    }
+}
+
+impl CompletionOutcome {
+    fn event(&mut self, event: Event<'_>, emit: &mut Emit<'_>) {
+        match &event {
+            Event::MessageStart { index, message } => {
+                self.began = index + 1;
+                self.is_foreign |= message.foreign;
+                self.calls = message.is_call();
+            }
+            Event::MessageDone { index, message } => {
+                let is_open = matches!(message.end, End::Open | End::Prompt);
+                self.is_cut |= is_open && !message.foreign;
+                self.done.push((*index, Message::clone(message).into_owned()));
+            }
+            Event::Done { reason, .. } => self.has_returned |= *reason == Done::Return,
+            // This diagnostic is about the next message, which is not one of the assistant.
+            Event::Diagnostic { diagnostic, .. } if diagnostic.code == Code::CompletionRole => {}
+            Event::Diagnostic { index: Some(index), diagnostic }
+                if diagnostic.code == Code::StreamTruncated =>
+            {
+                self.truncated.insert(*index);
+            }
+            Event::Diagnostic { index: Some(index), diagnostic }
+                if diagnostic.severity == Severity::Error && !shows(diagnostic.code) =>
+            {
+                self.wrong.insert(*index);
+            }
+            _ => {}
+        }
+        emit(SessionEvent::Said(shifted(event, self.base)));
+    }
+
+    /// Returns the complete and certain messages. A transcript contains no other messages, because
+    /// a later reader could not see that they were incomplete, guessed or foreign.
+    fn take(&mut self) -> Vec<Message<'static>> {
+        let mut kept = Vec::new();
+        for (index, message) in std::mem::take(&mut self.done) {
+            let is_whole = !matches!(message.end, End::Open | End::Prompt);
+            if message.recovered || message.foreign || self.wrong.contains(&index) {
+                continue;
+            }
+            if is_whole && !self.truncated.contains(&index) {
+                self.waits = message.is_call();
+                kept.push(message);
+            } else if is_partial(&message) {
+                self.partial = Some(message);
+            }
+        }
+        kept
+    }
+}
+
+/// Whether a message is an answer without an end. Only with such a message can a later reader see
+/// that the answer is incomplete.
+pub(super) fn is_partial(message: &Message<'_>) -> bool {
+    message.is_answer() && message.end == End::Open && !message.body.is_empty()
+}
+
+/// Whether an error is found again when the message is written and read again. The router then
+/// refuses the call, and the model reads why.
+fn shows(code: Code) -> bool {
+    matches!(
+        code,
+        Code::BodyConstraintViolation | Code::CallRoute | Code::CallSchema | Code::DuplicateKey
+    )
+}
