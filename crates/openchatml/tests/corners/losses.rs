@@ -102,8 +102,9 @@ fn everything_that_can_be_lost_is_lost_somewhere() {
     all.extend(lost_of_sections());
     all.extend(lost_of_order_and_of_data());
     // These are lost where token ids are counted, where tools are declared (see below), and where
-    // prompts are made.
+    // prompts are made. The last one is a name for what is not accepted, and loses nothing.
     all.extend([Lost::Truncated, Lost::Cut, Lost::Declaration, Lost::ToolsAsText, Lost::History]);
+    all.push(Lost::Unaccepted);
     let mut spaced = call();
     spaced.recipient = Some("functions.a b".into());
     let mut options = RenderOptions::default();
