@@ -4,6 +4,7 @@
 //! again, and texts are put together as strings. So a document may be one that no writer of the
 //! library writes, and what the generator knows about it is an expectation of its own.
 
+mod anthropic;
 mod apertus;
 mod canonical;
 mod frames;
@@ -111,6 +112,7 @@ const GRAMMARS: &[Grammar] = &[
     json("apertus:json", apertus::write_json),
     json("openai", openai::write),
     json("responses", responses::write),
+    json("anthropic", anthropic::write),
     json("sharegpt", sharegpt::write),
 ];
 
