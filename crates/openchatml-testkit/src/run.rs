@@ -241,7 +241,8 @@ pub fn completions_stop(source: &mut Source<'_>) {
         setup(true).stream([text.as_bytes()], |event| events.push(event.to_json()));
         let wires = [false, true].map(|for_user| {
             let setup = setup(for_user);
-            [setup.chat([text.as_bytes()]), setup.responses([text.as_bytes()])]
+            let bytes = text.as_bytes();
+            [setup.chat([bytes]), setup.responses([bytes]), setup.messages([bytes])]
         });
         (
             property::seen(&conversation),

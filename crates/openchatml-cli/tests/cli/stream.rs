@@ -229,6 +229,29 @@ fn events_can_be_chunks_of_chat_completions() {
 }
 
 #[test]
+fn events_can_be_those_of_the_messages_api() {
+    let out = wire(&["--events", "anthropic", "--model", "gpt-oss-20b"]);
+    let events: Vec<_> = out.lines().map(json).collect();
+    assert_eq!(events[0]["message"]["id"], "msg_7");
+    assert_eq!(events[0]["message"]["model"], "gpt-oss-20b");
+    assert_eq!(events[1]["content_block"]["name"], "f");
+    assert_eq!(events[2]["delta"]["partial_json"], "{}");
+    assert_eq!(events[4]["delta"]["stop_reason"], "tool_use");
+    assert_eq!(events[5]["type"], "message_stop");
+    assert!(!out.contains("SECRET") && !out.contains("thinking"), "{out}");
+    let out = wire(&["--events", "anthropic", "--reasoning", "raw"]);
+    assert!(out.contains(r#"{"type":"thinking_delta","thinking":"SECRET"}"#), "{out}");
+    let out = wire(&["--events", "anthropic", "--user"]);
+    assert!(!out.contains("tool_use") && out.contains("end_turn"), "{out}");
+    let out = wire(&["--events", "anthropic", "--sse"]);
+    for event in out.split_terminator("\n\n") {
+        let (name, data) = event.split_once('\n').unwrap();
+        let data = json(data.strip_prefix("data: ").unwrap());
+        assert_eq!(name.strip_prefix("event: ").unwrap(), data["type"]);
+    }
+}
+
+#[test]
 fn a_response_starts_before_the_first_output() {
     let args = ["stream", "-f", "harmony", "--role", "assistant", "--events", "chat"];
     let mut child = command(args).stdin(Stdio::piped()).spawn().unwrap();
@@ -248,9 +271,11 @@ fn ids_are_counted() {
     for (protocol, names) in [
         ("responses", ["/response/usage/input_tokens", "/response/usage/output_tokens"]),
         ("chat", ["/usage/prompt_tokens", "/usage/completion_tokens"]),
+        ("anthropic", ["/usage/input_tokens", "/usage/output_tokens"]),
     ] {
         let ran = ocml_with(args.iter().chain(&["--events", protocol]), ids).silent();
-        let last = json(ran.stdout.lines().last().unwrap());
+        let mut lines = ran.stdout.lines().rev();
+        let last = json(lines.find(|line| line.contains("usage")).unwrap());
         let counts = names.map(|name| last.pointer(name).and_then(|count| count.as_u64()));
         assert_eq!(counts, [Some(7), Some(6)], "{last}");
     }

@@ -1,11 +1,11 @@
-"""Checks what `ocml stream` writes for other protocols with the official client of these.
+"""Checks what `ocml stream` writes for other protocols with the official clients of these.
 
     check.py OCML SUMMARIZED CONFORMANCE
 
 OCML is the command, CONFORMANCE the folder of the conformance suite, whose inputs are streamed.
 SUMMARIZED is the example of that name, for what the command does not write.
 Each event must be of a type that the client knows, with all of its fields, no other ones, and
-values of exactly these types. The client reads the streams, too, and puts the responses together.
+values of exactly these types. The clients read the streams, too, and put the responses together.
 """
 
 import json
@@ -14,16 +14,26 @@ import subprocess
 import sys
 import tomllib
 
+import anthropic
 import httpx2
 import openai
 import pydantic
+from anthropic.types import RawMessageStreamEvent
 from openai.types.chat import ChatCompletionChunk
 from openai.types.responses import ResponseStreamEvent
 
-FORMATS = ["openchatml-2.2", "openchatml-2.0", "openchatml-0.1", "chatml-wire", "harmony", "chatml"]
+FORMATS = [
+    "openchatml-2.2",
+    "openchatml-2.0",
+    "openchatml-0.1",
+    "chatml-wire:text",
+    "harmony",
+    "chatml",
+]
 TYPES = {
     "responses": pydantic.TypeAdapter(ResponseStreamEvent),
     "chat": pydantic.TypeAdapter(ChatCompletionChunk),
+    "anthropic": pydantic.TypeAdapter(RawMessageStreamEvent),
 }
 # What the client does not know and others do: the guide says so.
 EXTRA = {"reasoning_content"}
@@ -85,18 +95,18 @@ def data(stream):
         yield name[0].removeprefix("event: ") if name else None, line.removeprefix("data: ")
 
 
-def client(stream):
-    """A client whose server answers with this stream."""
+def transport(stream):
+    """A connection to a server that answers with this stream."""
     answer = lambda request: httpx2.Response(  # noqa: E731
         200, headers={"content-type": "text/event-stream"}, content=stream.encode()
     )
-    transport = httpx2.MockTransport(answer)
-    return openai.OpenAI(
-        api_key="none",
-        base_url="http://localhost/v1",
-        max_retries=0,
-        http_client=httpx2.Client(transport=transport),
-    )
+    return httpx2.Client(transport=httpx2.MockTransport(answer))
+
+
+def client(stream, make=openai.OpenAI):
+    """A client whose server answers with this stream."""
+    server = {"base_url": "http://localhost/v1", "http_client": transport(stream)}
+    return make(api_key="none", max_retries=0, **server)
 
 
 def responses(stream):
@@ -153,6 +163,35 @@ def chat(stream):
     return choice.finish_reason
 
 
+def messages(stream):
+    events = list(data(stream))
+    answer = client(stream, anthropic.Anthropic).messages
+    request = {"model": "m", "max_tokens": 1, "messages": []}
+    if events[-1][0] == "error":
+        told = json.loads(events[-1][1])["error"]["message"]
+        try:
+            with answer.stream(**request) as read:
+                read.get_final_message()
+        except anthropic.APIError as error:
+            assert told in str(error), error
+            return "error of a message"
+        raise AssertionError(f"the client does not see the error in {stream}")
+    for name, line in events:
+        problem = wrong("anthropic", line)
+        assert problem is None, f"{line}\n{problem}"
+        assert json.loads(line)["type"] == name, line
+    deltas = [json.loads(line).get("delta", {}) for _, line in events]
+    with answer.stream(**request) as read:
+        message = read.get_final_message()
+    text = "".join(block.text for block in message.content if block.type == "text")
+    assert text == "".join(delta.get("text", "") for delta in deltas), stream
+    calls = [block.input for block in message.content if block.type == "tool_use"]
+    given = [json.loads(delta["partial_json"]) for delta in deltas if "partial_json" in delta]
+    assert calls == given, stream
+    assert message.stop_reason != "tool_use" or calls, stream
+    return message.stop_reason
+
+
 def refuses():
     """The checks above find what is wrong in an event."""
     event = {
@@ -170,6 +209,10 @@ def refuses():
         assert wrong("responses", json.dumps(less)), f"without {name}"
     for name, value in [("type", "response.text"), ("output_index", "0"), ("delta", 1), ("x", 1)]:
         assert wrong("responses", json.dumps(event | {name: value})), name
+    event = {"type": "content_block_stop", "index": 1}
+    assert wrong("anthropic", json.dumps(event)) is None
+    assert wrong("anthropic", json.dumps(event | {"index": "1"}))
+    assert wrong("anthropic", json.dumps({"type": "content_block_stop"}))
 
 
 def summaries(summarized, folder):
@@ -194,7 +237,7 @@ def main(ocml, summarized, folder):
     print(f"{count} parts of summaries are what the client expects")
     ends = {}
     for args, text in inputs(folder):
-        for protocol, check in [("responses", responses), ("chat", chat)]:
+        for protocol, check in [("responses", responses), ("chat", chat), ("anthropic", messages)]:
             for reasoning in ["drop", "raw"]:
                 command = [ocml, "stream", *args, "--events", protocol, "--sse"]
                 command += ["--reasoning", reasoning, "--created", "1763000000", "--quiet"]
@@ -211,6 +254,8 @@ def main(ocml, summarized, folder):
     for end in ["completed", "incomplete", "failed"]:
         assert f"response.{end}" in ends, end
     for end in ["stop", "length", "tool_calls", "error"]:
+        assert end in ends, end
+    for end in ["end_turn", "max_tokens", "tool_use", "error of a message"]:
         assert end in ends, end
 
 

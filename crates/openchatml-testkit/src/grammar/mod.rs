@@ -4,6 +4,7 @@
 //! again, and texts are concatenated from strings. A document can therefore be one that no writer
 //! of the library writes, and the expectation of the generator is independent.
 
+mod anthropic;
 mod apertus;
 mod canonical;
 mod frames;
@@ -111,6 +112,7 @@ const GRAMMARS: &[Grammar] = &[
     json("apertus:json", apertus::write_json),
     json("openai", openai::write),
     json("responses", responses::write),
+    json("anthropic", anthropic::write),
     json("sharegpt", sharegpt::write),
 ];
 

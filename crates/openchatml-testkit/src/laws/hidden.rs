@@ -131,6 +131,10 @@ fn protocols(case: &Case<'_>) -> Vec<(&'static str, String)> {
             "a stream of Chat Completions tells a user hidden text",
             decoded(&setup.chat([case.text.as_bytes()])),
         ),
+        (
+            "a stream of Messages tells a user hidden text",
+            decoded(&setup.messages([case.text.as_bytes()])),
+        ),
     ]
 }
 

@@ -1,18 +1,20 @@
 //! The events of other protocols, with the checks of a client: their order and their consistency.
 
 mod chat;
+mod messages;
 mod responses;
 
 use crate::property::chunks;
 use crate::secrets;
 use openchatml::convert::Channels;
-use openchatml::wire::{ChatWriter, Ending, Reasoning, Response, ResponsesWriter};
+use openchatml::wire::{ChatWriter, Ending, MessagesWriter, Reasoning, Response, ResponsesWriter};
 use openchatml::{
     Document, Event, Format, Keep, Policy, ReadOptions, RenderOptions, Stream, TextFormat, render,
 };
 use serde_json::Value;
 
 pub use self::chat::chat;
+pub use self::messages::messages;
 pub use self::responses::responses;
 
 /// The handling of reasoning.
@@ -76,6 +78,18 @@ impl Setup {
     pub fn chat<'c>(&self, chunks: impl IntoIterator<Item = &'c [u8]>) -> String {
         let response = Response::new("chatcmpl-1", "m", 1);
         let mut writer = ChatWriter::new(response)
+            .reasoning(self.thoughts.policy())
+            .limits(&self.options.limits);
+        let mut out = String::new();
+        self.stream(chunks, |event| writer.push(event, &mut out));
+        writer.finish(&Ending::default(), &mut out);
+        out
+    }
+
+    /// The events of the Messages API for a text that arrives in these chunks, each on a line.
+    pub fn messages<'c>(&self, chunks: impl IntoIterator<Item = &'c [u8]>) -> String {
+        let response = Response::new("msg_1", "m", 1);
+        let mut writer = MessagesWriter::new(response)
             .reasoning(self.thoughts.policy())
             .limits(&self.options.limits);
         let mut out = String::new();
@@ -180,6 +194,19 @@ pub fn writes(text: &str, cuts: &[usize], setup: &Setup) {
     assert_eq!(of("response.function_call_arguments.delta"), said.arguments, "{text:?}");
     assert_eq!(of("response.reasoning_text.delta"), reasoning, "{text:?}");
 
+    let whole = messages(&setup.messages([bytes]));
+    assert_eq!(messages(&setup.messages(chunks.clone())), whole, "{text:?} at {cuts:?}");
+    let of = |place: &str| -> Vec<&str> {
+        whole.iter().filter_map(|event| event.pointer(place)?.as_str()).collect()
+    };
+    assert_eq!(of("/delta/text"), said.shown, "{text:?}");
+    for input in of("/delta/partial_json") {
+        assert!(said.arguments.contains(input), "{text:?}");
+    }
+    if matches!(setup.thoughts, ReasoningMode::Raw | ReasoningMode::Drop) {
+        assert_eq!(of("/delta/thinking").concat(), reasoning, "{text:?}");
+    }
+
     let whole = chat(&setup.chat([bytes]));
     assert_eq!(chat(&setup.chat(chunks)), whole, "{text:?} at {cuts:?}");
     let of = |place: &str| -> String {
@@ -222,6 +249,11 @@ pub fn hides(one: &Document<'_>, two: &Document<'_>, setup: &Setup) {
         let [one_out, two_out] = [&one, &two].map(|text| setup.chat([text.as_bytes()]));
         match is_late {
             true => assert_eq!(chat(&one_out), chat(&two_out), "{one:?} and {two:?}"),
+            false => assert_eq!(one_out, two_out, "{one:?} and {two:?}"),
+        }
+        let [one_out, two_out] = [&one, &two].map(|text| setup.messages([text.as_bytes()]));
+        match is_late {
+            true => assert_eq!(messages(&one_out), messages(&two_out), "{one:?} and {two:?}"),
             false => assert_eq!(one_out, two_out, "{one:?} and {two:?}"),
         }
     }

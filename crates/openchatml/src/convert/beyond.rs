@@ -3,8 +3,8 @@
 use crate::dialect::Format;
 use crate::dialects;
 use crate::json::Value;
-use crate::model::{Beyond, Conversation, Document, DocumentLayout, FormId, Message};
-use crate::rules::{Loss, Lost, lost, lost_field, medium};
+use crate::model::{Conversation, Document, DocumentLayout, FormId, Layout, Message};
+use crate::rules::{ContentRules, Loss, Lost, lost, lost_field, medium};
 use crate::{Carrier, Span};
 
 /// Adds the losses of a conversion to `target`, or to an unnamed format, in the order of the
@@ -36,13 +36,12 @@ pub(crate) fn losses(conversation: &Conversation<'_>, target: Option<Format>) ->
         let Some(layout) = message.layout.as_deref() else { continue };
         let first = losses.len();
         if !keeps(layout.form) {
-            of_fields(layout.beyond.as_deref(), message.span, &mut losses);
+            of_fields(layout, message.span, &mut losses);
         }
         if let Some(content) = &layout.content
             && still_says.binary_search(&index).is_err()
         {
-            let json = dialects::of_layout(layout.form).and_then(|it| it.json.as_ref());
-            if let Some(rules) = json.and_then(|json| json.contents) {
+            if let Some(rules) = contents_of(layout.form) {
                 (rules.lost)(content, &mut losses);
             }
         }
@@ -51,6 +50,19 @@ pub(crate) fn losses(conversation: &Conversation<'_>, target: Option<Format>) ->
         }
     }
     losses
+}
+
+/// Returns what is written for `target` although the service does not accept it. A conversation of
+/// the same form is written as it was read.
+pub(super) fn unaccepted(conversation: &Conversation<'_>, target: Format) -> Vec<Loss> {
+    let form = target.dialect.form();
+    let json = target.dialect.json.as_ref().filter(|_| target.carrier == Carrier::Json);
+    let rules = json.filter(|_| !conversation.is_of(form)).and_then(|json| json.contents);
+    let found = rules.map_or_else(Vec::new, |rules| (rules.unaccepted)(conversation));
+    let loss = |(at, reason): (usize, &str)| {
+        Loss::new(Some(at), conversation.messages[at].span, Lost::Unaccepted).of(reason)
+    };
+    found.into_iter().map(loss).collect()
 }
 
 /// Drops data that only another JSON form than `target` can express; the losses are already
@@ -111,38 +123,26 @@ fn of_document(layout: &DocumentLayout<'_>, losses: &mut Vec<Loss>) {
             _ => losses.extend(lost_field(key, value)),
         }
     }
-    of_items(&beyond.items, losses);
+    of_items(&beyond.items, layout.form, losses);
 }
 
-fn of_fields(beyond: Option<&Beyond<'_>>, place: Span, losses: &mut Vec<Loss>) {
-    let Some(beyond) = beyond else { return };
+fn of_fields(layout: &Layout<'_>, place: Span, losses: &mut Vec<Loss>) {
+    let Some(beyond) = layout.beyond.as_deref() else { return };
     if beyond.key == "refusal" {
         losses.push(lost(Lost::Refusal, place));
     }
     losses.extend(beyond.fields.iter().filter_map(|(key, value)| lost_field(key, value)));
-    of_items(&beyond.items, losses);
+    of_items(&beyond.items, layout.form, losses);
+    of_items(&beyond.after, layout.form, losses);
 }
 
-/// The losses of items that are not messages.
-fn of_items(items: &[Value<'_>], losses: &mut Vec<Loss>) {
-    for item in items {
-        let kind = item.get("type").and_then(Value::as_str).unwrap_or_default();
-        losses.push(match kind {
-            "item_reference" => lost(Lost::Reference, item.span),
-            "reasoning" => {
-                let fields = item.as_map().unwrap_or_default().iter();
-                let fields = fields.filter_map(|(key, value)| lost_field(key, value));
-                let mut known = fields.filter(|loss| loss.lost != Lost::Field).peekable();
-                if known.peek().is_some() {
-                    losses.extend(known);
-                    continue;
-                }
-                lost(Lost::Item, item.span)
-            }
-            kind if kind.contains("_call") || kind.starts_with("mcp_") => {
-                lost(Lost::Hosted, item.span)
-            }
-            _ => lost(Lost::Item, item.span),
-        });
-    }
+/// The losses of items that are not messages, by the rules of the form that they were read in.
+fn of_items(items: &[Value<'_>], form: FormId, losses: &mut Vec<Loss>) {
+    let lost = contents_of(form).map_or(ContentRules::PLAIN.lost_item, |rules| rules.lost_item);
+    items.iter().for_each(|item| lost(item, losses));
+}
+
+/// Returns the rules for the JSON content of a form.
+fn contents_of(form: FormId) -> Option<ContentRules> {
+    dialects::of_layout(form)?.json.as_ref()?.contents
 }

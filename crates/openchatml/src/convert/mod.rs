@@ -223,6 +223,14 @@ pub fn prepare<'d>(
         beyond::forget(prepared.to_mut(), target);
     }
     changed_in_writing(&prepared, &origins, target, options, &mut losses);
+    if let Some(conversation) = prepared.as_conversation() {
+        let mut unaccepted = beyond::unaccepted(conversation, target);
+        if !unaccepted.is_empty() {
+            origins.place_all(&mut unaccepted);
+            losses.append(&mut unaccepted);
+            losses.sort_by_key(|loss| loss.message);
+        }
+    }
     if loses_comments(document, &prepared, target) {
         losses.insert(0, Loss::of_document(Lost::Comments));
     }

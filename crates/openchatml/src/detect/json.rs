@@ -46,20 +46,6 @@ pub(super) fn foreign(sketch: &Sketch) -> Option<(u32, &'static str, Seen)> {
 /// Formats and records that are recognized, so that an error can name them.
 const FOREIGN: &[(&str, &[(Sign, u32)])] = &[
     (
-        "Anthropic Messages",
-        &[
-            (Sign::Part("tool_use"), 90),
-            (Sign::Part("tool_result"), 90),
-            (Sign::Part("redacted_thinking"), 90),
-            (Sign::KeyOf("system", Kind::String), 70),
-            (Sign::KeyOf("system", Kind::List), 80),
-            (Sign::Key("stop_sequences"), 60),
-            (Sign::Key("stop_reason"), 90),
-            (Sign::Key("anthropic_version"), 90),
-            (Sign::ForeignTool, 90),
-        ],
-    ),
-    (
         "Gemini contents",
         &[
             (Sign::KeyOf("contents", Kind::List), 90),

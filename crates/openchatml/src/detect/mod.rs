@@ -63,9 +63,9 @@ impl Candidate {
 /// ```
 /// use openchatml::{detect, recognize};
 ///
-/// let text = r#"{"system":"Be brief.","messages":[{"role":"user","content":"Hi."}]}"#;
+/// let text = r#"{"prompt":"2 + 2?","chosen":"4.","rejected":"5."}"#;
 /// assert!(detect(text).is_empty());
-/// assert_eq!(recognize([text]).unwrap().name, "Anthropic Messages");
+/// assert_eq!(recognize([text]).unwrap().name, "a preference pair");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

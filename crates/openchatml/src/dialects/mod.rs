@@ -2,6 +2,7 @@
 //!
 //! A dialect consists of data and a few functions. To add one, add a folder and a line in [`ALL`].
 
+mod anthropic;
 mod apertus;
 mod canonical;
 mod chatml;
@@ -17,6 +18,7 @@ mod qwen3;
 mod responses;
 mod sharegpt;
 
+pub use self::anthropic::DIALECT as ANTHROPIC;
 pub use self::apertus::DIALECT as APERTUS;
 pub use self::canonical::DIALECT as JSON;
 pub use self::chatml::DIALECT as CHATML;
@@ -54,7 +56,7 @@ use crate::text_format::TextFormat;
 /// assert_eq!(names[..3], ["openchatml-2.2", "openchatml-2.0", "openchatml-0.1"]);
 /// assert_eq!(names[3..7], ["chatml", "chatml-wire", "harmony", "apertus"]);
 /// assert_eq!(names[7..9], ["qwen3", "deepseek-v3.1"]);
-/// assert_eq!(names[9..], ["json", "openai", "responses", "sharegpt"]);
+/// assert_eq!(names[9..], ["json", "openai", "responses", "anthropic", "sharegpt"]);
 /// ```
 pub static ALL: &[&Dialect] = &[
     &OPENCHATML_2_2,
@@ -69,6 +71,7 @@ pub static ALL: &[&Dialect] = &[
     &JSON,
     &OPENAI,
     &RESPONSES,
+    &ANTHROPIC,
     &SHAREGPT,
 ];
 
@@ -138,6 +141,9 @@ impl Format {
 
     /// The items of OpenAI's Responses API: [`dialects::RESPONSES`](RESPONSES).
     pub const RESPONSES: Self = Self { dialect: &RESPONSES, carrier: Carrier::Json };
+
+    /// The messages of Anthropic's Messages API: [`dialects::ANTHROPIC`](ANTHROPIC).
+    pub const ANTHROPIC: Self = Self { dialect: &ANTHROPIC, carrier: Carrier::Json };
 
     /// ShareGPT: [`dialects::SHAREGPT`](SHAREGPT).
     pub const SHAREGPT: Self = Self { dialect: &SHAREGPT, carrier: Carrier::Json };

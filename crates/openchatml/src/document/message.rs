@@ -342,7 +342,7 @@ impl DocumentReader<'_> {
     }
 
     /// Reports that there are too many messages, from byte `start` on.
-    fn too_many(&mut self, start: usize, json: &Json<'_>) {
+    pub(crate) fn too_many(&mut self, start: usize, json: &Json<'_>) {
         let most = self.options.limits.messages;
         let text = format!("the conversation exceeds the limit `messages` of {most}");
         let span = Span::new(start, json.position());

@@ -18,6 +18,8 @@ pub(crate) struct Beyond<'a> {
     /// The items before the message that are not messages; for a document, the items after the last
     /// message.
     pub(crate) items: Vec<Value<'a>>,
+    /// The items after the message in the same object.
+    pub(crate) after: Vec<Value<'a>>,
 }
 
 impl Beyond<'_> {
@@ -30,6 +32,7 @@ impl Beyond<'_> {
             weight_key: self.weight_key,
             fields: self.fields.into_iter().map(own).collect(),
             items: self.items.into_iter().map(Value::into_owned).collect(),
+            after: self.after.into_iter().map(Value::into_owned).collect(),
         }
     }
 }

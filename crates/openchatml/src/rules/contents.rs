@@ -1,6 +1,6 @@
 //! JSON content that contains more than the text of a message.
 
-use super::Loss;
+use super::{Loss, Lost};
 use crate::json::Value;
 use crate::model::Conversation;
 
@@ -11,4 +11,19 @@ pub(crate) struct ContentRules {
     pub(crate) still_says: fn(&Conversation<'_>, &[usize]) -> Vec<bool>,
     /// Adds the losses if content becomes text.
     pub(crate) lost: fn(&Value<'_>, &mut Vec<Loss>),
+    /// Adds the losses if an item is dropped that is not a message.
+    pub(crate) lost_item: fn(&Value<'_>, &mut Vec<Loss>),
+    /// What is written although the service does not accept it: the position of the message, and
+    /// the reason. Nothing is lost by it.
+    pub(crate) unaccepted: fn(&Conversation<'_>) -> Vec<(usize, &'static str)>,
+}
+
+impl ContentRules {
+    /// The rules of a form that keeps no items, and whose service accepts everything.
+    pub(crate) const PLAIN: Self = Self {
+        still_says: |_, _| Vec::new(),
+        lost: |_, _| {},
+        lost_item: |item, losses| losses.push(Loss::new(None, item.span, Lost::Item)),
+        unaccepted: |_| Vec::new(),
+    };
 }

@@ -41,7 +41,7 @@ pub(crate) fn lost_field(key: &str, value: &Value<'_>) -> Option<Loss> {
     let found = match key {
         _ if is_empty => return None,
         "audio" => Lost::Audio,
-        "annotations" => Lost::Annotations,
+        "annotations" | "citations" => Lost::Annotations,
         "summary" => Lost::Summary,
         "encrypted_content" => Lost::Encrypted,
         _ => return Some(lost(Lost::Field, value.span).of(key)),

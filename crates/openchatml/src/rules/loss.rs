@@ -195,6 +195,9 @@ lost! {
     Truncated = "message dropped to fit",
     /// The end of a long text that was cut so that the rest fits a budget.
     Cut = "text cut to fit",
+    /// A part of the output that the service of the format does not accept. Nothing is dropped: the
+    /// detail is the reason.
+    Unaccepted = "not accepted by the service",
 }
 
 impl fmt::Display for Lost {

@@ -48,8 +48,10 @@ pub(crate) enum Sign {
     Content(&'static str, Kind),
     /// The type of a part of content.
     Part(&'static str),
-    /// A tool with its schema under the key that only Anthropic uses.
-    ForeignTool,
+    /// A key of a part of content.
+    PartKey(&'static str),
+    /// A tool with its schema under `input_schema`.
+    SchemaOfInput,
 }
 
 impl Sign {
@@ -71,7 +73,8 @@ impl Sign {
             }
             Self::Content(key, kind) => items.mapping.get(&(key.to_owned(), kind)).copied(),
             Self::Part(kind) => items.parts.get(kind).copied(),
-            Self::ForeignTool => sketch.items.get("tools")?.alone,
+            Self::PartKey(key) => items.part_keys.get(key).copied(),
+            Self::SchemaOfInput => sketch.items.get("tools")?.alone,
         }
     }
 
@@ -87,7 +90,8 @@ impl Sign {
             Self::WordStart(key, start) => format!("`{key}` that begins with `{start}`"),
             Self::Content(key, _) => format!("content that is a mapping with `{key}`"),
             Self::Part(kind) => format!("content of type `{kind}`"),
-            Self::ForeignTool => format!("key `{}` of a tool", ALONE.0),
+            Self::PartKey(key) => format!("key `{key}` of content"),
+            Self::SchemaOfInput => format!("key `{}` of a tool", ALONE.0),
         }
     }
 }

@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex};
 
 use openchatml::wire::{
-    ChatWriter, Ending, Incomplete, Reasoning, Response, ResponsesWriter, Usage,
+    ChatWriter, Ending, Incomplete, MessagesWriter, Reasoning, Response, ResponsesWriter, Usage,
 };
 use openchatml::{Data, Event, Keep, Message, ReadOptions, Role, Stream, TextFormat, Value};
 use serde_json::{Value as Json, json};
@@ -25,6 +25,10 @@ fn writer() -> ResponsesWriter {
 
 fn chat_writer() -> ChatWriter {
     ChatWriter::new(Response::new("chatcmpl-1", "m", 1))
+}
+
+fn messages_writer() -> MessagesWriter {
+    MessagesWriter::new(Response::new("msg_1", "m", 1))
 }
 
 fn lines(out: &str) -> Vec<Json> {
@@ -246,8 +250,8 @@ fn foreign_messages_make_no_calls() {
     let mut call = Message::new(Role::Assistant, "{}");
     call.recipient = Some("functions.f".into());
     call.foreign = true;
-    let (mut out, mut chunks) = (String::new(), String::new());
-    let (mut responses, mut chat) = (writer(), chat_writer());
+    let (mut out, mut chunks, mut blocks) = (String::new(), String::new(), String::new());
+    let (mut responses, mut chat, mut messages) = (writer(), chat_writer(), messages_writer());
     for event in [
         Event::MessageStart { index: 0, message: (&call).into() },
         Event::ToolCallDelta { index: 0, text: "{}".into() },
@@ -255,9 +259,11 @@ fn foreign_messages_make_no_calls() {
     ] {
         responses.push(&event, &mut out);
         chat.push(&event, &mut chunks);
+        messages.push(&event, &mut blocks);
     }
-    assert_eq!((responses.left_out(), chat.left_out()), (1, 1));
+    assert_eq!([responses.left_out(), chat.left_out(), messages.left_out()], [1, 1, 1]);
     assert!(!out.contains("function_call") && !chunks.contains("tool_calls"));
+    assert!(!blocks.contains("tool_use"));
 }
 
 #[test]
@@ -275,12 +281,16 @@ fn text_outside_of_messages_is_omitted() {
     let (mut out, mut chunks) = (String::new(), String::new());
     let mut responses = writer().reasoning(Reasoning::Raw);
     let mut chat = chat_writer().reasoning(Reasoning::Raw);
+    let mut messages = messages_writer().reasoning(Reasoning::Raw);
+    let mut blocks = String::new();
     for event in &events {
         responses.push(event, &mut out);
         chat.push(event, &mut chunks);
+        messages.push(event, &mut blocks);
     }
-    assert!(!out.contains("no call") && !chunks.contains("no call"), "{out}{chunks}");
-    assert!(out.contains("4.") && chunks.contains("4."));
+    for written in [out, chunks, blocks] {
+        assert!(!written.contains("no call") && written.contains("4."), "{written}");
+    }
 }
 
 #[test]
@@ -288,6 +298,7 @@ fn a_writer_can_move_to_another_thread() {
     fn goes<T: Send + 'static>(_: T) {}
     goes(writer().reasoning(Reasoning::summary(|_| String::new())));
     goes(chat_writer());
+    goes(messages_writer());
 }
 
 #[test]
@@ -337,5 +348,50 @@ fn calls_are_certain_within_the_limits_of_the_reader() {
         let is_certain = depth > 200;
         assert_eq!(responses.contains(r#""type":"response.completed""#), is_certain, "{responses}");
         assert_eq!(chat.contains(r#""finish_reason":"tool_calls""#), is_certain, "{chat}");
+    }
+}
+
+/// The events of the Messages API for a completion in Harmony.
+fn blocks(text: &str, ending: &Ending) -> Vec<Json> {
+    let (mut out, mut stream, mut writer) = (String::new(), stream("harmony"), messages_writer());
+    stream.feed_with(text, |event| writer.push(&event, &mut out));
+    stream.finish_with(|event| writer.push(&event, &mut out));
+    writer.finish(ending, &mut out);
+    lines(&out)
+}
+
+#[test]
+fn messages_end_as_the_server_says() {
+    let mut ending = Ending::default();
+    let mut usage = Usage::new(70, 9);
+    usage.cached = 64;
+    ending.usage = Some(usage);
+    let events = blocks(ANSWER, &ending);
+    let usage = json!({"input_tokens": 6, "cache_read_input_tokens": 64, "output_tokens": 9});
+    assert_eq!(events[events.len() - 2]["usage"], usage);
+    ending.incomplete = Some(Incomplete::ContentFilter);
+    let cut = blocks("<|channel|>final<|message|>4", &ending);
+    assert_eq!(cut[cut.len() - 2]["delta"]["stop_reason"], "refusal");
+    ending.error = Some("no engine".to_owned());
+    let failed = blocks(ANSWER, &ending).pop().unwrap();
+    let error = json!({"type": "api_error", "message": "no engine"});
+    assert_eq!(failed, json!({"type": "error", "error": error}));
+}
+
+/// Clients run each block `tool_use`.
+#[test]
+fn messages_have_no_calls_that_are_uncertain_or_take_no_object() {
+    for (call, reason) in [
+        (r#"functions.f <|constrain|>json<|message|>{"a":1}<|call|>"#, "tool_use"),
+        (r#"functions.f <|constrain|>json<|message|>{"a":1"#, "max_tokens"),
+        (r#"functions.f <|constrain|>json<|message|>{"a":1,"a":2}<|call|>"#, "max_tokens"),
+        (r#"functions.f <|constrain|>json<|message|>[1]<|call|>"#, "max_tokens"),
+        ("python<|message|>1 + 1<|call|>", "max_tokens"),
+    ] {
+        let events = blocks(&format!("<|channel|>commentary to={call}"), &Ending::default());
+        let told = &events[events.len() - 2]["delta"]["stop_reason"];
+        assert_eq!(told, reason, "{call}");
+        let starts = types(&events).iter().filter(|it| **it == "content_block_start").count();
+        assert_eq!(starts, usize::from(reason == "tool_use"), "{call}");
     }
 }

@@ -24,6 +24,7 @@ pub(crate) fn case(case: &Case, writes: &Writes, failures: &mut Failures) {
     };
     let (got, core): (_, fn(&Value) -> Value) = match writes.to.as_str() {
         "responses" => (wire::responses(&setup.responses([bytes.as_slice()])), event),
+        "messages" => (wire::messages(&setup.messages([bytes.as_slice()])), block),
         "chat" => (wire::chat(&setup.chat([bytes.as_slice()])), chunk),
         other => panic!("{}: no protocol {other}", case.name),
     };
@@ -83,4 +84,13 @@ fn chunk(chunk: &Value) -> Value {
         }
     }
     new.into()
+}
+
+/// An event of the Messages API, without the message that has begun and without numbers of tokens.
+fn block(event: &Value) -> Value {
+    let mut event = event.clone();
+    if let Value::Object(event) = &mut event {
+        event.retain(|key, _| key != "message" && key != "usage");
+    }
+    event
 }

@@ -102,8 +102,9 @@ fn every_kind_of_loss_occurs() {
     all.extend(lost_of_sections());
     all.extend(lost_of_order_and_of_data());
     // These losses occur when token ids are counted, when tools are declared (see below), and in
-    // prompts.
+    // prompts. The last one is a name for what is not accepted, and loses nothing.
     all.extend([Lost::Truncated, Lost::Cut, Lost::Declaration, Lost::ToolsAsText, Lost::History]);
+    all.push(Lost::Unaccepted);
     let mut spaced = call();
     spaced.recipient = Some("functions.a b".into());
     let mut options = RenderOptions::default();

@@ -113,6 +113,31 @@ pub(crate) const CASES: &[Case] = &[
     case("messages", "sharegpt", |n| format!("[{}]", list(&from_human("a"), n))),
     case("json_depth", "sharegpt", |n| format!(r#"[{{"x":{}}}]"#, arrays(n - 2))),
     case("diagnostics", "sharegpt", |n| format!("[{}]", list("1", n))),
+    case("message_bytes", "anthropic", |n| messages(&object("content", &letters(n)))),
+    case("message_bytes", "anthropic", |n| messages(&segments("text", &letters(n)))),
+    case("message_bytes", "anthropic", |n| {
+        format!(r#"{{"system":"{}","messages":[]}}"#, letters(n))
+    }),
+    case("message_bytes", "anthropic", |n| {
+        let result = format!(r#"{{"type":"tool_result","content":"{}"}}"#, letters(n));
+        messages(&format!(r#"{{"role":"user","content":[{result}]}}"#))
+    }),
+    case("value_bytes", "anthropic", |n| {
+        let call =
+            format!(r#"{{"type":"tool_use","name":"f","id":"{}","input":{{}}}}"#, letters(n));
+        messages(&format!(r#"{{"role":"assistant","content":[{call}]}}"#))
+    }),
+    case("messages", "anthropic", |n| format!("[{}]", list(&object("content", "a"), n))),
+    case("messages", "anthropic", |n| {
+        let call = r#"{"type":"tool_use","name":"f","input":{}}"#;
+        format!(r#"{{"role":"assistant","content":[{}]}}"#, list(call, n))
+    }),
+    case("messages", "anthropic", |n| {
+        let text = r#"{"type":"text","text":"a"}"#;
+        format!(r#"{{"system":[{}],"messages":[]}}"#, list(text, n))
+    }),
+    case("json_depth", "anthropic", |n| format!(r#"[{{"x":{}}}]"#, arrays(n - 2))),
+    case("diagnostics", "anthropic", |n| format!("[{}]", list("1", n))),
     case("message_bytes", "responses", |n| format!("[{}]", object("content", &letters(n)))),
     case("message_bytes", "responses", |n| format!("[{}]", segments("input_text", &letters(n)))),
     case("message_bytes", "responses", |n| format!(r#"{{"input":"{}"}}"#, letters(n))),

@@ -28,8 +28,8 @@ const CHUNK_BYTES: usize = 64 << 10;
 /// certain: message.start, response.delta, response.reasoning_text.delta, response.tool_call.delta,
 /// response.delta.flush, message.done, response.done, diagnostic.
 ///
-/// `--events` writes the stream of the Responses API or the chunks of Chat Completions instead.
-/// These contain no reasoning without `--reasoning raw`.
+/// `--events` writes the stream of the Responses API, the chunks of Chat Completions or the stream of
+/// the Messages API instead. These contain no reasoning without `--reasoning raw`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -37,7 +37,8 @@ Examples:
   my-model | ocml stream -f openchatml-2.2 --role assistant --user --sse
   my-model --ids | ocml stream -f harmony --ids --role assistant
   my-model | ocml stream -f harmony --role assistant --events responses --sse
-  my-model | ocml stream -f harmony --role assistant --events chat --sse --model gpt-oss-20b")]
+  my-model | ocml stream -f harmony --role assistant --events chat --sse --model gpt-oss-20b
+  my-model | ocml stream -f qwen3 --role assistant --events anthropic --sse --reasoning raw")]
 pub(crate) struct StreamArgs {
     /// The text format of the model's output
     #[arg(short = 'f', long = "from", visible_alias = "format", value_name = "FORMAT")]

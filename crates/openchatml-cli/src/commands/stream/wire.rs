@@ -1,7 +1,9 @@
 //! The protocols of events.
 
 use clap::{Args, ValueEnum};
-use openchatml::wire::{ChatWriter, Ending, Framing, Reasoning, Response, ResponsesWriter, Usage};
+use openchatml::wire::{
+    ChatWriter, Ending, Framing, MessagesWriter, Reasoning, Response, ResponsesWriter, Usage,
+};
 use openchatml::{Event, Limits};
 
 use crate::failure::Failure;
@@ -12,20 +14,20 @@ pub(super) struct WireArgs {
     /// The protocol of the events
     #[arg(long, value_name = "PROTOCOL", default_value = "openchatml")]
     events: Protocol,
-    /// How to handle reasoning, with `--events responses` or `chat` (default: drop)
+    /// How to handle reasoning, with `--events responses`, `chat` or `anthropic` (default: drop)
     #[arg(long, value_name = "POLICY", conflicts_with = "user")]
     reasoning: Option<ReasoningArg>,
-    /// The name of the model, with `--events responses` or `chat`
+    /// The name of the model, with `--events responses`, `chat` or `anthropic`
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
-    /// The id of the response, with `--events responses` or `chat` (default: made from the time)
+    /// The id of the response, with `--events responses`, `chat` or `anthropic` (default: made from the time)
     #[arg(long, value_name = "ID")]
     response_id: Option<String>,
-    /// The creation time of the response, with `--events responses` or `chat` (default: now)
+    /// The creation time of the response, with `--events responses`, `chat` or `anthropic` (default: now)
     #[arg(long, value_name = "SECONDS")]
     created: Option<u64>,
-    /// The number of tokens of the prompt, with `--events responses` or `chat`: write the token
-    /// usage (these, the ids that are read, and how many of them are reasoning)
+    /// The number of tokens of the prompt, with `--events responses`, `chat` or `anthropic`: write
+    /// the token usage (these, the ids that are read, and how many of them are reasoning)
     #[arg(long, value_name = "COUNT", requires = "ids")]
     prompt_tokens: Option<u64>,
 }
@@ -38,6 +40,8 @@ enum Protocol {
     Responses,
     /// The chunks of Chat Completions
     Chat,
+    /// The stream of Anthropic's Messages API
+    Anthropic,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -54,7 +58,7 @@ impl WireArgs {
         if self.events == Protocol::Openchatml {
             return match self.unused() {
                 Some(option) => Err(Failure::Usage(format!(
-                    "`{option}` requires `--events responses` or `--events chat`"
+                    "`{option}` requires `--events` with `responses`, `chat` or `anthropic`"
                 ))),
                 None => Ok(Writer::OpenChatMl(framing)),
             };
@@ -62,21 +66,30 @@ impl WireArgs {
         let created = self.created.unwrap_or_else(|| {
             u64::try_from(jiff::Timestamp::now().as_second()).unwrap_or_default()
         });
-        let kind = if self.events == Protocol::Chat { "chatcmpl-" } else { "resp_" };
+        let kind = match self.events {
+            Protocol::Chat => "chatcmpl-",
+            Protocol::Anthropic => "msg_",
+            Protocol::Openchatml | Protocol::Responses => "resp_",
+        };
         let id = self.response_id.clone().unwrap_or_else(|| format!("{kind}{created}"));
         let response = Response::new(id, self.model.as_deref().unwrap_or("unknown"), created);
         let reasoning = match self.reasoning {
             Some(ReasoningArg::Raw) => Reasoning::Raw,
             Some(ReasoningArg::Drop) | None => Reasoning::Drop,
         };
-        Ok(if self.events == Protocol::Chat {
-            let writer = ChatWriter::new(response).framing(framing).reasoning(reasoning);
-            let writer = writer.limits(limits);
-            Writer::Chat(Box::new(writer))
-        } else {
-            let writer = ResponsesWriter::new(response).framing(framing).reasoning(reasoning);
-            let writer = writer.limits(limits);
-            Writer::Responses(Box::new(writer))
+        Ok(match self.events {
+            Protocol::Chat => {
+                let writer = ChatWriter::new(response).framing(framing).reasoning(reasoning);
+                Writer::Chat(Box::new(writer.limits(limits)))
+            }
+            Protocol::Anthropic => {
+                let writer = MessagesWriter::new(response).framing(framing).reasoning(reasoning);
+                Writer::Anthropic(Box::new(writer.limits(limits)))
+            }
+            Protocol::Openchatml | Protocol::Responses => {
+                let writer = ResponsesWriter::new(response).framing(framing).reasoning(reasoning);
+                Writer::Responses(Box::new(writer.limits(limits)))
+            }
         })
     }
 
@@ -106,6 +119,7 @@ pub(super) enum Writer {
     OpenChatMl(Framing),
     Responses(Box<ResponsesWriter>),
     Chat(Box<ChatWriter>),
+    Anthropic(Box<MessagesWriter>),
 }
 
 impl Writer {
@@ -120,6 +134,7 @@ impl Writer {
             Self::OpenChatMl(_) => {}
             Self::Responses(writer) => writer.start(out),
             Self::Chat(writer) => writer.start(out),
+            Self::Anthropic(writer) => writer.start(out),
         }
     }
 
@@ -138,6 +153,7 @@ impl Writer {
             }
             Self::Responses(writer) => writer.push(event, out),
             Self::Chat(writer) => writer.push(event, out),
+            Self::Anthropic(writer) => writer.push(event, out),
         }
     }
 
@@ -151,6 +167,11 @@ impl Writer {
                 left_out
             }
             Self::Chat(writer) => {
+                let left_out = writer.left_out();
+                writer.finish(ending, out);
+                left_out
+            }
+            Self::Anthropic(writer) => {
                 let left_out = writer.left_out();
                 writer.finish(ending, out);
                 left_out

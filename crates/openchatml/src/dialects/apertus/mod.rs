@@ -56,6 +56,7 @@ pub static DIALECT: Dialect = Dialect {
         contents: Some(ContentRules {
             still_says: |it, places| services::still_say(it, places, RULES.form, |_| ""),
             lost: services::parts::lost,
+            ..ContentRules::PLAIN
         }),
     }),
 };

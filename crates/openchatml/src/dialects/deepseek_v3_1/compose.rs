@@ -47,6 +47,10 @@ fn compose<'a>(
     }
     if !tools.is_empty() {
         opened.composed.remarks.push(Loss::new(None, Span::default(), Lost::ToolsAsText));
+        // The template writes no other fields than these.
+        let in_part = tools.iter().filter(|tool| !tool.extra.is_empty());
+        let loss = |_: &Tool<'_>| Loss::new(None, Span::default(), Lost::Declaration);
+        opened.composed.remarks.extend(in_part.map(loss));
         let (first, _) = system.get_or_insert_with(|| (Message::new(Role::System, ""), None));
         let text = declaration(&first.body.text(), tools);
         say(first, text);

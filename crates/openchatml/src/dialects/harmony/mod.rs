@@ -48,7 +48,11 @@ pub static DIALECT: Dialect = Dialect {
         carries: &json::CARRIES,
         composer: None,
         signs: &SIGNS,
-        contents: Some(ContentRules { still_says: harmony::still_say, lost: harmony::lost }),
+        contents: Some(ContentRules {
+            still_says: harmony::still_say,
+            lost: harmony::lost,
+            ..ContentRules::PLAIN
+        }),
     }),
 };
 

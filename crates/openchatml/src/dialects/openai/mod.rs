@@ -47,6 +47,7 @@ pub static DIALECT: Dialect = Dialect {
         contents: Some(ContentRules {
             still_says: |it, places| services::still_say(it, places, FORM, |_| ""),
             lost: parts::lost,
+            ..ContentRules::PLAIN
         }),
     }),
 };

@@ -8,6 +8,7 @@ use crate::diagnostic::quote;
 use crate::document::{DocumentReader, Speaker, Written};
 use crate::json::{Data, Json, JsonError, Value};
 use crate::model::{Channel, Intent, Layout, Message, Role};
+use crate::rules::{Loss, Lost, lost_field};
 use crate::services::parts::{self, Piece, speech};
 use crate::services::{Fields, State, beyond, calls};
 
@@ -313,4 +314,24 @@ fn type_of(reader: &mut DocumentReader<'_>, json: &mut Json<'_>, kinds: &[&str])
 fn is_nothing(key: &str, value: &Value<'_>) -> bool {
     let is_empty = value.as_list().is_some_and(<[_]>::is_empty);
     value.data == Data::Null || key == "summary" && is_empty
+}
+
+/// Adds the losses if an item is dropped that is not a message.
+pub(super) fn lost(item: &Value<'_>, losses: &mut Vec<Loss>) {
+    let kind = item.get("type").and_then(Value::as_str).unwrap_or_default();
+    let found = match kind {
+        "item_reference" => Lost::Reference,
+        "reasoning" => {
+            let fields = item.as_map().unwrap_or_default().iter();
+            let fields = fields.filter_map(|(key, value)| lost_field(key, value));
+            let mut known = fields.filter(|loss| loss.lost != Lost::Field).peekable();
+            if known.peek().is_some() {
+                return losses.extend(known);
+            }
+            Lost::Item
+        }
+        kind if kind.contains("_call") || kind.starts_with("mcp_") => Lost::Hosted,
+        _ => Lost::Item,
+    };
+    losses.push(Loss::new(None, item.span, found));
 }

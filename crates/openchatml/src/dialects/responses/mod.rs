@@ -44,6 +44,8 @@ pub static DIALECT: Dialect = Dialect {
         contents: Some(ContentRules {
             still_says: |it, places| services::still_say(it, places, FORM, between),
             lost: services::parts::lost,
+            lost_item: item::lost,
+            ..ContentRules::PLAIN
         }),
     }),
 };

@@ -1,5 +1,5 @@
-//! Writes the events of a stream in other protocols: the streams of the Responses API and of Chat
-//! Completions, for clients of these APIs.
+//! Writes the events of a stream in other protocols: the streams of the Responses API, of Chat
+//! Completions and of the Messages API, for clients of these APIs.
 //!
 //! A writer reads the events of a [`Stream`](crate::Stream) and appends its output to a `String`.
 //! Ids, the name of the model and the time are parameters, so the same events always give the same
@@ -34,6 +34,7 @@
 
 mod chat;
 mod item;
+mod messages;
 mod numbered;
 mod object;
 mod progress;
@@ -42,6 +43,7 @@ mod response;
 mod responses;
 
 pub use self::chat::ChatWriter;
+pub use self::messages::MessagesWriter;
 pub use self::reasoning::Reasoning;
 pub use self::response::{Ending, Incomplete, Response, Usage};
 pub use self::responses::ResponsesWriter;

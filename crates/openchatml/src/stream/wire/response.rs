@@ -1,4 +1,4 @@
-//! The fields of a whole response, for both protocols.
+//! The fields of a whole response, for all protocols.
 
 use std::borrow::Cow;
 
@@ -31,8 +31,8 @@ pub struct Response {
     /// the first item has the id `msg_`, this part, and `0`.
     pub items: String,
     /// The fields of the request that the Responses API repeats in the response: `tools`,
-    /// `instructions`, `temperature`, … Fields that clients rely on have defaults. Chat Completions
-    /// repeat nothing.
+    /// `instructions`, `temperature`, … Fields that clients rely on have defaults. The other
+    /// protocols repeat nothing.
     ///
     /// If a field is given twice, the first one is used. The fields of the writer cannot be
     /// replaced.
@@ -77,7 +77,7 @@ impl Response {
     /// ```
     pub fn new(id: impl Into<String>, model: impl Into<String>, created_at: u64) -> Self {
         let id = id.into();
-        let own = ["resp_", "chatcmpl-"].into_iter().find_map(|kind| id.strip_prefix(kind));
+        let own = ["resp_", "chatcmpl-", "msg_"].into_iter().find_map(|kind| id.strip_prefix(kind));
         let items = format!("{}_", own.unwrap_or(&id));
         Self { id, model: model.into(), created_at, items, request: Vec::new() }
     }
@@ -174,7 +174,7 @@ pub struct Ending {
 }
 
 /// Why a response is incomplete. The protocols have no other reasons. For an unknown reason, the
-/// Responses API omits it, and Chat Completions write `length`.
+/// Responses API omits it, Chat Completions write `length`, and the Messages API `max_tokens`.
 ///
 /// ```
 /// use openchatml::wire::Incomplete;
@@ -197,6 +197,14 @@ impl Incomplete {
         match self {
             Self::MaxOutputTokens => "max_output_tokens",
             Self::ContentFilter => "content_filter",
+        }
+    }
+
+    /// Returns the reason in the Messages API.
+    pub(super) const fn stop_reason(self) -> &'static str {
+        match self {
+            Self::MaxOutputTokens => "max_tokens",
+            Self::ContentFilter => "refusal",
         }
     }
 
