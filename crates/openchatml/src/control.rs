@@ -142,7 +142,7 @@ impl Control {
     /// ```
     pub const fn begins_completion(self) -> bool {
         match self {
-            Self::Channel | Self::Message | Self::Constrain => true,
+            Self::Channel => true,
             Self::OpenSection(section) => {
                 matches!(section, Section::Reasoning | Section::Calls | Section::Call)
             }

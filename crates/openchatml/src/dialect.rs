@@ -40,6 +40,9 @@ pub struct Dialect {
     pub carries: &'static Carries,
     /// Where the dialect declares tools.
     pub tools: ToolPlace,
+    /// Whether its models expect a system message with the current date at the beginning of each
+    /// prompt: see [`RenderOptions::date`].
+    pub dated: bool,
     /// The beginning of a prompt that options can add.
     pub(crate) opening: Option<&'static Opening>,
     pub(crate) text: Option<&'static TextForm>,

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use openchatml::RenderOptions;
 use openchatml::harmony::{Effort, Namespace, PromptOptions, SystemContent};
+use openchatml::{Format, RenderOptions};
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Prompts of Harmony and Apertus")]
@@ -45,9 +45,16 @@ pub(crate) struct BareArgs {
 impl BareArgs {
     /// Sets the date of a prompt to today if the user names none. With a date, a prompt has the
     /// system message.
-    pub(crate) fn complete(self, options: &mut RenderOptions) {
+    pub(crate) fn date(self, options: &mut RenderOptions) {
         if !self.bare {
             options.date.get_or_insert_with(|| today().into());
+        }
+    }
+
+    /// The same for prompts in this format, if its models expect the system message.
+    pub(crate) fn complete(self, format: Format, options: &mut RenderOptions) {
+        if format.dialect().dated {
+            self.date(options);
         }
     }
 }

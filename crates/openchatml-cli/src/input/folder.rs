@@ -46,8 +46,12 @@ pub(super) fn files(folder: &Path, globs: &[String]) -> Result<Vec<PathBuf>, Fai
         }
     }
     if files.is_empty() {
-        let text = format!("the folder {quoted} has no files named {}", all.join(", "));
-        return Err(Failure::Refused(text));
+        let usual = || NAMES.iter().map(|name| format!("*.{name}")).collect::<Vec<_>>();
+        let names = if adds { globs.to_vec() } else { usual() };
+        return Err(Failure::Usage(format!(
+            "the folder {quoted} has no files named {}",
+            names.join(", ")
+        )));
     }
     Ok(files)
 }

@@ -165,9 +165,11 @@ fn a_file_that_would_be_detected_as_another_format_is_not_fixed() {
     folder
         .ocml(["check", "--fix", "a.txt"])
         .exits(1)
-        .says("if the format is right, use `--from chatml`");
+        .says("if the format is right, use `--from chatml-wire:text`");
     // Only documents with an unambiguous format are fixed.
-    assert!(folder.ocml(["detect", "a.txt"]).exits(0).stdout.starts_with("a.txt: chatml "));
+    assert!(
+        folder.ocml(["detect", "a.txt"]).exits(0).stdout.starts_with("a.txt: chatml-wire:text ")
+    );
     let mended = folder.read("a.txt");
     let named = ["check", "--fix", "-f", "chatml-wire:text", "a.txt"];
     folder.ocml(named);

@@ -49,7 +49,7 @@ fn verbose_output_names_the_detected_format() {
     assert_eq!(ran.stderr, "note: <stdin>: detected openchatml-2.2 (100 %)\n");
     let ran = ocml_with(["parse"], "just words").exits(1);
     let ran = ran.says("error[E-FORMAT-UNKNOWN]: cannot detect the format of `<stdin>`\n");
-    ran.says("  = help: name the format with `--from FORMAT`\n");
+    ran.says("  = help: name the format with `--from FORMAT`; `ocml formats` lists them\n");
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn a_prompt_in_apertus_equals_that_of_its_template() {
     // It keeps all reasoning and leaves the last turn open.
     assert!(prompt.contains("<|inner_prefix|>Easy.<|inner_suffix|>4.<|assistant_end|>"));
     assert!(prompt.ends_with("4 * 3.<|inner_suffix|>12."), "{prompt}");
-    ocml_with(["render", "-t", "apertus"], TURNS).exits(1).says("the current date");
+    ocml_with(["render", "--bare", "-t", "apertus"], TURNS).exits(1).says("the current date");
     let json = ocml_with(["render", "-t", "apertus:json", "--thinking"], TURNS).silent().stdout;
     assert!(json.contains(r#""enable_thinking":true"#), "{json}");
 }
@@ -124,7 +124,7 @@ fn harmony(flags: &[&str], input: &str) -> String {
 #[test]
 fn options_for_the_system_message_add_one() {
     let plain = "<|start|>system<|message|>Be brief.<|end|><|start|>user<|message|>2 + 2?<|end|>";
-    assert_eq!(harmony(&[], PROMPT), plain);
+    assert_eq!(harmony(&["--bare"], PROMPT), plain);
     let dated = harmony(&["--date", "2025-06-28"], PROMPT);
     assert!(dated.contains("\nCurrent date: 2025-06-28\n\nReasoning: medium\n"), "{dated}");
     assert!(dated.contains("<|message|># Instructions\n\nBe brief.<|end|>"), "{dated}");
@@ -135,7 +135,7 @@ fn options_for_the_system_message_add_one() {
         (["--builtin-tools", "python"], "## python\n"),
     ] {
         let text = harmony(&flags, PROMPT);
-        assert!(text.contains(said) && !text.contains("Current date"), "{text}");
+        assert!(text.contains(said) && text.contains("Current date"), "{text}");
     }
     // Giving the option twice has no further effect, and ids are written as text is.
     let read = ["render", "-f", "harmony", "-t", "harmony", "--date", "2030-01-01"];
@@ -148,6 +148,7 @@ fn options_for_the_system_message_add_one() {
 #[test]
 fn invalid_dates_are_refused() {
     let today = harmony(&["--date", "today"], PROMPT);
+    assert_eq!(harmony(&[], PROMPT), today);
     let date = today.split("Current date: ").nth(1).unwrap_or_default();
     let date = date.lines().next().unwrap_or_default();
     assert!(date.len() == 10 && date.starts_with("20"), "{today}");
@@ -191,7 +192,8 @@ fn a_template_decides_about_reasoning() {
     let trained = ocml_with(training, TURNS).exits(0).says("analysis dropped");
     assert_eq!(trained.stdout, sample);
     assert!(!prompt.contains("4 * 3.") && prompt.ends_with("12.<|end|><|start|>assistant"));
-    ocml_with(["render", "-t", "harmony", "--profile", "hf-template"], TURNS).exits(1).says("date");
+    let bare = ["render", "--bare", "-t", "harmony", "--profile", "hf-template"];
+    ocml_with(bare, TURNS).exits(1).says("date");
     let kept = ["render", "-t", "harmony", "--profile", "hf-template", "--keep-reasoning"];
     ocml_with(kept, TURNS).says_one_line(2);
 }

@@ -107,7 +107,7 @@ fn errors_of_a_template_have_places_in_it() {
     };
     render("syntax.jinja", &[]).exits(1).says("E-TEMPLATE-SYNTAX").says("--> syntax.jinja:2:9");
     render("raises.jinja", &[]).exits(1).says("E-TEMPLATE-RENDER]: raises.jinja:2:6: users first");
-    render("date.jinja", &[]).exits(1).says("the template requires the current date");
+    render("date.jinja", &["--bare"]).exits(1).says("the template requires the current date");
     assert_eq!(render("date.jinja", &["--date", "2025-06-28"]).silent().stdout, "28 Jun 2025");
     render("broken.json", &[]).exits(1).says("--> broken.json:1:19");
     render("none.jinja", &[]).says_one_line(2);

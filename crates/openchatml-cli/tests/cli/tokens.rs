@@ -46,20 +46,22 @@ fn data_next_to_ids_is_a_reported_loss() {
 
 #[test]
 fn a_prompt_is_a_list_of_ids() {
-    let ran = ocml_with(["tokens", "-t", "harmony", "--generation-prompt"], CHAT).silent();
+    let ran =
+        ocml_with(["tokens", "--bare", "-t", "harmony", "--generation-prompt"], CHAT).silent();
     // The reasoning of an earlier answer is left out, and a spelled `<|end|>` in a text stays text.
     assert_eq!(
         ran.stdout,
         "[200006,1428,200008,4827,382,220,17,659,220,17,30,464,91,419,91,29,200007,\
          200006,173781,200005,17196,200008,19,13,200007,200006,173781]\n"
     );
-    let ran = ocml_with(["tokens", "-t", "harmony", "--count"], CHAT).silent();
+    let ran = ocml_with(["tokens", "--bare", "-t", "harmony", "--count"], CHAT).silent();
     assert_eq!(ran.stdout, "25\n");
 }
 
 #[test]
 fn a_mask_marks_the_trained_ids() {
-    let ran = ocml_with(["tokens", "-t", "harmony", "--training", "--mask"], CHAT).silent();
+    let ran =
+        ocml_with(["tokens", "--bare", "-t", "harmony", "--training", "--mask"], CHAT).silent();
     let told = json(&ran.stdout);
     let trained: Vec<_> = (0..told["ids"].as_array().unwrap().len())
         .filter(|at| told["mask"][at] == 1)
@@ -78,7 +80,10 @@ fn a_mask_marks_the_trained_ids() {
 #[test]
 fn lines_keep_their_order() {
     let lines = format!("{}\n\n{{\n{}\n", CHAT.replace('\n', ""), CHAT.replace('\n', ""));
-    let ran = ocml_with(["tokens", "-t", "harmony", "--count", "--jsonl", "-f", "json"], &lines);
+    let ran = ocml_with(
+        ["tokens", "--bare", "-t", "harmony", "--count", "--jsonl", "-f", "json"],
+        &lines,
+    );
     assert_eq!(ran.stdout, "25\n\n25\n");
 }
 
@@ -177,7 +182,7 @@ fn an_encoding_without_the_control_tokens_is_refused() {
     // A known encoding is reported by its name.
     let folder = Folder::new();
     folder.file("byte.json", BYTE_LEVEL.replace("<|return|>", "<|turn|>"));
-    let args = ["tokens", "-t", "harmony", "--encoding", "byte.json"];
+    let args = ["tokens", "--bare", "-t", "harmony", "--encoding", "byte.json"];
     let said = folder.ocml_with(args, CHAT).says_one_line(2);
     assert!(said.contains("`<|return|>`"), "{said}");
     assert!(said.contains("`--encoding o200k_harmony`, which has them"), "{said}");
@@ -217,7 +222,7 @@ fn only_the_needed_control_tokens_are_required() {
 #[test]
 fn a_format_without_text_has_no_tokens() {
     let ran = ocml_with(["tokens", "-t", "json"], CHAT);
-    assert!(ran.stderr.contains("invalid value 'json'"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("`json` is JSON, so it has no token ids"), "{}", ran.stderr);
 }
 
 #[test]
@@ -286,7 +291,8 @@ fn a_sidecar_contains_what_a_format_cannot_carry() {
         "{}",
         ran.stderr
     );
-    let masked = ocml_with(["tokens", "-t", "harmony", "--mask", "--keep-reasoning"], TRANSCRIPT);
+    let masked =
+        ocml_with(["tokens", "--bare", "-t", "harmony", "--mask", "--keep-reasoning"], TRANSCRIPT);
     let masked = masked.silent().stdout;
     let back = ocml_with(["convert", "-f", "harmony:tokens", "-t", "openchatml-2.2"], &masked);
     assert_eq!(back.exits(0).says("field dropped: `mask`").stdout, TRANSCRIPT);
@@ -295,7 +301,8 @@ fn a_sidecar_contains_what_a_format_cannot_carry() {
 #[test]
 fn masks_follow_policies() {
     let trained = |more: &[&str]| {
-        let args = [["tokens", "-t", "harmony", "--training", "--mask"].as_slice(), more].concat();
+        let args = [["tokens", "--bare", "-t", "harmony", "--training", "--mask"].as_slice(), more]
+            .concat();
         let told = json(&ocml_with(args, CHAT).silent().stdout);
         let bits = told["mask"].as_array().unwrap().iter().map(|bit| bit.as_u64().unwrap());
         bits.map(|bit| bit.to_string()).collect::<String>()
@@ -313,9 +320,9 @@ fn masks_follow_policies() {
 fn a_table_is_for_people() {
     let input = "{\"messages\":[{\"role\":\"user\",\"content\":\"Hi\\n🙂\"},\
         {\"role\":\"assistant\",\"channel\":\"final\",\"content\":\"4.\"}]}";
-    let ran = ocml_with(["tokens", "-t", "harmony", "--table"], input).silent();
+    let ran = ocml_with(["tokens", "--bare", "-t", "harmony", "--table"], input).silent();
     insta::assert_snapshot!("table", ran.stdout);
-    let args = ["tokens", "-t", "harmony", "--table", "--color", "always"];
+    let args = ["tokens", "--bare", "-t", "harmony", "--table", "--color", "always"];
     assert!(ocml_with(args, input).stdout.contains("\u{1b}["));
 }
 
@@ -352,7 +359,7 @@ fn parts_of_a_request_that_ids_cannot_carry_are_reported_losses() {
         {"role":"user","content":[{"type":"text","text":"See"},
             {"type":"image_url","image_url":{"url":"https://example.org/a.png"}}]},
         {"role":"assistant","content":null,"refusal":"No."}]}"#;
-    let ran = ocml_with(["tokens", "-f", "openai", "-t", "harmony"], chat).exits(0);
+    let ran = ocml_with(["tokens", "--bare", "-f", "openai", "-t", "harmony"], chat).exits(0);
     let ran = ran.says("image dropped").says("refusal mark dropped");
     let ids = "[200006,1428,200008,16457,200007,200006,173781,200005,17196,200008,3160,13,200007]";
     assert_eq!(ran.stdout.trim_end(), ids);
@@ -366,7 +373,7 @@ fn message_options_use_indices_of_the_input() {
         {"role":"assistant","channel":"final","content":"AAA"},
         {"role":"user","content":"q2"},{"role":"assistant","channel":"final","content":"BBB"}]}"#;
     let trained = |args: &[&'static str]| {
-        let args = [&["tokens", "-t", "harmony", "--mask"][..], args].concat();
+        let args = [&["tokens", "--bare", "-t", "harmony", "--mask"][..], args].concat();
         let written = json(&ocml_with(args, chat).exits(0).stdout);
         let mask = written["mask"].as_array().unwrap();
         let spans = written["spans"].as_array().unwrap().iter();
@@ -388,7 +395,7 @@ fn message_options_use_indices_of_the_input() {
 #[test]
 fn a_missing_message_cannot_be_trained_or_skipped() {
     let tokens = |flag| {
-        let args = ["tokens", "-t", "harmony", "--mask", flag, "3"];
+        let args = ["tokens", "--bare", "-t", "harmony", "--mask", flag, "3"];
         ocml_with(args, CHAT).exits(1).says(&format!("`{flag} 3`: message 3 does not exist")).stdout
     };
     assert_eq!(tokens("--skip-message"), "");

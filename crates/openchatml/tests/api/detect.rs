@@ -43,7 +43,6 @@ fn raw_completions_are_recognised_by_what_they_begin_with() {
         ("<|channel|>final<|message|>Hi.<|return|>", "harmony", true),
         ("\n<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant", "harmony", true),
         (" to=functions.f<|channel|>commentary json<|message|>{}<|call|>", "harmony", true),
-        ("<|message|>Hi.<|return|>", "harmony", true),
         ("<|start|>assistant<|channel|>final<|message|>Hi.<|return|>", "openchatml-2.2", false),
         ("<|inner_prefix|>Hm.<|inner_suffix|>Hi.<|assistant_end|>", "apertus", true),
         (
@@ -61,6 +60,8 @@ fn raw_completions_are_recognised_by_what_they_begin_with() {
         let named: TextFormat = format.parse().unwrap();
         assert_eq!(named.is_completion(text), Some(is_completion), "{text}");
     }
+    // Without a channel, nothing says who speaks.
+    assert!(detect("<|message|>Hi.<|return|>").is_empty());
     // Several models write reasoning like this.
     let thinking = detect("<think>\nHm.\n</think>\n\nHi.");
     assert!(thinking.iter().all(|found| !found.is_certain()), "{thinking:?}");

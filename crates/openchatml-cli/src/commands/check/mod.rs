@@ -262,9 +262,9 @@ impl Check<'_> {
         let Fixed { text: mended, applied, .. } =
             fix_if(text, format, &self.reader.options_for(text, format), most, admits);
         if let Some(why) = refusal.get() {
-            let (name, id) = (origin.name(), format.dialect().id);
+            let name = origin.name();
             self.console.error(&format!(
-                "{name}: a fix was not applied: {why}; if the format is right, use `--from {id}`"
+                "{name}: a fix was not applied: {why}; if the format is right, use `--from {format}`"
             ));
         }
         match (origin, &mended) {

@@ -213,7 +213,7 @@ impl Converter {
 
     /// Begins prompts with the system message that the model expects, unless the user wants none.
     pub(super) fn begin_prompts(&mut self, bare: BareArgs) {
-        bare.complete(&mut self.render);
+        bare.complete(self.target, &mut self.render);
     }
 
     /// Writes the ids of messages in JSON.

@@ -125,7 +125,7 @@ fn options(args: &TemplateArgs, render: &RenderArgs, bare: BareArgs) -> Options<
     options.generation_prompt = render.generation_prompt;
     options.thinking = render.thinking;
     let mut render_options = render.options();
-    bare.complete(&mut render_options);
+    bare.date(&mut render_options);
     options.date = render_options.date.and_then(|date| date.parse::<Date>().ok());
     if args.arguments_as_text {
         options.arguments = Arguments::Text;

@@ -358,7 +358,7 @@ impl RunArgs {
         }
         render.date = self.harmony.date().map(|date| date.to_owned().into());
         render.set(prompt);
-        self.bare.complete(&mut render);
+        self.bare.complete(model.format().into(), &mut render);
         let model = model.with_options(render);
         if !args.ids {
             return Ok(Some(model));

@@ -254,21 +254,29 @@ impl Show {
     /// Shows the text of one message.
     fn message(&self, conversation: &Conversation<'_>, index: usize, shown: &mut Shown) {
         let all = &conversation.messages;
-        let refusal = match (all.get(index), self.audience) {
-            (None, _) => {
-                let messages = count(all.len(), "message");
-                let text = format!(
-                    "there is no message {index}: the conversation has {messages}, numbered from 0"
-                );
-                error_line(&text)
-            }
-            (Some(message), Audience::Debug) => {
-                return self.place.text(&body(message), &mut shown.text);
-            }
-            (_, Audience::User) => match self.policy.view(conversation).message(index) {
-                Ok(message) => return self.place.text(message.text(), &mut shown.text),
-                Err(refused) => finding_line(&refused),
+        let refusal = match self.audience {
+            Audience::Debug => match all.get(index) {
+                Some(message) => return self.place.text(&body(message), &mut shown.text),
+                None => {
+                    let messages = count(all.len(), "message");
+                    let text = format!(
+                        "there is no message {index}: the conversation has {messages}, numbered from 0"
+                    );
+                    error_line(&text)
+                }
             },
+            Audience::User => {
+                let view = self.policy.view(conversation);
+                match view.message(index) {
+                    Ok(message) => return self.place.text(message.text(), &mut shown.text),
+                    // The number of all messages may depend on hidden text.
+                    Err(mut refused) => {
+                        let visible = count(view.messages().count(), "message");
+                        refused.message.push_str(&format!("; a user can see {visible}"));
+                        finding_line(&refused)
+                    }
+                }
+            }
         };
         shown.report.push_str(&refusal);
         shown.status = Status::Found;

@@ -42,6 +42,7 @@ pub static DIALECT: Dialect = Dialect {
     controls: &CONTROLS,
     carries: &CARRIES,
     tools: ToolPlace::Conversation,
+    dated: true,
     opening: None,
     text: Some(&TEXT),
     json: Some(JsonForm {

@@ -33,6 +33,7 @@ pub static DIALECT: Dialect = Dialect {
     controls: &NO_TOKENS,
     carries: &Carries::EVERYTHING,
     tools: ToolPlace::Conversation,
+    dated: false,
     opening: None,
     text: None,
     json: Some(JsonForm {

@@ -38,6 +38,7 @@ pub static DIALECT: Dialect = Dialect {
     controls: &CONTROLS,
     carries: &CARRIES,
     tools: ToolPlace::Json(Role::System),
+    dated: false,
     opening: None,
     text: Some(&TEXT),
     json: Some(JsonForm {

@@ -39,6 +39,7 @@ pub static DIALECT: Dialect = Dialect {
     controls: &tokens::CONTROLS,
     carries: &CARRIES,
     tools: ToolPlace::Conversation,
+    dated: true,
     opening: Some(&OPENING),
     text: Some(&TEXT),
     json: Some(JsonForm {

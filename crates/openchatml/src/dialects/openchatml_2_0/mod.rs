@@ -36,6 +36,7 @@ pub static DIALECT: Dialect = Dialect {
     controls: &tokens::CONTROLS,
     carries: &CARRIES,
     tools: ToolPlace::Types(Role::Developer),
+    dated: false,
     opening: None,
     text: Some(&TEXT),
     json: Some(JsonForm {

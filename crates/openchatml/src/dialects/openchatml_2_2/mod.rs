@@ -36,6 +36,7 @@ pub static DIALECT: Dialect = Dialect {
     controls: &tokens::CONTROLS,
     carries: &CARRIES,
     tools: ToolPlace::Types(Role::Developer),
+    dated: false,
     opening: Some(&OPENING),
     text: Some(&TEXT),
     json: Some(JsonForm {

@@ -31,6 +31,7 @@ pub static DIALECT: Dialect = Dialect {
     controls: &NO_TOKENS,
     carries: &CARRIES,
     tools: ToolPlace::Conversation,
+    dated: false,
     opening: None,
     text: None,
     json: Some(JsonForm {
