@@ -2,8 +2,11 @@
 //! the folder of the dialect. The shared code is here.
 
 mod brackets;
+mod dry_run;
 pub(crate) mod frame;
+mod owner;
 pub(crate) mod paired;
+mod rest;
 pub(crate) mod sections;
 mod spaces;
 pub(crate) mod turn;

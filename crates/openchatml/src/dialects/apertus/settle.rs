@@ -3,7 +3,7 @@
 
 use super::RULES;
 use super::compose::{Result, admit};
-use crate::grammar::paired::{TemplateLayout, is_list, is_value, split_outputs};
+use crate::grammar::paired::{DroppedLayout, is_list, is_value, split_outputs};
 use crate::limits::Limits;
 use crate::model::{Body, End, Message, Raw, Role};
 use crate::pairing::sort_replies;
@@ -30,8 +30,7 @@ pub(super) fn settle<'a>(
         inner: false,
         follows_calls: false,
         prompts,
-        layout_of_template: may_be_silent.then(|| TemplateLayout::start(&RULES)),
-        pending: Raw::default(),
+        dropped: may_be_silent.then(|| DroppedLayout::new(&RULES)),
     };
     for (message, place) in opened.into_iter().zip(places) {
         settled.push(message, place, true);
@@ -76,10 +75,8 @@ struct Settled<'c, 'a> {
     /// Whether the last text directly follows calls without replies.
     follows_calls: bool,
     prompts: bool,
-    /// The layout of the template, if empty texts may be dropped.
-    layout_of_template: Option<TemplateLayout>,
-    /// The layout before a dropped empty text.
-    pending: Raw<'static>,
+    /// The text before dropped empty texts, if there can be some.
+    dropped: Option<DroppedLayout>,
 }
 
 impl<'a> Settled<'_, 'a> {
@@ -93,7 +90,7 @@ impl<'a> Settled<'_, 'a> {
 
     fn call(&mut self, message: Message<'a>, place: Option<usize>, next: Option<&Message<'_>>) {
         let follows = RULES.goes_on(&message)
-            && self.pending.is_empty()
+            && self.dropped.as_ref().is_none_or(DroppedLayout::is_empty)
             && self.last().is_some_and(Message::is_call);
         if !follows {
             self.calls.clear();
@@ -300,12 +297,9 @@ impl<'a> Settled<'_, 'a> {
             let lost = Lost::CallId;
             self.composed.losses.push(Loss::new(place, message.span, lost));
         }
-        if let Some(layout_of_template) = &mut self.layout_of_template {
-            let pending = Some(&mut self.pending).filter(|it| !it.is_empty());
-            layout_of_template.pass(&message, alone, pending);
-            if !self.pending.is_empty() {
-                lay_out(&mut message, std::mem::take(&mut self.pending));
-            }
+        let dropped = self.dropped.as_mut();
+        if let Some(before) = dropped.and_then(|it| it.keep(&message, alone)) {
+            lay_out(&mut message, before);
         }
         self.composed.push(message, place);
     }
@@ -326,8 +320,8 @@ impl<'a> Settled<'_, 'a> {
     /// Drops an empty text, but keeps the layout before it.
     fn leave_out(&mut self, message: &Message<'_>, place: Option<usize>) {
         self.remark(message, place, Lost::Empty);
-        if let Some(layout_of_template) = &mut self.layout_of_template {
-            layout_of_template.pass(message, true, Some(&mut self.pending));
+        if let Some(dropped) = &mut self.dropped {
+            dropped.drop(message);
         }
     }
 }

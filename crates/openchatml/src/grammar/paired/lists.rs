@@ -5,9 +5,8 @@ use std::borrow::Cow;
 use super::calls::{self, Head, List, Step};
 use super::outputs::{self, Found, Outputs};
 use super::place::{At, Kind, Place};
-use super::reader::{Reader, State};
-use super::recover::Rest;
-use super::writer_state::After;
+use super::reader::{After, Reader, State};
+use crate::grammar::rest::Rest;
 use crate::lex::Lexeme;
 use crate::model::{Channel, End, Message, Role};
 use crate::reading::{Draft, Kept, Out};
@@ -241,7 +240,8 @@ impl<'a> Reader<'a> {
             return;
         }
         let from = self.opened.take().unwrap_or(begins.start);
-        let mut rest = Rest::begin(from, begins.start, out).in_calls();
+        let mut rest =
+            Rest::begin(from, begins.start, out).up_to(Control::CloseSection(Section::Calls));
         rest.push(&list.head.take(), head, out);
         rest.push(text, span, out);
         self.state = State::Rest(rest);

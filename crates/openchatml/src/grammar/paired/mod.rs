@@ -2,6 +2,8 @@
 //! assistant contains further pairs (Apertus).
 
 mod calls;
+mod dropped;
+mod layout_check;
 mod lists;
 mod outputs;
 mod place;
@@ -13,12 +15,12 @@ mod whole;
 mod writer;
 mod writer_state;
 
+pub(crate) use self::dropped::DroppedLayout;
 pub(crate) use self::outputs::{is_value, split as split_outputs};
-pub(crate) use self::reader::reader;
+pub(crate) use self::reader::{is_list, reader};
 pub(crate) use self::template_layout::TemplateLayout;
 pub(crate) use self::writer::write;
 use self::writer_state::Begins;
-pub(crate) use self::writer_state::is_list;
 
 use crate::lex::TokenTable;
 use crate::model::{FormId, Message, Raw, Role};

@@ -5,6 +5,7 @@
 //! and `<|assistant_start|>` between a question and an answer.
 
 use super::Rules;
+use crate::grammar::owner::Owner;
 use crate::lex::TokenTable;
 use crate::model::{Message, Raw, RawPiece, Role};
 use crate::{Control, Section};
@@ -22,8 +23,6 @@ pub(super) struct Place {
 pub(super) enum At {
     /// The beginning of the text, before the token that begins a sequence.
     Start,
-    /// Nothing: between the turns of roles.
-    Outside,
     /// A message of another role than the assistant.
     Section(Role),
     /// The turn of the assistant.
@@ -73,19 +72,6 @@ impl<'m> Piece<'m> {
             Self::Name(text) => text,
         }
     }
-}
-
-/// What a piece belongs to. The training mask depends on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Owner {
-    /// The end of the message before.
-    Before,
-    /// The end of the assistant's turn, which continued after the message before.
-    Gap,
-    /// The role.
-    Opening,
-    /// The kind of the next message.
-    Header,
 }
 
 impl Place {
@@ -159,7 +145,7 @@ impl Place {
                 before(Piece::Control(Control::CloseSection(Section::Calls)))?;
             }
             At::Reply => before(Piece::Text("]"))?,
-            At::Start | At::Outside | At::Turn => {}
+            At::Start | At::Turn => {}
         }
         let end = Piece::Control(Control::Close(Role::Assistant));
         match (turn, self.at) {

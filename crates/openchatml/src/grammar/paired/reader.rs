@@ -6,9 +6,8 @@ use super::Rules;
 use super::calls::List;
 use super::outputs::Scan;
 use super::place::{At, Kind, Place};
-use super::recover::Rest;
-use super::writer_state::{After, line_break};
 use crate::grammar::check_speaker;
+use crate::grammar::rest::Rest;
 use crate::lex::{Lexeme, Lexer};
 use crate::model::{Channel, End, Message, Role};
 use crate::options::ReadOptions;
@@ -71,6 +70,55 @@ pub(super) enum State<'a> {
     Ended(Box<Draft<'a>>, Kept<'a>),
 }
 
+/// What precedes a position in the turn of the assistant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum After {
+    Start,
+    Prefix,
+    Suffix,
+    Calls,
+    Replies,
+    /// A complete text.
+    Text,
+}
+
+impl After {
+    /// Whether an empty text between this and a control token is a message.
+    pub(super) fn says_nothing_before(self, control: Control) -> bool {
+        match (self, control) {
+            (Self::Prefix, _) => true,
+            (Self::Suffix, Control::OpenSection(Section::Calls)) => false,
+            (Self::Suffix, _) => true,
+            (Self::Start, Control::Close(Role::Assistant) | Control::Open(_)) => true,
+            _ => false,
+        }
+    }
+
+    /// Whether a line break here can be layout.
+    pub(super) fn may_break(self) -> bool {
+        matches!(self, Self::Suffix | Self::Calls | Self::Replies)
+    }
+
+    /// Whether `[` opens a list of replies here, if this number of calls waits for one.
+    pub(super) fn takes_replies(self, waiting: usize) -> bool {
+        self == Self::Calls || self == Self::Replies && waiting > 0
+    }
+}
+
+/// Returns the length of the line break at the beginning of a text.
+pub(super) fn line_break(text: &str) -> usize {
+    match text.as_bytes() {
+        [b'\r', b'\n', ..] => 2,
+        [b'\n', ..] => 1,
+        _ => 0,
+    }
+}
+
+/// Whether a text begins like a list of replies.
+pub(crate) fn is_list(text: &str) -> bool {
+    text.trim_ascii_start().starts_with('[')
+}
+
 /// Creates a reader for a dialect.
 pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader<'a> {
     Reader {
@@ -121,7 +169,7 @@ impl<'a> crate::reading::Reader<'a> for Reader<'a> {
         match &self.state {
             State::Body(draft) | State::Ended(draft, _) => Some(&draft.message),
             State::Calls(list) => list.call.as_ref().map(|call| &call.message),
-            State::Rest(rest) => rest.draft.as_ref().map(|draft| &draft.message),
+            State::Rest(rest) => rest.message(),
             State::Outside(_) | State::Turn(_) | State::Blank(..) | State::Outputs(..) => None,
         }
     }
@@ -171,13 +219,11 @@ impl<'a> Reader<'a> {
                 let after = *after;
                 self.turn(after, text, span, out);
             }
-            State::Blank(after, gap) => {
-                let after = *after;
+            State::Blank(_, gap) => {
                 let (text, span) = crate::grammar::within_limit(text, span, gap.len(), out);
                 gap.push(text, span, out.keep);
                 if !gap.as_str().trim_ascii().is_empty() {
-                    let (span, text) = (gap.span(), gap.take());
-                    self.words(after, &text, span, out);
+                    self.settle_blank(out);
                 }
             }
             State::Calls(_) => self.calls(text, span, out),
@@ -209,7 +255,7 @@ impl<'a> Reader<'a> {
             false => span,
         };
         let list = text.trim_ascii_start();
-        if list.starts_with('[') && after.takes_replies(self.waiting.len()) {
+        if is_list(list) && after.takes_replies(self.waiting.len()) {
             self.state = State::Outputs(Kept::default(), Scan::default());
             return self.outputs(list, from(text.len() - list.len()), out);
         }
@@ -221,6 +267,15 @@ impl<'a> Reader<'a> {
         }
         self.state = State::Body(self.speak(span.start, out));
         self.take(text, span, out);
+    }
+
+    /// Reads white space in the turn of the assistant, once no more text can follow it.
+    pub(super) fn settle_blank(&mut self, out: &mut Out<'a, '_>) {
+        if let State::Blank(after, gap) = &mut self.state {
+            let after = *after;
+            let (span, text) = (gap.span(), gap.take());
+            self.words(after, &text, span, out);
+        }
     }
 
     /// Begins a text of the assistant at byte `at`.
@@ -334,6 +389,7 @@ impl<'a> Reader<'a> {
     }
 
     fn take_control(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
+        self.settle_blank(out);
         let state = std::mem::replace(&mut self.state, State::Turn(After::Text));
         match state {
             State::Outside(gap) => self.outside(gap, control, span, out),
@@ -345,11 +401,8 @@ impl<'a> Reader<'a> {
                 self.leave(after, control, span, out);
                 self.in_turn(control, span, out);
             }
-            State::Blank(after, mut gap) => {
-                let (place, text) = (gap.span(), gap.take());
-                self.words(after, &text, place, out);
-                self.take_control(control, span, out);
-            }
+            // The white space was read as text or as layout.
+            State::Blank(..) => {}
             State::Calls(list) => self.in_calls(list, control, span, out),
             State::Outputs(kept, _) => {
                 let stop = (control == Control::Close(Role::Assistant)).then_some(span.end);

@@ -3,64 +3,13 @@
 use super::calls::Step;
 use super::lists::Cut;
 use super::place::{At, Place};
-use super::reader::{Reader, State};
-use super::writer_state::After;
-use crate::grammar::{hidden, stray, stray_token};
+use super::reader::{After, Reader, State};
+use crate::grammar::rest::Rest;
+use crate::grammar::{stray, stray_token};
 use crate::model::{End, Message, Role};
 use crate::options::Recover;
 use crate::reading::{Draft, Kept, Out};
 use crate::{Code, Control, Diagnostic, Dropped, Fix, Section, Span};
-
-/// Uncertain text: a hidden message, or dropped.
-pub(super) struct Rest<'a> {
-    pub(super) draft: Option<Box<Draft<'a>>>,
-    from: usize,
-    to: usize,
-    /// Whether the end token of a list of calls ends it.
-    in_calls: bool,
-}
-
-impl<'a> Rest<'a> {
-    /// Begins uncertain text at byte `from`, as a hidden message if the policy says so. Its body
-    /// begins at `body_at`.
-    pub(super) fn begin(from: usize, body_at: usize, out: &mut Out<'a, '_>) -> Self {
-        let keeps = out.options.recover == Recover::Keep;
-        let message = hidden(Role::Assistant, Span::at(from), body_at);
-        let draft = keeps.then(|| Box::new(Draft::started(message, out)));
-        Self { draft, from, to: body_at, in_calls: false }
-    }
-
-    /// Lets the end token of a list of calls end the text.
-    pub(super) fn in_calls(mut self) -> Self {
-        self.in_calls = true;
-        self
-    }
-
-    pub(super) fn push(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
-        self.to = span.end;
-        if let Some(draft) = &mut self.draft {
-            draft.push(text, span, out);
-        }
-    }
-
-    /// Ends the text at byte `at`, after the token that ends it.
-    fn close(mut self, at: usize, out: &mut Out<'a, '_>) {
-        self.to = at;
-        self.end(at, out);
-    }
-
-    pub(super) fn end(mut self, at: usize, out: &mut Out<'a, '_>) {
-        match self.draft.take() {
-            Some(mut draft) => draft.end(End::End, at, out),
-            None if self.from < self.to => {
-                let text = "this text will be dropped";
-                let found = Code::ParseFrame.at(Span::new(self.from, self.to), text);
-                out.report(found.drops(Dropped::Text));
-            }
-            None => {}
-        }
-    }
-}
 
 impl<'a> Reader<'a> {
     /// Reads a control token that is not allowed in a text.
@@ -118,13 +67,13 @@ impl<'a> Reader<'a> {
             (Control::Open(_), _) => true,
             (Control::Close(role), At::Section(section)) => role == section,
             (Control::Close(Role::Assistant), _) => true,
-            (Control::CloseSection(Section::Calls), _) => rest.in_calls,
+            (Control::CloseSection(Section::Calls), _) => rest.until == Some(control),
             _ => false,
         };
         if !ends {
             // If the text is dropped or exceeds its limit, the diagnostic for the text includes the
             // token.
-            if rest.draft.as_ref().is_some_and(|draft| !draft.is_full()) {
+            if rest.is_kept() {
                 let text = format!("`{}` in hidden text", self.spelled(control));
                 out.malformed(Code::ParseFrame.at(span, text).drops(Dropped::Text));
             }
@@ -134,7 +83,7 @@ impl<'a> Reader<'a> {
         self.keeps = false;
         match control {
             Control::Open(_) => rest.end(span.start, out),
-            _ => rest.close(span.end, out),
+            _ => rest.end_with_token(span.end, out),
         }
         (self.since, self.edge) = (span.start, span.start);
         match control {
@@ -222,6 +171,7 @@ impl<'a> Reader<'a> {
 
     /// Ends the input at byte `at`.
     pub(super) fn end_input(&mut self, at: usize, out: &mut Out<'a, '_>) {
+        self.settle_blank(out);
         let state = std::mem::replace(&mut self.state, State::Outside(Kept::default()));
         match state {
             State::Outside(gap) => {
@@ -230,11 +180,8 @@ impl<'a> Reader<'a> {
             }
             State::Body(draft) => self.end_body(draft, at, out),
             State::Turn(after) => self.end_turn(after, at, out),
-            State::Blank(after, mut gap) => {
-                let (place, text) = (gap.span(), gap.take());
-                self.words(after, &text, place, out);
-                self.end_input(at, out);
-            }
+            // The white space was read as text or as layout.
+            State::Blank(..) => {}
             State::Calls(list) => {
                 let goes_on = out.options.open_prompt && matches!(list.step, Step::Arguments(_));
                 if !goes_on {

@@ -1,7 +1,6 @@
 //! Reads control tokens in the turn of the assistant.
 
-use super::reader::{Reader, State};
-use super::writer_state::After;
+use super::reader::{After, Reader, State};
 use crate::model::{End, Role};
 use crate::reading::{Draft, Kept, Out};
 use crate::{Control, Section, Span};

@@ -2,8 +2,7 @@
 //! lexeme by lexeme.
 
 use super::place::Kind;
-use super::reader::{Reader, State};
-use super::writer_state::After;
+use super::reader::{After, Reader, State};
 use crate::lex::Lexer;
 use crate::model::{Channel, End, Message, Role};
 use crate::reading::{Kept, Out};

@@ -2,9 +2,10 @@
 
 use super::calls;
 use super::outputs::{is_value, split as split_outputs};
-use super::place::{At, Kind, Owner, Piece};
+use super::place::{At, Kind, Piece};
 use super::writer_state::{Begins, Next, WriterState};
 use super::{Rules, is_between_replies};
+use crate::grammar::owner::Owner;
 use crate::limits::Limits;
 use crate::model::{Conversation, Document, End, FormId, Message, Raw, Role};
 use crate::options::{LayoutChoice, RenderOptions};
@@ -92,7 +93,7 @@ impl Writer<'_> {
                 _ => self.behind.waiting,
             };
         }
-        let kept = raw.and_then(|raw| Some((raw, self.behind.behind(raw, next)?)));
+        let kept = raw.and_then(|raw| Some((raw, self.behind.behind(self.rules, raw, next)?)));
         match kept {
             Some((raw, behind)) => {
                 self.write_raw(raw, kind, index).map_err(fail)?;
@@ -222,7 +223,7 @@ impl Writer<'_> {
     /// Whether no control token is written between the last reply and this text.
     fn runs_on(&self, message: &Message<'_>, next: Next<'_>) -> bool {
         let raw = self.raw(message);
-        match raw.filter(|raw| self.behind.behind(raw, next).is_some()) {
+        match raw.filter(|raw| self.behind.behind(self.rules, raw, next).is_some()) {
             Some(raw) => raw.is_text(),
             None => {
                 let mut has_token = false;
@@ -247,10 +248,10 @@ impl Writer<'_> {
         let mut owner = Owner::Before;
         let sink = &mut *self.sink;
         let behind = self.behind.write(next, &mut |of, piece| {
-            advance(&mut owner, of, index, sink);
+            owner.advance(of, index, sink);
             emit(piece, sink)
         })?;
-        advance(&mut owner, Owner::Header, index, sink);
+        owner.advance(Owner::Header, index, sink);
         Ok(behind)
     }
 
@@ -264,7 +265,7 @@ impl Writer<'_> {
         self.behind.place.between(kind, &mut |of, piece| {
             fits &= matches!(of, Owner::Before | Owner::Gap);
             if fits {
-                advance(&mut owner, of, index, sink);
+                owner.advance(of, index, sink);
             }
             fits = fits && rest.take(piece.raw());
             if fits { emit(piece, sink) } else { Ok(()) }
@@ -277,9 +278,9 @@ impl Writer<'_> {
             (None, _) => from,
         };
         let error = |error| (Where::Document, error);
-        advance(&mut owner, Owner::Opening, index, sink);
+        owner.advance(Owner::Opening, index, sink);
         write_pieces(raw.pieces_in(from..opening), sink).map_err(error)?;
-        advance(&mut owner, Owner::Header, index, sink);
+        owner.advance(Owner::Header, index, sink);
         write_pieces(raw.pieces_in(opening..all), sink).map_err(error)
     }
 
@@ -305,8 +306,10 @@ impl Writer<'_> {
         let returns = last.is_some_and(|last| last.end == End::Return);
         let can_end = |tail: &&Raw<'_>| match last.is_some_and(is_answer) {
             // The text that closes an answer says whether the conversation ends there.
-            true => self.behind.can_end(tail, returns),
-            false => [true, false].iter().any(|closes| self.behind.can_end(tail, *closes)),
+            true => self.behind.can_end(self.rules, tail, returns),
+            false => {
+                [true, false].iter().any(|closes| self.behind.can_end(self.rules, tail, *closes))
+            }
         };
         if let Some(tail) = tail.filter(can_end) {
             return write_raw(tail, self.sink).map_err(|error| fail((Where::Document, error)));
@@ -314,22 +317,6 @@ impl Writer<'_> {
         let sink = &mut *self.sink;
         let closes = returns || self.behind.needs_close();
         self.behind.place.close(closes, &mut |_, piece| emit(piece, sink)).map_err(fail)
-    }
-}
-
-/// Tells the sink which part the next pieces belong to, if that changes.
-fn advance(owner: &mut Owner, to: Owner, index: usize, sink: &mut dyn Sink) {
-    if *owner == Owner::Before && to != Owner::Before {
-        sink.seam(Part::Gap);
-        *owner = Owner::Gap;
-    }
-    if *owner == Owner::Gap && to != Owner::Gap && to != Owner::Before {
-        sink.seam(Part::Opening(index));
-        *owner = Owner::Opening;
-    }
-    if *owner == Owner::Opening && to == Owner::Header {
-        sink.seam(Part::Header);
-        *owner = Owner::Header;
     }
 }
 

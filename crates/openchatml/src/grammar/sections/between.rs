@@ -2,6 +2,7 @@
 
 use super::{Mark, NoReasoning, Opening, Piece, PromptEnd, Reasoning, Rules, Turn};
 use crate::Control;
+use crate::grammar::owner::Owner;
 use crate::model::{End, Message, Role};
 
 /// The kind of a message, as far as the text around it depends on it.
@@ -32,19 +33,6 @@ pub(super) enum Written<'m> {
     Name(&'m str),
     /// The name of a tool, as a JSON string.
     JsonName(&'m str),
-}
-
-/// What a piece belongs to. The training mask depends on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Owner {
-    /// The end of the message before.
-    Before,
-    /// The text between turns.
-    Gap,
-    /// The role.
-    Opening,
-    /// The kind of the next message.
-    Header,
 }
 
 /// The position after the content of a message of this kind. `None` before the first message.

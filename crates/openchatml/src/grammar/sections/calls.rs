@@ -3,7 +3,7 @@
 use super::between::Kind;
 use super::call::{Call, Found};
 use super::reader::{Reader, State};
-use super::recover::Rest;
+use crate::grammar::rest::Rest;
 use crate::lex::Lexeme;
 use crate::model::{Channel, End, Message, Role};
 use crate::reading::{Kept, Out};

@@ -1,8 +1,9 @@
 //! Writes a conversation piece by piece, to the sink or to the check that runs before.
 
-use super::between::{Kind, Owner, Place, Written};
+use super::between::{Kind, Place, Written};
 use super::{Opening, Rules};
 use crate::Control;
+use crate::grammar::owner::Owner;
 use crate::model::{Conversation, End, Message, Raw, RawPiece, Role};
 use crate::options::{LayoutChoice, RenderOptions};
 

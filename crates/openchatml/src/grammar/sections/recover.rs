@@ -5,61 +5,12 @@ use super::body::Body;
 use super::reader::{Reader, State};
 use super::{Mark, Opening};
 use crate::diagnostic::{did_you_mean, quote};
+use crate::grammar::rest::Rest;
 use crate::grammar::{hidden, stray, stray_token};
 use crate::model::{End, Message, Role};
 use crate::options::Recover;
 use crate::reading::{Draft, Kept, Out, hide};
 use crate::{Code, Control, Dropped, Fix, Section, Span};
-
-/// Uncertain text: a hidden message, or dropped.
-pub(super) struct Rest<'a> {
-    draft: Option<Box<Draft<'a>>>,
-    from: usize,
-    to: usize,
-    /// The token of a section that ends it.
-    until: Option<Control>,
-}
-
-impl<'a> Rest<'a> {
-    /// Begins uncertain text at byte `from`, as a hidden message if the policy says so. Its body
-    /// begins at `body_at`.
-    pub(super) fn begin(from: usize, body_at: usize, out: &mut Out<'a, '_>) -> Self {
-        let keeps = out.options.recover == Recover::Keep;
-        let message = hidden(Role::Assistant, Span::at(from), body_at);
-        let draft = keeps.then(|| Box::new(Draft::started(message, out)));
-        Self { draft, from, to: body_at, until: None }
-    }
-
-    /// Lets this token of a section end the text.
-    pub(super) fn up_to(mut self, control: Control) -> Self {
-        self.until = Some(control);
-        self
-    }
-
-    pub(super) fn message(&self) -> Option<&Message<'a>> {
-        self.draft.as_ref().map(|draft| &draft.message)
-    }
-
-    pub(super) fn push(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
-        self.to = self.to.max(span.end);
-        if let Some(draft) = &mut self.draft {
-            draft.push(text, span, out);
-        }
-    }
-
-    /// Ends the text at byte `at`.
-    pub(super) fn end(mut self, at: usize, out: &mut Out<'a, '_>) {
-        match self.draft.take() {
-            Some(mut draft) => draft.end(End::End, at, out),
-            None if self.from < self.to => {
-                let found =
-                    Code::ParseFrame.at(Span::new(self.from, self.to), "this text will be dropped");
-                out.report(found.drops(Dropped::Text));
-            }
-            None => {}
-        }
-    }
-}
 
 impl<'a> Reader<'a> {
     fn is_stopped(out: &Out<'a, '_>) -> bool {

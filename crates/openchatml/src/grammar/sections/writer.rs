@@ -1,9 +1,10 @@
 //! The writer of turns with sections. It checks what it is about to write with the reader.
 
-use super::between::{Owner, Written, quoted};
+use super::between::{Written, quoted};
 use super::laid_out::{LaidOut, Target};
 use super::write_check::WriteCheck;
 use super::{Opening, Rules};
+use crate::grammar::owner::Owner;
 use crate::lex::{Lexeme, Lexer, Mode};
 use crate::model::{Document, Message, Role};
 use crate::options::RenderOptions;
@@ -80,7 +81,7 @@ impl Target for Writer<'_> {
     type Error = RenderError;
 
     fn piece(&mut self, owner: Owner, piece: Written<'_>, index: usize) -> Result<(), RenderError> {
-        self.advance(owner, index);
+        self.owner.advance(owner, index, self.sink);
         let (place, written) = match piece {
             Written::Control(control) => (Place::End, self.sink.control(control)),
             Written::Text(text) => (Place::Role, self.sink.text(text)),
@@ -91,7 +92,7 @@ impl Target for Writer<'_> {
     }
 
     fn body(&mut self, message: &Message<'_>, index: usize) -> Result<(), RenderError> {
-        self.advance(Owner::Header, index);
+        self.owner.advance(Owner::Header, index, self.sink);
         self.sink.seam(Part::Body);
         self.owner = Owner::Before;
         let text = message.body.text();
@@ -107,22 +108,6 @@ impl Target for Writer<'_> {
 }
 
 impl Writer<'_> {
-    /// Tells the sink which part the next pieces belong to, if that changes.
-    fn advance(&mut self, to: Owner, index: usize) {
-        if self.owner == Owner::Before && to > Owner::Before {
-            self.sink.seam(Part::Gap);
-            self.owner = Owner::Gap;
-        }
-        if self.owner == Owner::Gap && to > Owner::Gap {
-            self.sink.seam(Part::Opening(index));
-            self.owner = Owner::Opening;
-        }
-        if self.owner == Owner::Opening && to == Owner::Header {
-            self.sink.seam(Part::Header);
-            self.owner = Owner::Header;
-        }
-    }
-
     /// Writes a system message. Tokens of sections in it show how calls are written, and open no
     /// sections.
     fn among_marks(&mut self, text: &str) -> Result<(), SinkError> {
