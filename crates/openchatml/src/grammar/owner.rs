@@ -19,7 +19,13 @@ impl Owner {
     /// Tells the sink the parts from this one up to `to`, which the next pieces belong to.
     #[inline]
     pub(crate) fn advance(&mut self, to: Self, index: usize, sink: &mut dyn Sink) {
-        if *self == Self::Before && to > Self::Before {
+        if to > *self {
+            self.advance_to(to, index, sink);
+        }
+    }
+
+    fn advance_to(&mut self, to: Self, index: usize, sink: &mut dyn Sink) {
+        if *self == Self::Before {
             sink.seam(Part::Gap);
             *self = Self::Gap;
         }

@@ -28,5 +28,5 @@ pub use self::origins::Origins;
 pub use self::prepared::{Prepared, Weighed};
 pub(crate) use self::said::{declare_as_text, lost, lost_field, medium, said_in_part};
 pub use self::sections::{
-    CallPiece, Calls, Mark, NoReasoning, PromptEnd, Prompts, Reasoning, Sections,
+    Array, CallPiece, Calls, Mark, NoReasoning, PromptEnd, Prompts, Reasoning, Sections,
 };

@@ -41,7 +41,7 @@ pub(super) fn settle<'a>(
         match message.role {
             Role::Tool => {
                 let mut replies = vec![(message, Some(place))];
-                while left.first().is_some_and(|next| RULES.is_in_list(next))
+                while left.first().is_some_and(|next| RULES.continues_replies(next))
                     && let Some((next, place)) = left.pop()
                 {
                     replies.push((next, Some(place)));
@@ -89,22 +89,22 @@ impl<'a> Settled<'_, 'a> {
     }
 
     fn call(&mut self, message: Message<'a>, place: Option<usize>, next: Option<&Message<'_>>) {
-        let follows = RULES.goes_on(&message)
+        let follows = RULES.continues_calls(&message)
             && self.dropped.as_ref().is_none_or(DroppedLayout::is_empty)
             && self.last().is_some_and(Message::is_call);
         if !follows {
             self.calls.clear();
-            let is_alone = !next.is_some_and(|next| RULES.goes_on(next));
-            let leaves = match raw_before(&message) {
+            let is_alone = !next.is_some_and(|next| RULES.continues_calls(next));
+            let leaves = match RULES.before(&message) {
                 Some(raw) => raw.has(Control::CloseSection(Section::Reasoning)),
-                None => is_alone && RULES.tool(&message) == RULES.outer_tool,
+                None => is_alone && RULES.ends_reasoning(RULES.tool(&message)),
             };
             self.inner &= !leaves;
         }
         let id = message.call_id.as_deref().map(str::to_owned);
         let tool = message.recipient.as_deref().unwrap_or_default().to_owned();
         self.calls.push((tool, id));
-        let alone = !follows && !next.is_some_and(|next| RULES.goes_on(next));
+        let alone = !follows && !next.is_some_and(|next| RULES.continues_calls(next));
         self.push(message, place, alone);
     }
 
@@ -363,15 +363,8 @@ impl<'a> Left<'a> {
 /// A message and its position.
 type Placed<'a> = (Message<'a>, Option<usize>);
 
-/// Returns the layout before a message, if it was read in this dialect and is not canonical. Layout
-/// of other dialects has no meaning for the sections.
-fn raw_before<'m>(message: &'m Message<'_>) -> Option<&'m Raw<'m>> {
-    let own = message.layout.as_deref().filter(|it| it.form == RULES.form)?;
-    own.before.as_ref()
-}
-
 pub(super) fn is_laid_out(message: &Message<'_>) -> bool {
-    raw_before(message).is_some()
+    RULES.before(message).is_some()
 }
 
 /// Whether a text is empty and has canonical layout.

@@ -1,8 +1,8 @@
 //! Keeps the text before empty messages that are dropped, as layout of the message after them.
 
-use super::Rules;
-use super::place::Piece;
 use super::writer_state::{Begins, Next, WriterState};
+use crate::grammar::sections::Rules;
+use crate::grammar::sections::between::{Written, quoted};
 use crate::model::{Message, Raw};
 
 /// The text since the last message that was not dropped.
@@ -16,7 +16,7 @@ pub(crate) struct DroppedLayout {
 impl DroppedLayout {
     /// Creates the layout at the beginning of the text.
     pub(crate) fn new(rules: &'static Rules) -> Self {
-        Self { rules, behind: WriterState::START, since: Raw::default() }
+        Self { rules, behind: WriterState::start(rules), since: Raw::default() }
     }
 
     /// Whether no message was dropped since the last one.
@@ -40,35 +40,36 @@ impl DroppedLayout {
     /// Moves to the position after a message. `keeps` says whether the text before it is kept.
     fn pass(&mut self, message: &Message<'_>, alone: bool, keeps: bool) {
         let kind = self.rules.kind(message, alone);
-        let layout = message.layout.as_ref().filter(|it| it.form == self.rules.form);
-        let raw = layout.and_then(|it| it.before.as_ref());
+        let raw = self.rules.before(message);
         let body = message.body.text();
-        let next = Next { kind, body: &body, begins: Begins::Nothing };
-        let behind = raw.and_then(|raw| self.through(raw, next));
-        match raw.filter(|_| behind.is_some()) {
-            _ if !keeps => {}
-            Some(raw) => self.since.append(raw),
-            None => {
-                let since = &mut self.since;
-                let _ = self.behind.place.between::<()>(kind, &mut |_, piece| {
-                    match piece {
-                        Piece::Control(control) => {
-                            since.push_control(control, piece.spelling(self.rules.controls));
-                        }
-                        Piece::Text(text) | Piece::Name(text) => since.push_text(text),
-                    }
-                    Ok(())
-                });
+        let name = self.rules.name(message);
+        let next = Next { kind, name, body: &body, begins: Begins::Nothing };
+        if let Some((raw, behind)) = raw.and_then(|raw| Some((raw, self.through(raw, next)?))) {
+            if keeps {
+                self.since.append(raw);
             }
+            self.behind = behind;
+            return;
         }
-        self.behind = behind.unwrap_or_else(|| self.behind.opened(kind).said(kind, &body));
+        let Self { rules, behind, since } = self;
+        let _ = behind.open::<()>(kind, name, &mut |_, piece| {
+            match piece {
+                _ if !keeps => {}
+                Written::Control(control) => since.push_control(control, rules.spelling(control)),
+                Written::Word(text) => since.push_text(text),
+                Written::Text(text) | Written::Name(text) => since.push_text(text),
+                Written::JsonName(name) => since.push_text(&quoted(name)),
+            }
+            Ok(())
+        });
+        behind.say(kind, &body);
     }
 
     /// Returns the state after a message that follows `raw`. If `raw` does not end the empty text
     /// before it, that text is not read as a message.
     fn through(&self, raw: &Raw<'_>, next: Next<'_>) -> Option<WriterState> {
-        let behind = self.behind.behind(self.rules, raw, next);
+        let behind = self.behind.behind(raw, next);
         let unsaid = WriterState { is_unsaid: false, ..self.behind };
-        behind.or_else(|| unsaid.behind(self.rules, raw, next))
+        behind.or_else(|| unsaid.behind(raw, next))
     }
 }

@@ -1,20 +1,18 @@
 //! Reads kept layout with the reader before it is written, to find out how it is read there.
 
-use super::Rules;
 use super::calls::{List, Step};
-use super::place::{At, Kind};
 use super::reader::{After, Reader, State, reader};
 use super::writer_state::{Next, WriterState};
 use crate::grammar::brackets::Brackets;
 use crate::grammar::dry_run::{DryRun, unlimited};
+use crate::grammar::sections::between::{Kind, Place};
 use crate::model::{FormId, Infill, Message, Part, Raw, RawPiece, Role};
 use crate::options::{ReadOptions, Recover};
-use crate::reading::{Draft, Kept, Place, Receiver};
+use crate::reading::{self, Draft, Kept, Receiver};
 use crate::{Control, Diagnostic, Header, Span};
 
 /// The layout after a written message, as the reader reads it.
 pub(super) struct LayoutCheck {
-    rules: &'static Rules,
     /// The state before the layout.
     here: WriterState,
     run: DryRun<Reader<'static>, Begun>,
@@ -22,18 +20,19 @@ pub(super) struct LayoutCheck {
 
 impl LayoutCheck {
     /// Reads `raw` after a message. Returns `None` if it is malformed there.
-    pub(super) fn of(rules: &'static Rules, here: WriterState, raw: &Raw<'_>) -> Option<Self> {
+    pub(super) fn of(here: WriterState, raw: &Raw<'_>) -> Option<Self> {
+        let rules = here.rules;
         let options = ReadOptions { recover: Recover::Error, ..unlimited() };
         let mut reader = reader(rules, &options);
-        reader.place = here.place;
-        reader.inner = here.place.inner;
-        reader.bos = here.place.at != At::Start;
+        reader.layout.place = here.place;
+        reader.inner = here.place.in_reasoning;
+        reader.bos = here.place != Place::START;
         reader.spaced = here.is_spaced;
         reader.waiting.resize(here.waiting, String::new());
         reader.state = state(here);
-        let mut check = Self { rules, here, run: DryRun::new(reader, Begun::default(), options) };
+        let mut check = Self { here, run: DryRun::new(reader, Begun::default(), options) };
         let mut pieces = raw.pieces();
-        if here.place.at == At::Reply {
+        if here.place.last == Some(Kind::Reply) {
             // The writer checks where a list of replies ends.
             match pieces.next()? {
                 RawPiece::Text(text) => check.text(text.strip_prefix(']')?),
@@ -56,7 +55,7 @@ impl LayoutCheck {
     }
 
     fn control(&mut self, control: Control) {
-        self.run.control(control, self.rules.controls.spelling(control).unwrap_or_default());
+        self.run.control(control, self.here.rules.spelling(control));
     }
 
     /// Returns the state after a message that follows the layout, if the layout and the message are
@@ -67,7 +66,7 @@ impl LayoutCheck {
         here.is_spaced = self.run.reader.spaced;
         here.waiting = self.run.reader.waiting.len();
         let begins = match next.kind {
-            Kind::Section(role) => Some(Begin::new(role, end, "")),
+            Kind::Said(role) => Some(Begin::new(role, end, "")),
             Kind::Prompt => {
                 matches!(self.run.reader.state, State::Turn(After::Start)).then_some(())?;
                 None
@@ -77,7 +76,7 @@ impl LayoutCheck {
                 (list.as_str() == "[").then_some(())?;
                 None
             }
-            Kind::Inner | Kind::Outer => {
+            Kind::Reasoning | Kind::Text { .. } => {
                 let (State::Turn(after) | State::Blank(after, _)) = self.run.reader.state else {
                     return None;
                 };
@@ -85,25 +84,26 @@ impl LayoutCheck {
                 self.text(next.body);
                 // It ends every text.
                 self.control(Control::Close(Role::Assistant));
-                let is_reasoning = next.kind == Kind::Inner;
+                let is_reasoning = next.kind == Kind::Reasoning;
                 Some(Begin { is_reasoning, ..Begin::new(Role::Assistant, end, next.body) })
             }
-            Kind::Call(name, _) => {
+            Kind::Call { .. } => {
                 // The brace shows where empty arguments begin.
                 self.text(if next.body.is_empty() { "}" } else { next.body });
                 here.waiting = self.run.reader.waiting.len().checked_sub(1)?;
-                let recipient = Some(self.rules.recipient(name));
+                let recipient = Some(self.here.rules.recipient(next.name));
                 Some(Begin { recipient, ..Begin::new(Role::Assistant, end, next.body) })
             }
         };
         let is_read = !self.run.has_stopped() && self.begun(begins.as_ref()) == Some(false);
-        here.place.inner = self.run.reader.inner;
+        here.place.in_reasoning = self.run.reader.inner;
         // The layout already says whether a call leaves the inner section.
         let kind = match next.kind {
-            Kind::Call(name, _) => Kind::Call(name, false),
+            Kind::Call { .. } => Kind::Call { leaves: false },
             kind => kind,
         };
-        is_read.then(|| here.said(kind, next.body))
+        here.say(kind, next.body);
+        is_read.then_some(here)
     }
 
     /// Whether the text can end after the layout. `closes` says whether the layout must close the
@@ -116,7 +116,7 @@ impl LayoutCheck {
             State::Outside(gap) => {
                 gap.as_str().trim_ascii().is_empty() && !is_unsaid && (!was_turn || closes)
             }
-            State::Body(_) => self.here.place.at == At::Turn && !closes,
+            State::Body(_) => was_turn && !closes,
             State::Turn(After::Start) => false,
             State::Turn(after) => {
                 !closes && matches!(after, After::Prefix | After::Suffix) == is_unsaid
@@ -146,17 +146,18 @@ fn state(here: WriterState) -> State<'static> {
         draft.message.recovered = true;
         draft
     };
-    match here.place.at {
-        At::Start => State::Outside(Kept::default()),
-        At::Turn if here.after != After::Text => State::Turn(here.after),
-        At::Section(_) | At::Turn => State::Body(draft()),
-        At::Call => {
+    match here.place.last {
+        None => State::Outside(Kept::default()),
+        Some(Kind::Said(_)) => State::Body(draft()),
+        Some(Kind::Call { .. }) => {
             let mut list = Box::new(List::default());
             list.step = Step::Arguments(Brackets::default());
             (list.has_calls, list.call) = (true, Some(draft()));
             State::Calls(list)
         }
-        At::Reply => State::Turn(After::Replies),
+        Some(Kind::Reply) => State::Turn(After::Replies),
+        Some(_) if here.after == After::Text => State::Body(draft()),
+        Some(_) => State::Turn(here.after),
     }
 }
 
@@ -212,7 +213,7 @@ impl<'a> Receiver<'a> for Begun {
 
     fn end(&mut self, _: Message<'a>) {}
 
-    fn layout(&mut self, _: Place, _: Raw<'a>, _: FormId) {}
+    fn layout(&mut self, _: reading::Place, _: Raw<'a>, _: FormId) {}
 
     fn part(&mut self, _: Option<Part<'a>>, _: Span) {}
 

@@ -1,7 +1,7 @@
 //! Compares the output of the chat template with the canonical layout, and keeps the differences.
 
-use super::Rules;
-use super::place::{At, Kind, Place};
+use crate::grammar::sections::Rules;
+use crate::grammar::sections::between::{Kind, Place};
 use crate::model::{Message, Raw, Role};
 use crate::{Control, Section};
 
@@ -18,7 +18,7 @@ pub(crate) struct TemplateLayout {
 impl TemplateLayout {
     /// Creates the layout after the developer section, which is at the beginning of each text.
     pub(crate) fn new(rules: &'static Rules) -> Self {
-        let place = Place::START.after(Kind::Section(Role::Developer));
+        let place = rules.after(Place::START, Kind::Said(Role::Developer));
         let mut layout_of_template = Self { rules, place, since: Raw::default(), inner: false };
         layout_of_template.control(Control::Close(Role::Developer));
         layout_of_template
@@ -30,7 +30,7 @@ impl TemplateLayout {
             Control::CloseSection(Section::Reasoning) | Control::Open(_) => self.inner = false,
             _ => {}
         }
-        let spelling = self.rules.controls.spelling(control).unwrap_or_default();
+        let spelling = self.rules.spelling(control);
         self.since.push_control(control, spelling);
     }
 
@@ -41,15 +41,16 @@ impl TemplateLayout {
     /// Begins the body of a message. `alone` says whether a call is the only one of its list.
     pub(crate) fn message(&mut self, message: &mut Message<'_>, alone: bool) {
         let kind = self.rules.kind(message, alone);
-        let is_canonical = self.place.is_canonical_raw(kind, &self.since);
-        self.place = Place { inner: self.inner, ..self.place.after(kind) };
+        let name = self.rules.name(message);
+        let is_canonical = self.rules.is_canonical(self.place, kind, name, self.since.rest());
+        self.place = Place { in_reasoning: self.inner, ..self.rules.after(self.place, kind) };
         if !is_canonical {
             let layout = message.layout.get_or_insert_default();
             layout.form = self.rules.form;
             layout.before = Some(self.since.clone());
         }
         self.since.clear();
-        if let At::Section(role) = self.place.at {
+        if let Some(Kind::Said(role)) = self.place.last {
             self.control(Control::Close(role));
         }
     }
@@ -57,7 +58,7 @@ impl TemplateLayout {
     /// Returns the output of the template after the last message, if it differs from the canonical
     /// layout.
     pub(crate) fn tail(self) -> Option<Raw<'static>> {
-        let is_canonical = self.place.is_canonical_end(false, &self.since);
+        let is_canonical = self.rules.is_canonical_end(self.place, false, self.since.rest());
         (!is_canonical).then_some(self.since)
     }
 }

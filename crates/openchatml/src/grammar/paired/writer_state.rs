@@ -5,18 +5,21 @@
 //! continues the text before, whether `[` opens a list of replies, and whether an empty section is
 //! a message.
 
+use super::is_between_replies;
 use super::layout_check::LayoutCheck;
-use super::place::{At, Kind, Piece, Place};
 use super::reader::{After, is_list, line_break};
-use super::{Rules, is_between_replies};
 use crate::grammar::owner::Owner;
+use crate::grammar::sections::Rules;
+use crate::grammar::sections::between::{Kind, Place, Written};
 use crate::model::Raw;
 use crate::{Control, Section};
 
 /// The next message.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Next<'m> {
-    pub(super) kind: Kind<'m>,
+    pub(super) kind: Kind,
+    /// The name of the tool, if it is a call.
+    pub(super) name: &'m str,
     pub(super) body: &'m str,
     pub(super) begins: Begins,
 }
@@ -32,8 +35,9 @@ pub(super) enum Begins {
 }
 
 /// The state of the reader after a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct WriterState {
+    pub(super) rules: &'static Rules,
     pub(super) place: Place,
     /// In the turn of the assistant: what precedes this position.
     pub(super) after: After,
@@ -47,20 +51,22 @@ pub(super) struct WriterState {
 }
 
 impl WriterState {
-    /// The beginning of the text.
-    pub(super) const START: Self = Self {
-        place: Place::START,
-        after: After::Text,
-        is_unsaid: false,
-        waiting: 0,
-        is_spaced: false,
-    };
+    /// Creates the state at the beginning of the text.
+    pub(super) fn start(rules: &'static Rules) -> Self {
+        let (after, place) = (After::Text, Place::START);
+        Self { rules, place, after, is_unsaid: false, waiting: 0, is_spaced: false }
+    }
+
+    /// Whether the last message is a call, whose list is open.
+    fn is_in_calls(self) -> bool {
+        matches!(self.place.last, Some(Kind::Call { .. }))
+    }
 
     /// Returns what precedes a text that follows here, after open lists are closed.
     fn after_lists(self) -> After {
-        match self.place.at {
-            At::Call => After::Calls,
-            At::Reply => After::Replies,
+        match self.place.last {
+            Some(Kind::Call { .. }) => After::Calls,
+            Some(Kind::Reply) => After::Replies,
             _ => self.after,
         }
     }
@@ -75,134 +81,137 @@ impl WriterState {
         self.is_spaced && after.may_break() && line_break(text) > 0
     }
 
-    /// Returns the state after a message whose body began here.
-    pub(super) fn said(mut self, kind: Kind<'_>, body: &str) -> Self {
+    /// Moves to the position after a message whose body began here.
+    pub(super) fn say(&mut self, kind: Kind, body: &str) {
         match kind {
-            Kind::Call(..) => self.waiting += 1,
+            Kind::Call { .. } => self.waiting += 1,
             Kind::Reply => self.waiting = self.waiting.saturating_sub(1),
             _ => {}
         }
-        let is_text = matches!(kind, Kind::Inner | Kind::Outer);
+        let is_text = matches!(kind, Kind::Reasoning | Kind::Text { .. });
         self.is_unsaid = is_text && body.is_empty();
         if is_text && !body.is_empty() {
             self.after = After::Text;
         }
-        let inner = self.place.inner;
-        self.place = self.place.after(kind);
-        if !is_text {
-            self.place.inner = inner;
-        }
-        self
+        self.place = self.rules.after(self.place, kind);
     }
 
-    /// Returns the state at the beginning of the body of a message of this kind, in the canonical
-    /// layout.
-    pub(super) fn opened(mut self, kind: Kind<'_>) -> Self {
-        let (was_turn, inner) = (self.place.is_turn(), self.place.inner);
-        self.after = self.after_lists();
-        if !was_turn || kind == Kind::Prompt {
-            self.after = After::Start;
-            self.place.inner = false;
+    /// Writes the text between this position and a message, and moves to the beginning of its body.
+    pub(super) fn open<'m, E>(
+        &mut self,
+        kind: Kind,
+        name: &'m str,
+        piece: &mut impl FnMut(Owner, Written<'m>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut last = None;
+        self.rules.between(self.place, kind, name, &mut |owner, it| {
+            if let Written::Control(control) = it {
+                last = Some(control);
+            }
+            piece(owner, it)
+        })?;
+        self.after = last.and_then(After::behind).unwrap_or(self.after_lists());
+        if last == Some(Control::OpenSection(Section::Calls)) {
+            self.waiting = 0;
         }
-        match kind {
-            Kind::Inner if !(was_turn && inner) => self.after = After::Prefix,
-            Kind::Outer if was_turn && inner => self.after = After::Suffix,
-            Kind::Call(..) if self.place.at != At::Call => self.waiting = 0,
-            _ => {}
-        }
-        let leaves = matches!(kind, Kind::Call(_, true) | Kind::Section(_));
-        self.place.inner &= !leaves;
-        self
+        Ok(())
     }
 
-    /// Writes the text before a message in the canonical layout, piece by piece. Returns the state
-    /// after the message.
+    /// Writes the text before a message in the canonical layout, piece by piece, and moves to the
+    /// position after the message.
     pub(super) fn write<'m, E>(
-        self,
+        &mut self,
         next: Next<'m>,
-        piece: &mut impl FnMut(Owner, Piece<'m>) -> Result<(), E>,
-    ) -> Result<Self, E> {
-        let mut here = self;
+        piece: &mut impl FnMut(Owner, Written<'m>) -> Result<(), E>,
+    ) -> Result<(), E> {
         let goes_on = next.begins == Begins::Nothing;
-        match (next.kind, self.place.at) {
-            (Kind::Call(..), At::Call) | (Kind::Reply, At::Reply) if goes_on => {}
-            (Kind::Call(..) | Kind::Reply, _) => here = here.close_list(piece)?,
+        match (next.kind, self.place.last) {
+            (Kind::Call { .. }, Some(Kind::Call { .. })) | (Kind::Reply, Some(Kind::Reply))
+                if goes_on => {}
+            (Kind::Call { .. } | Kind::Reply, _) => self.close_list(piece)?,
             _ => {}
         }
-        let takes_replies = here.place.is_turn() && here.after.takes_replies(here.waiting);
-        let is_first = next.kind == Kind::Reply && here.place.at != At::Reply;
+        let is_first = next.kind == Kind::Reply && self.place.last != Some(Kind::Reply);
+        let takes_replies = self.place.is_turn() && self.after.takes_replies(self.waiting);
         if is_first && (next.begins == Begins::BehindNone || !takes_replies) {
-            here = here.write_no_calls(piece)?;
+            self.write_no_calls(piece)?;
         }
-        if here.needs_opening(next) {
-            here = here.open(piece)?;
+        if self.needs_opening(next) {
+            self.open_turn(piece)?;
         }
-        here.place.between(next.kind, piece)?;
-        let opened = here.opened(next.kind);
-        let is_text = matches!(next.kind, Kind::Inner | Kind::Outer);
-        if is_text && opened.drops_break(opened.after, next.body) {
-            piece(Owner::Header, Piece::Text("\n"))?;
+        self.open(next.kind, next.name, piece)?;
+        let is_text = matches!(next.kind, Kind::Reasoning | Kind::Text { .. });
+        if is_text && self.drops_break(self.after, next.body) {
+            piece(Owner::Header, Written::Word("\n"))?;
         }
-        Ok(opened.said(next.kind, next.body))
+        self.say(next.kind, next.body);
+        Ok(())
     }
 
     /// Opens the turn of the assistant again.
-    fn open<'m, E>(
-        self,
-        piece: &mut impl FnMut(Owner, Piece<'m>) -> Result<(), E>,
-    ) -> Result<Self, E> {
-        self.place.between(Kind::Prompt, piece)?;
-        Ok(self.opened(Kind::Prompt).said(Kind::Prompt, ""))
+    fn open_turn<'m, E>(
+        &mut self,
+        piece: &mut impl FnMut(Owner, Written<'m>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.open(Kind::Prompt, "", piece)?;
+        self.say(Kind::Prompt, "");
+        Ok(())
     }
 
     fn close_list<'m, E>(
-        mut self,
-        piece: &mut impl FnMut(Owner, Piece<'m>) -> Result<(), E>,
-    ) -> Result<Self, E> {
-        if matches!(self.place.at, At::Call | At::Reply) {
-            self.place.close(false, piece)?;
+        &mut self,
+        piece: &mut impl FnMut(Owner, Written<'m>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if matches!(self.place.last, Some(Kind::Call { .. } | Kind::Reply)) {
+            self.rules.close(self.place, false, piece)?;
             self.after = self.after_lists();
-            self.place.at = At::Turn;
+            self.place.last = Some(Kind::Prompt);
         }
-        Ok(self)
+        Ok(())
     }
 
     /// Writes an empty list of calls, so that replies without calls can follow.
     fn write_no_calls<'m, E>(
-        mut self,
-        piece: &mut impl FnMut(Owner, Piece<'m>) -> Result<(), E>,
-    ) -> Result<Self, E> {
+        &mut self,
+        piece: &mut impl FnMut(Owner, Written<'m>) -> Result<(), E>,
+    ) -> Result<(), E> {
         let is_lost =
             self.is_unsaid && !self.after.says_nothing_before(Control::OpenSection(Section::Calls));
         if !self.place.is_turn() || is_lost {
-            self = self.open(piece)?;
+            self.open_turn(piece)?;
         }
-        piece(Owner::Header, Piece::Control(Control::OpenSection(Section::Calls)))?;
-        piece(Owner::Header, Piece::Text("[]"))?;
-        piece(Owner::Header, Piece::Control(Control::CloseSection(Section::Calls)))?;
+        piece(Owner::Header, Written::Control(Control::OpenSection(Section::Calls)))?;
+        piece(Owner::Header, Written::Word("[]"))?;
+        piece(Owner::Header, Written::Control(Control::CloseSection(Section::Calls)))?;
         (self.after, self.waiting, self.is_unsaid) = (After::Calls, 0, false);
-        Ok(self)
+        Ok(())
     }
 
     /// Whether the turn of the assistant must be opened again. Otherwise the message would be read
     /// as part of the text before it, or it or the empty message before it would be lost.
-    fn needs_opening(self, next: Next<'_>) -> bool {
+    fn needs_opening(&self, next: Next<'_>) -> bool {
         if !self.place.is_turn() {
             return false;
         }
-        let is_inner = self.place.inner;
+        let is_inner = self.place.in_reasoning;
         let after = self.after_lists();
         let is_lost = |control| self.is_unsaid && !after.says_nothing_before(control);
         match next.kind {
-            Kind::Inner | Kind::Outer if is_inner == (next.kind == Kind::Inner) => match after {
-                After::Start | After::Prefix | After::Suffix => self.is_unsaid,
-                After::Text => true,
-                After::Calls | After::Replies => next.body.is_empty() || self.is_list(next.body),
-            },
-            Kind::Inner => is_lost(Control::OpenSection(Section::Reasoning)),
-            Kind::Outer => is_lost(Control::CloseSection(Section::Reasoning)),
-            Kind::Call(_, true) if is_inner => is_lost(Control::CloseSection(Section::Reasoning)),
-            Kind::Call(..) if self.place.at != At::Call => {
+            Kind::Reasoning | Kind::Text { .. } if is_inner == (next.kind == Kind::Reasoning) => {
+                match after {
+                    After::Start | After::Prefix | After::Suffix => self.is_unsaid,
+                    After::Text => true,
+                    After::Calls | After::Replies => {
+                        next.body.is_empty() || self.is_list(next.body)
+                    }
+                }
+            }
+            Kind::Reasoning => is_lost(Control::OpenSection(Section::Reasoning)),
+            Kind::Text { .. } => is_lost(Control::CloseSection(Section::Reasoning)),
+            Kind::Call { leaves: true } if is_inner => {
+                is_lost(Control::CloseSection(Section::Reasoning))
+            }
+            Kind::Call { .. } if !self.is_in_calls() => {
                 is_lost(Control::OpenSection(Section::Calls))
             }
             _ => false,
@@ -212,26 +221,23 @@ impl WriterState {
     /// Whether the turn of the assistant must be closed at the end. Otherwise an empty answer would
     /// be read as a prompt.
     pub(super) fn needs_close(self) -> bool {
-        self.place.at == At::Turn && self.is_unsaid && self.after == After::Start
+        self.is_unsaid && self.after_lists() == After::Start && self.place.is_turn()
     }
 
     /// Returns the state after a message, if `raw`, the text that was read before it, can be
     /// written here.
-    pub(super) fn behind(
-        self,
-        rules: &'static Rules,
-        raw: &Raw<'_>,
-        next: Next<'_>,
-    ) -> Option<Self> {
-        if self.place.at == At::Reply && is_between_replies(raw) {
-            return (next.kind == Kind::Reply).then(|| self.said(next.kind, next.body));
+    pub(super) fn behind(self, raw: &Raw<'_>, next: Next<'_>) -> Option<Self> {
+        if self.place.last == Some(Kind::Reply) && is_between_replies(raw) {
+            let mut behind = self;
+            behind.say(next.kind, next.body);
+            return (next.kind == Kind::Reply).then_some(behind);
         }
-        LayoutCheck::of(rules, self, raw)?.message(next)
+        LayoutCheck::of(self, raw)?.message(next)
     }
 
     /// Whether `raw` can be written at the end. `closes` says whether it must close the turn of the
     /// assistant.
-    pub(super) fn can_end(self, rules: &'static Rules, raw: &Raw<'_>, closes: bool) -> bool {
-        LayoutCheck::of(rules, self, raw).is_some_and(|check| check.end(closes))
+    pub(super) fn can_end(self, raw: &Raw<'_>, closes: bool) -> bool {
+        LayoutCheck::of(self, raw).is_some_and(|check| check.end(closes))
     }
 }

@@ -78,7 +78,7 @@ impl Target for WriteCheck<'_> {
                 self.run.control(control, self.rules.spelling(control));
                 self.result()
             }
-            Written::Text(text) | Written::Name(text) => self.text(text),
+            Written::Word(text) | Written::Text(text) | Written::Name(text) => self.text(text),
             Written::JsonName(name) => self.text(&quoted(name)),
         }
     }

@@ -1,6 +1,6 @@
 //! The writer of turns with sections. It checks what it is about to write with the reader.
 
-use super::between::{Written, quoted};
+use super::between::Written;
 use super::laid_out::{LaidOut, Target};
 use super::write_check::WriteCheck;
 use super::{Opening, Rules};
@@ -82,13 +82,8 @@ impl Target for Writer<'_> {
 
     fn piece(&mut self, owner: Owner, piece: Written<'_>, index: usize) -> Result<(), RenderError> {
         self.owner.advance(owner, index, self.sink);
-        let (place, written) = match piece {
-            Written::Control(control) => (Place::End, self.sink.control(control)),
-            Written::Text(text) => (Place::Role, self.sink.text(text)),
-            Written::Name(name) => (Place::Recipient, self.sink.text(name)),
-            Written::JsonName(name) => (Place::Recipient, self.sink.text(&quoted(name))),
-        };
-        written.map_err(|error| RenderError::sink(error, Some(index), place))
+        let written = piece.write(self.sink);
+        written.map_err(|failed| RenderError::sink(failed.1, Some(index), failed.0))
     }
 
     fn body(&mut self, message: &Message<'_>, index: usize) -> Result<(), RenderError> {
