@@ -343,7 +343,7 @@ impl<'a> Reader<'a> {
         // These tokens end a completion, in any state.
         let stops = match control {
             Control::Close(Role::Assistant) => true,
-            Control::CloseSection(_) => self.rules.stops.contains(&control),
+            Control::CloseSection(_) => self.rules.stops.iter().any(|stop| *stop == control),
             _ => false,
         };
         self.take_control(control, span, out);

@@ -10,7 +10,7 @@ use super::layout_check::LayoutCheck;
 use super::reader::{After, is_list, line_break};
 use crate::grammar::owner::Owner;
 use crate::grammar::sections::Rules;
-use crate::grammar::sections::between::{Kind, Place, Written};
+use crate::grammar::sections::between::{Emit, Kind, Place, Written};
 use crate::model::Raw;
 use crate::{Control, Section};
 
@@ -101,7 +101,7 @@ impl WriterState {
         &mut self,
         kind: Kind,
         name: &'m str,
-        piece: &mut impl FnMut(Owner, Written<'m>) -> Result<(), E>,
+        piece: &mut impl Emit<'m, E>,
     ) -> Result<(), E> {
         let mut last = None;
         self.rules.between(self.place, kind, name, &mut |owner, it| {
@@ -122,7 +122,7 @@ impl WriterState {
     pub(super) fn write<'m, E>(
         &mut self,
         next: Next<'m>,
-        piece: &mut impl FnMut(Owner, Written<'m>) -> Result<(), E>,
+        piece: &mut impl Emit<'m, E>,
     ) -> Result<(), E> {
         let goes_on = next.begins == Begins::Nothing;
         match (next.kind, self.place.last) {
@@ -149,19 +149,13 @@ impl WriterState {
     }
 
     /// Opens the turn of the assistant again.
-    fn open_turn<'m, E>(
-        &mut self,
-        piece: &mut impl FnMut(Owner, Written<'m>) -> Result<(), E>,
-    ) -> Result<(), E> {
+    fn open_turn<'m, E>(&mut self, piece: &mut impl Emit<'m, E>) -> Result<(), E> {
         self.open(Kind::Prompt, "", piece)?;
         self.say(Kind::Prompt, "");
         Ok(())
     }
 
-    fn close_list<'m, E>(
-        &mut self,
-        piece: &mut impl FnMut(Owner, Written<'m>) -> Result<(), E>,
-    ) -> Result<(), E> {
+    fn close_list<'m, E>(&mut self, piece: &mut impl Emit<'m, E>) -> Result<(), E> {
         if matches!(self.place.last, Some(Kind::Call { .. } | Kind::Reply)) {
             self.rules.close(self.place, false, piece)?;
             self.after = self.after_lists();
@@ -171,10 +165,7 @@ impl WriterState {
     }
 
     /// Writes an empty list of calls, so that replies without calls can follow.
-    fn write_no_calls<'m, E>(
-        &mut self,
-        piece: &mut impl FnMut(Owner, Written<'m>) -> Result<(), E>,
-    ) -> Result<(), E> {
+    fn write_no_calls<'m, E>(&mut self, piece: &mut impl Emit<'m, E>) -> Result<(), E> {
         let is_lost =
             self.is_unsaid && !self.after.says_nothing_before(Control::OpenSection(Section::Calls));
         if !self.place.is_turn() || is_lost {

@@ -40,6 +40,14 @@ pub(in crate::grammar) enum Written<'m> {
     JsonName(&'m str),
 }
 
+/// Receives pieces, and what each belongs to.
+pub(in crate::grammar) trait Emit<'m, E>:
+    FnMut(Owner, Written<'m>) -> Result<(), E>
+{
+}
+
+impl<'m, E, F: FnMut(Owner, Written<'m>) -> Result<(), E>> Emit<'m, E> for F {}
+
 /// The position after the content of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::grammar) struct Place {
@@ -163,7 +171,7 @@ impl Rules {
         place: Place,
         next: Kind,
         name: &'m str,
-        emit: &mut impl FnMut(Owner, Written<'m>) -> Result<(), E>,
+        emit: &mut impl Emit<'m, E>,
     ) -> Result<(), E> {
         let stays = place.last.is_some_and(|last| self.stays(last, next));
         match place.last {
@@ -187,7 +195,7 @@ impl Rules {
         &self,
         place: Place,
         ends: bool,
-        emit: &mut impl FnMut(Owner, Written<'m>) -> Result<(), E>,
+        emit: &mut impl Emit<'m, E>,
     ) -> Result<(), E> {
         let Some(last) = place.last else {
             return self.bos.map_or(Ok(()), |(bos, _)| emit(Owner::Before, Written::Control(bos)));
@@ -217,7 +225,7 @@ impl Rules {
         &self,
         place: Place,
         thinking: Option<bool>,
-        emit: &mut impl FnMut(Owner, Written<'m>) -> Result<(), E>,
+        emit: &mut impl Emit<'m, E>,
     ) -> Result<(), E> {
         let last = place.last.map(|last| match last {
             Kind::Said(role) => role,
@@ -276,7 +284,7 @@ impl Rules {
         &self,
         last: Kind,
         next: Option<Kind>,
-        emit: &mut impl FnMut(Owner, Written<'m>) -> Result<(), E>,
+        emit: &mut impl Emit<'m, E>,
     ) -> Result<(), E> {
         match last {
             // An answer closes it.
@@ -304,11 +312,7 @@ impl Rules {
         }
     }
 
-    fn close_call<'m, E>(
-        &self,
-        next: Option<Kind>,
-        emit: &mut impl FnMut(Owner, Written<'m>) -> Result<(), E>,
-    ) -> Result<(), E> {
+    fn close_call<'m, E>(&self, next: Option<Kind>, emit: &mut impl Emit<'m, E>) -> Result<(), E> {
         let calls = &self.sections.calls;
         let goes_on = matches!(next, Some(Kind::Call { .. }));
         match calls.array {
@@ -332,11 +336,7 @@ impl Rules {
     }
 
     #[inline]
-    fn close_turn<'m, E>(
-        &self,
-        last: Kind,
-        emit: &mut impl FnMut(Owner, Written<'m>) -> Result<(), E>,
-    ) -> Result<(), E> {
+    fn close_turn<'m, E>(&self, last: Kind, emit: &mut impl Emit<'m, E>) -> Result<(), E> {
         let Some(turn) = self.turn_of(last) else { return Ok(()) };
         let Some(close) = turn.close else { return Ok(()) };
         // The model has stopped before, or the turn continued for a reply.
@@ -358,7 +358,7 @@ impl Rules {
         &self,
         place: Place,
         next: Kind,
-        emit: &mut impl FnMut(Owner, Written<'m>) -> Result<(), E>,
+        emit: &mut impl Emit<'m, E>,
     ) -> Result<bool, E> {
         let Some(turn) = self.turn_of(next) else { return Ok(false) };
         match turn.opening {
@@ -389,7 +389,7 @@ impl Rules {
         next: Kind,
         name: &'m str,
         is_first: bool,
-        emit: &mut impl FnMut(Owner, Written<'m>) -> Result<(), E>,
+        emit: &mut impl Emit<'m, E>,
     ) -> Result<(), E> {
         let has_none = self.sections.reasoning.none == NoReasoning::Close && is_first;
         if has_none && matches!(next, Kind::Text { .. } | Kind::Call { .. }) {
@@ -428,7 +428,7 @@ impl Rules {
         &self,
         before: Option<Kind>,
         name: &'m str,
-        emit: &mut impl FnMut(Owner, Written<'m>) -> Result<(), E>,
+        emit: &mut impl Emit<'m, E>,
     ) -> Result<(), E> {
         let calls = &self.sections.calls;
         let goes_on = matches!(before, Some(Kind::Call { .. }));
@@ -486,21 +486,13 @@ pub(in crate::grammar) fn quoted(name: &str) -> String {
 }
 
 #[inline]
-fn mark<'m, E>(
-    owner: Owner,
-    mark: Mark,
-    emit: &mut impl FnMut(Owner, Written<'m>) -> Result<(), E>,
-) -> Result<(), E> {
+fn mark<'m, E>(owner: Owner, mark: Mark, emit: &mut impl Emit<'m, E>) -> Result<(), E> {
     line_breaks(owner, mark.before, emit)?;
     emit(owner, Written::Control(mark.control))?;
     line_breaks(owner, mark.after, emit)
 }
 
 #[inline]
-fn line_breaks<'m, E>(
-    owner: Owner,
-    count: u8,
-    emit: &mut impl FnMut(Owner, Written<'m>) -> Result<(), E>,
-) -> Result<(), E> {
+fn line_breaks<'m, E>(owner: Owner, count: u8, emit: &mut impl Emit<'m, E>) -> Result<(), E> {
     if count > 0 { emit(owner, Written::Word(breaks(count))) } else { Ok(()) }
 }
