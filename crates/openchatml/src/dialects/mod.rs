@@ -35,7 +35,7 @@ pub use self::sharegpt::DIALECT as SHAREGPT;
 
 pub use crate::dialect::{Carrier, Dialect, Format};
 pub use crate::rules::{
-    CallPiece, Calls, Completion, Framed, Mark, NoReasoning, PromptEnd, Prompts, Reasoning,
+    Array, CallPiece, Calls, Completion, Framed, Mark, NoReasoning, PromptEnd, Prompts, Reasoning,
     Sections,
 };
 

@@ -2,8 +2,11 @@
 //! the folder of the dialect. The shared code is here.
 
 mod brackets;
+mod dry_run;
 pub(crate) mod frame;
+mod owner;
 pub(crate) mod paired;
+mod rest;
 pub(crate) mod sections;
 mod spaces;
 pub(crate) mod turn;
@@ -13,7 +16,7 @@ pub(crate) use self::words::{is_graphic, words};
 use crate::model::{Body, End, Message, Role};
 use crate::options::Recover;
 use crate::reading::{Draft, Kept, Out, WITHHELD, hide, withhold};
-use crate::{Code, Diagnostic, Dropped, Span};
+use crate::{Code, Diagnostic, Dropped, Fix, Span};
 
 /// Creates a hidden message that is marked as uncertain.
 pub(crate) fn hidden<'a>(role: Role, span: Span, body_at: usize) -> Message<'a> {
@@ -103,6 +106,29 @@ pub(crate) fn stray_token(spelling: &str, span: Span, out: &Out<'_, '_>) -> Diag
             let text = format!("`{spelling}` after the stop token of the completion");
             Code::CompletionRole.at(span, text)
         }
+    }
+}
+
+/// Returns the diagnostic for a control token that is not allowed in a message of a format without
+/// escapes.
+pub(crate) fn token_in_message(spelling: &str, span: Span) -> Diagnostic {
+    let found = Code::ParseFrame.at(span, format!("`{spelling}` is not allowed in a message"));
+    found.help(
+        "the text after it is hidden; this format cannot escape it, so remove it from the content",
+    )
+}
+
+/// Returns the diagnostic for a message without its stop token before the message at `span`.
+pub(crate) fn no_stop_token(span: Span, stop: &str) -> Diagnostic {
+    let text = "the message has no stop token before the next message begins";
+    suggest_stop(Code::StreamTruncated.at(span, text), span.start, stop)
+}
+
+/// Suggests to insert a missing stop token at byte `at`, if the dialect has the token.
+pub(crate) fn suggest_stop(found: Diagnostic, at: usize, stop: &str) -> Diagnostic {
+    match stop.is_empty() {
+        true => found,
+        false => found.fix(Fix::suggestion(Span::at(at), stop)),
     }
 }
 

@@ -24,6 +24,6 @@ pub use self::infill::{Infill, InfillOrder};
 pub(crate) use self::layout::{DocumentLayout, Layout, Shape};
 pub(crate) use self::message::Pieces;
 pub use self::message::{Message, Visibility};
-pub(crate) use self::raw::{Raw, RawPiece};
+pub(crate) use self::raw::{Raw, RawPiece, RawRest};
 pub use self::weight::Weight;
 pub use crate::roles::{Channel, End, Intent, Marker, Role};

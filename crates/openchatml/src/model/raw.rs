@@ -135,7 +135,7 @@ impl<'a> Raw<'a> {
 
     /// The text as a rest that can be compared piece by piece.
     pub(crate) fn rest(&self) -> RawRest<'_> {
-        RawRest { text: &self.text, tokens: &self.tokens, at: 0 }
+        RawRest::new(&self.text, &self.tokens, 0)
     }
 
     pub(crate) fn borrowed(&self) -> Raw<'_> {
@@ -158,23 +158,35 @@ impl<'a> From<Cow<'a, str>> for Raw<'a> {
 pub(crate) struct RawRest<'r> {
     text: &'r str,
     tokens: &'r [(Control, Range<usize>)],
+    /// The position of the text that the spans of the tokens are relative to.
+    start: usize,
     at: usize,
 }
 
-impl RawRest<'_> {
+impl<'r> RawRest<'r> {
+    /// Creates a rest of `text`, which begins at byte `start` of the text that the spans of the
+    /// tokens are relative to.
+    pub(crate) fn new(text: &'r str, tokens: &'r [(Control, Range<usize>)], start: usize) -> Self {
+        Self { text, tokens, start, at: 0 }
+    }
+
     /// Removes a piece from the front. Returns false if the text does not begin with it.
+    #[inline(always)]
     pub(crate) fn take(&mut self, piece: RawPiece<'_>) -> bool {
         match piece {
             RawPiece::Control(control) => match self.tokens.split_first() {
-                Some(((first, range), rest)) if *first == control && range.start == self.at => {
-                    (self.tokens, self.at) = (rest, range.end);
+                Some(((first, range), rest))
+                    if *first == control && range.start == self.start + self.at =>
+                {
+                    (self.tokens, self.at) = (rest, range.end - self.start);
                     true
                 }
                 _ => false,
             },
             RawPiece::Text(text) => {
                 let end = self.at + text.len();
-                let is_text = self.tokens.first().is_none_or(|(_, range)| range.start >= end);
+                let is_text =
+                    self.tokens.first().is_none_or(|(_, range)| range.start >= self.start + end);
                 let is_next = is_text && self.text[self.at..].starts_with(text);
                 self.at = if is_next { end } else { self.at };
                 is_next

@@ -1,13 +1,15 @@
 //! The control tokens between two messages.
 
+use std::ops::Range;
+
 use super::Keep;
-use crate::model::Raw;
+use crate::model::{Raw, RawRest};
 use crate::{Control, Span};
 
 /// The control tokens since the last message, and their spans in the input.
 #[derive(Debug, Default)]
 pub(crate) struct Trail {
-    tokens: Vec<(Control, Span)>,
+    tokens: Vec<(Control, Range<usize>)>,
     last: Option<(Control, Span)>,
 }
 
@@ -17,7 +19,7 @@ impl Trail {
     pub(crate) fn push(&mut self, control: Control, span: Span, keep: Keep<'_>) {
         self.last = Some((control, span));
         if let Keep::Whole(_) = keep {
-            self.tokens.push((control, span));
+            self.tokens.push((control, span.range()));
         }
     }
 
@@ -40,10 +42,24 @@ impl Trail {
     /// The input at `span`, if it is available.
     pub(crate) fn raw<'a>(&self, span: Span, keep: Keep<'a>) -> Option<Raw<'a>> {
         let text = keep.slice(span)?;
-        let inside = |it: &&(Control, Span)| it.1.start >= span.start && it.1.end <= span.end;
-        let place = |(control, at): &(Control, Span)| {
+        let inside = |it: &&(Control, Range<usize>)| it.1.end <= span.end;
+        let place = |(control, at): &(Control, Range<usize>)| {
             (*control, at.start - span.start..at.end - span.start)
         };
-        Some(Raw::new(text.into(), self.tokens.iter().filter(inside).map(place).collect()))
+        let tokens = self.since(span.start).iter().take_while(inside).map(place).collect();
+        Some(Raw::new(text.into(), tokens))
+    }
+
+    /// The same as a rest that can be compared piece by piece.
+    #[inline]
+    pub(crate) fn rest<'r>(&'r self, span: Span, keep: Keep<'r>) -> Option<RawRest<'r>> {
+        Some(RawRest::new(keep.slice(span)?, self.since(span.start), span.start))
+    }
+
+    /// The tokens from byte `at` on.
+    #[inline]
+    fn since(&self, at: usize) -> &[(Control, Range<usize>)] {
+        let first = self.tokens.iter().position(|(_, span)| span.start >= at);
+        &self.tokens[first.unwrap_or(self.tokens.len())..]
     }
 }

@@ -30,5 +30,5 @@ pub(crate) use self::opening::Opening;
 pub use self::origins::Origins;
 pub use self::prepared::{Prepared, Weighed};
 pub use self::sections::{
-    CallPiece, Calls, Mark, NoReasoning, PromptEnd, Prompts, Reasoning, Sections,
+    Array, CallPiece, Calls, Mark, NoReasoning, PromptEnd, Prompts, Reasoning, Sections,
 };

@@ -66,6 +66,10 @@ pub struct Reasoning {
     pub close: Mark,
     /// How a turn without reasoning is written.
     pub none: NoReasoning,
+    /// Whether it stays open around calls, replies and further reasoning, up to an answer.
+    pub stays_open: bool,
+    /// The tools whose call ends it, if it is the only call of its list.
+    pub ended_by: &'static [&'static str],
 }
 
 /// How a turn without reasoning is written.
@@ -102,13 +106,36 @@ pub enum NoReasoning {
 pub struct Calls {
     /// The tokens around all calls of a turn.
     pub list: Option<(Mark, Mark)>,
-    /// The tokens around one call. Line breaks before the opening token follow a text or another
-    /// call.
+    /// The tokens around one call, or around an array of calls. Line breaks before the opening token
+    /// follow a text or another call.
     pub item: (Mark, Mark),
+    /// The text around the calls between these tokens, if there can be several.
+    pub array: Option<Array>,
     /// The parts of a call.
     pub pieces: &'static [CallPiece],
     /// The namespace of tools that are called without it.
     pub namespace: &'static str,
+}
+
+/// The text around the items of an array, and between them.
+///
+/// ```
+/// use openchatml::dialects::{self, Completion};
+///
+/// let Some(Completion::Sections(sections)) = dialects::QWEN3.completion() else {
+///     unreachable!("its turns have sections")
+/// };
+/// assert!(sections.calls.array.is_none());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Array {
+    /// The text before the first item.
+    pub open: &'static str,
+    /// The text between two items.
+    pub between: &'static str,
+    /// The end of the last item, and the text after it.
+    pub close: &'static str,
 }
 
 /// A part of a call.
@@ -128,6 +155,8 @@ pub enum CallPiece {
     Json(&'static str),
     /// The name of the tool, as a JSON string.
     Name,
+    /// The name of the tool as it is, between quotation marks of the pieces around it.
+    PlainName,
     /// The name of the tool, and the token that ends it.
     NameUpTo(Control),
     /// The arguments, as a JSON value.

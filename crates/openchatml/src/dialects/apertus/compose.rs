@@ -68,21 +68,10 @@ pub(super) fn admit(
         }
         _ => {}
     }
-    if message.is_call() {
-        address(message, index, composed);
+    if message.is_call() && RULES.readdress(message) {
+        composed.remarks.push(Loss::new(Some(index), message.span, Lost::Recipient));
     }
     Ok(message.role != Role::User)
-}
-
-/// Sets the recipient of a call to the one that is read back, because calls do not contain all
-/// namespaces.
-fn address(message: &mut Message<'_>, index: usize, composed: &mut Composed<'_>) {
-    if !RULES.names_recipient(message) {
-        let recipient = RULES.recipient(RULES.tool(message));
-        let lost = Lost::Recipient;
-        composed.remarks.push(Loss::new(Some(index), message.span, lost));
-        message.recipient = Some(recipient.into());
-    }
 }
 
 /// Adds the system message and the developer section. If `engine` is given, a template adds the

@@ -10,7 +10,11 @@ use self::tokens::CONTROLS;
 use crate::check::CheckRules;
 use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, JsonForm, TextForm};
-use crate::grammar::paired::{self, Rules};
+use crate::grammar::paired;
+use crate::grammar::sections::{
+    Array, Calls, Mark, NoReasoning, Opening, Owner, Piece, PromptEnd, Prompts, Reasoning, Replies,
+    Rules, Sections, Turn,
+};
 use crate::lex::Mode;
 use crate::model::{End, FormId, Role};
 use crate::rules::History;
@@ -83,12 +87,52 @@ static TEXT: TextForm = TextForm {
 
 static CHECKS: CheckRules = CheckRules::by_order(&CONTROLS);
 
+static SECTIONS: Sections = Sections {
+    reasoning: Reasoning {
+        open: Mark::plain(Control::OpenSection(Section::Reasoning)),
+        close: Mark::plain(Control::CloseSection(Section::Reasoning)),
+        none: NoReasoning::Nothing,
+        stays_open: true,
+        ended_by: &["display_answers"],
+    },
+    calls: Calls {
+        list: None,
+        item: (
+            Mark::plain(Control::OpenSection(Section::Calls)),
+            Mark::plain(Control::CloseSection(Section::Calls)),
+        ),
+        array: Some(Array { open: "[", between: ", ", close: "}]" }),
+        pieces: &[
+            Piece::Json("{\""),
+            Piece::PlainName,
+            Piece::Json("\": "),
+            Piece::Arguments,
+            Piece::Json("}"),
+        ],
+        namespace: "functions",
+    },
+    close: Control::Close(Role::Assistant),
+    prompts: Prompts { thinks: false, ends: [PromptEnd::Turn; 2], goes_on: false },
+};
+
 pub(super) static RULES: Rules = Rules {
     form: FormId::new("apertus"),
     controls: &CONTROLS,
-    namespace: "functions",
-    outer_tool: "display_answers",
+    bos: Some((Control::Bos, Owner::Before)),
+    turns: &[turn(Role::Assistant), turn(Role::User), turn(Role::System), turn(Role::Developer)],
+    sections: &SECTIONS,
+    replies: Replies {
+        turn: Some(Role::Assistant),
+        item: None,
+        array: Some(Array { open: "[", between: ", ", close: "]" }),
+    },
+    stops: &[Control::CloseSection(Section::Calls)],
 };
+
+const fn turn(role: Role) -> Turn {
+    let close = Mark::plain(Control::Close(role));
+    Turn { role, opening: Opening::Mark(Control::Open(role)), close: Some(close) }
+}
 
 /// The signs of messages in JSON.
 static SIGNS: JsonSigns = JsonSigns {

@@ -3,7 +3,7 @@
 
 use super::RULES;
 use super::compose::{Result, admit};
-use crate::grammar::paired::{TemplateLayout, is_list, is_value, split_outputs};
+use crate::grammar::paired::{DroppedLayout, is_list, is_value, split_outputs};
 use crate::limits::Limits;
 use crate::model::{Body, End, Message, Raw, Role};
 use crate::pairing::sort_replies;
@@ -30,8 +30,7 @@ pub(super) fn settle<'a>(
         inner: false,
         follows_calls: false,
         prompts,
-        layout_of_template: may_be_silent.then(|| TemplateLayout::start(&RULES)),
-        pending: Raw::default(),
+        dropped: may_be_silent.then(|| DroppedLayout::new(&RULES)),
     };
     for (message, place) in opened.into_iter().zip(places) {
         settled.push(message, place, true);
@@ -42,7 +41,7 @@ pub(super) fn settle<'a>(
         match message.role {
             Role::Tool => {
                 let mut replies = vec![(message, Some(place))];
-                while left.first().is_some_and(|next| RULES.is_in_list(next))
+                while left.first().is_some_and(|next| RULES.continues_replies(next))
                     && let Some((next, place)) = left.pop()
                 {
                     replies.push((next, Some(place)));
@@ -76,10 +75,8 @@ struct Settled<'c, 'a> {
     /// Whether the last text directly follows calls without replies.
     follows_calls: bool,
     prompts: bool,
-    /// The layout of the template, if empty texts may be dropped.
-    layout_of_template: Option<TemplateLayout>,
-    /// The layout before a dropped empty text.
-    pending: Raw<'static>,
+    /// The text before dropped empty texts, if there can be some.
+    dropped: Option<DroppedLayout>,
 }
 
 impl<'a> Settled<'_, 'a> {
@@ -92,22 +89,22 @@ impl<'a> Settled<'_, 'a> {
     }
 
     fn call(&mut self, message: Message<'a>, place: Option<usize>, next: Option<&Message<'_>>) {
-        let follows = RULES.goes_on(&message)
-            && self.pending.is_empty()
+        let follows = RULES.continues_calls(&message)
+            && self.dropped.as_ref().is_none_or(DroppedLayout::is_empty)
             && self.last().is_some_and(Message::is_call);
         if !follows {
             self.calls.clear();
-            let is_alone = !next.is_some_and(|next| RULES.goes_on(next));
-            let leaves = match raw_before(&message) {
+            let is_alone = !next.is_some_and(|next| RULES.continues_calls(next));
+            let leaves = match RULES.before(&message) {
                 Some(raw) => raw.has(Control::CloseSection(Section::Reasoning)),
-                None => is_alone && RULES.tool(&message) == RULES.outer_tool,
+                None => is_alone && RULES.ends_reasoning(RULES.tool(&message)),
             };
             self.inner &= !leaves;
         }
         let id = message.call_id.as_deref().map(str::to_owned);
         let tool = message.recipient.as_deref().unwrap_or_default().to_owned();
         self.calls.push((tool, id));
-        let alone = !follows && !next.is_some_and(|next| RULES.goes_on(next));
+        let alone = !follows && !next.is_some_and(|next| RULES.continues_calls(next));
         self.push(message, place, alone);
     }
 
@@ -300,12 +297,9 @@ impl<'a> Settled<'_, 'a> {
             let lost = Lost::CallId;
             self.composed.losses.push(Loss::new(place, message.span, lost));
         }
-        if let Some(layout_of_template) = &mut self.layout_of_template {
-            let pending = Some(&mut self.pending).filter(|it| !it.is_empty());
-            layout_of_template.pass(&message, alone, pending);
-            if !self.pending.is_empty() {
-                lay_out(&mut message, std::mem::take(&mut self.pending));
-            }
+        let dropped = self.dropped.as_mut();
+        if let Some(before) = dropped.and_then(|it| it.keep(&message, alone)) {
+            lay_out(&mut message, before);
         }
         self.composed.push(message, place);
     }
@@ -326,8 +320,8 @@ impl<'a> Settled<'_, 'a> {
     /// Drops an empty text, but keeps the layout before it.
     fn leave_out(&mut self, message: &Message<'_>, place: Option<usize>) {
         self.remark(message, place, Lost::Empty);
-        if let Some(layout_of_template) = &mut self.layout_of_template {
-            layout_of_template.pass(message, true, Some(&mut self.pending));
+        if let Some(dropped) = &mut self.dropped {
+            dropped.drop(message);
         }
     }
 }
@@ -369,15 +363,8 @@ impl<'a> Left<'a> {
 /// A message and its position.
 type Placed<'a> = (Message<'a>, Option<usize>);
 
-/// Returns the layout before a message, if it was read in this dialect and is not canonical. Layout
-/// of other dialects has no meaning for the sections.
-fn raw_before<'m>(message: &'m Message<'_>) -> Option<&'m Raw<'m>> {
-    let own = message.layout.as_deref().filter(|it| it.form == RULES.form)?;
-    own.before.as_ref()
-}
-
 pub(super) fn is_laid_out(message: &Message<'_>) -> bool {
-    raw_before(message).is_some()
+    RULES.before(message).is_some()
 }
 
 /// Whether a text is empty and has canonical layout.

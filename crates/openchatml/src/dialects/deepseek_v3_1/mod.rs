@@ -8,8 +8,8 @@ use crate::check::CheckRules;
 use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, TextForm};
 use crate::grammar::sections::{
-    self, Calls, Mark, NoReasoning, Opening, Piece, PromptEnd, Prompts, Reasoning, Replies, Rules,
-    Sections, Turn,
+    self, Calls, Mark, NoReasoning, Opening, Owner, Piece, PromptEnd, Prompts, Reasoning, Replies,
+    Rules, Sections, Turn,
 };
 use crate::lex::Mode;
 use crate::model::{End, FormId, Role};
@@ -76,6 +76,8 @@ static SECTIONS: Sections = Sections {
         open: Mark::plain(Control::OpenSection(Section::Reasoning)),
         close: Mark::plain(Control::CloseSection(Section::Reasoning)),
         none: NoReasoning::Close,
+        stays_open: false,
+        ended_by: &[],
     },
     calls: Calls {
         list: Some((
@@ -86,6 +88,7 @@ static SECTIONS: Sections = Sections {
             Mark::plain(Control::OpenSection(Section::Call)),
             Mark::plain(Control::CloseSection(Section::Call)),
         ),
+        array: None,
         pieces: &[Piece::NameUpTo(Control::Arguments), Piece::Arguments],
         namespace: "functions",
     },
@@ -96,7 +99,7 @@ static SECTIONS: Sections = Sections {
 pub(super) static RULES: Rules = Rules {
     form: FormId::new("deepseek-v3.1"),
     controls: &CONTROLS,
-    bos: Some(Control::Bos),
+    bos: Some((Control::Bos, Owner::Opening)),
     turns: &[
         Turn { role: Role::System, opening: Opening::Bare, close: None },
         Turn { role: Role::User, opening: Opening::Mark(Control::Open(Role::User)), close: None },
@@ -109,10 +112,11 @@ pub(super) static RULES: Rules = Rules {
     sections: &SECTIONS,
     replies: Replies {
         turn: None,
-        item: (
+        item: Some((
             Mark::plain(Control::OpenSection(Section::Reply)),
             Mark::plain(Control::CloseSection(Section::Reply)),
-        ),
+        )),
+        array: None,
     },
     stops: &[],
 };

@@ -77,6 +77,8 @@ static SECTIONS: Sections = Sections {
         open: Mark::new(Control::OpenSection(Section::Reasoning), 0, 1),
         close: Mark::new(Control::CloseSection(Section::Reasoning), 1, 2),
         none: NoReasoning::Nothing,
+        stays_open: false,
+        ended_by: &[],
     },
     calls: Calls {
         list: None,
@@ -84,6 +86,7 @@ static SECTIONS: Sections = Sections {
             Mark::new(Control::OpenSection(Section::Call), 1, 1),
             Mark::new(Control::CloseSection(Section::Call), 1, 0),
         ),
+        array: None,
         pieces: &[
             Piece::Json("{\"name\": "),
             Piece::Name,
@@ -111,10 +114,11 @@ pub(super) static RULES: Rules = Rules {
     sections: &SECTIONS,
     replies: Replies {
         turn: Some(Role::User),
-        item: (
+        item: Some((
             Mark::new(Control::OpenSection(Section::Reply), 1, 1),
             Mark::new(Control::CloseSection(Section::Reply), 1, 0),
-        ),
+        )),
+        array: None,
     },
     stops: &[Control::Eos],
 };

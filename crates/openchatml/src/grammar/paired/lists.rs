@@ -4,12 +4,11 @@ use std::borrow::Cow;
 
 use super::calls::{self, Head, List, Step};
 use super::outputs::{self, Found, Outputs};
-use super::place::{At, Kind, Place};
-use super::reader::{Reader, State};
-use super::recover::Rest;
-use super::writer_state::After;
+use super::reader::{After, Reader, State};
+use crate::grammar::rest::Rest;
+use crate::grammar::sections::between::{Kind, Place};
 use crate::lex::Lexeme;
-use crate::model::{Channel, End, Message, Role};
+use crate::model::End;
 use crate::reading::{Draft, Kept, Out};
 use crate::{Code, Control, Diagnostic, Dropped, Section, Span};
 
@@ -43,8 +42,8 @@ impl<'a> Reader<'a> {
                 call.push(&text[at..at + len], body, out);
                 at += len;
                 if ends {
-                    self.since = place(at);
-                    self.edge = place(at + 1);
+                    self.layout.since = place(at);
+                    self.layout.edge = place(at + 1);
                     list.step = Step::After;
                     at += 1;
                 }
@@ -92,23 +91,21 @@ impl<'a> Reader<'a> {
             return;
         };
         if !out.admits(Span::at(at)) {
-            out.leave_out(self.edge);
+            out.leave_out(self.layout.edge);
             return;
         }
         let name = list.take_name();
-        let mut call = Message::new(Role::Assistant, "");
-        call.channel = Some(Channel::Commentary);
-        let recipient = self.rules.recipient(&name);
         // Replies belong to the calls of one list. An empty list has none.
         if !std::mem::replace(&mut list.has_calls, true) {
             self.waiting.clear();
         }
-        self.waiting.push_back(recipient.clone());
-        call.recipient = Some(recipient.into());
-        call.content_type = Some("json".into());
-        let outer = self.rules.outer_tool;
-        let leaves = name == outer;
-        list.call = Some(self.begin(Kind::Call(&name, leaves), call, at, out));
+        let kind = Kind::Call { leaves: self.rules.ends_reasoning(&name) };
+        let call = self.rules.message(kind, &name);
+        if let Some(recipient) = call.recipient.as_deref() {
+            self.waiting.push_back(recipient.to_owned());
+        }
+        let call = self.head(kind, &name, call, at, out);
+        list.call = Some(self.draft(call, out));
         self.state = State::Calls(list);
     }
 
@@ -123,12 +120,12 @@ impl<'a> Reader<'a> {
         if control == Control::CloseSection(Section::Calls) && list.step == Step::Closed {
             match list.call.take() {
                 Some(call) => {
-                    self.edge = span.end;
+                    self.layout.edge = span.end;
                     call_ends(call, span.end, out);
                 }
                 None => {
-                    let place = Span::new(self.opened.unwrap_or(span.start), span.end);
-                    match self.keeps {
+                    let place = Span::new(self.layout.opened.unwrap_or(span.start), span.end);
+                    match self.layout.keeps {
                         // The empty list is kept as layout.
                         true => out.tolerate(no_calls(place)),
                         false => out.malformed(no_calls(place).drops(Dropped::Text)),
@@ -156,7 +153,7 @@ impl<'a> Reader<'a> {
         self.cut_calls(*list, if is_closed { Cut::Closed } else { Cut::Off }, span.start, out);
         if is_closed {
             self.behind = span.end;
-            self.edge = span.end;
+            self.layout.edge = span.end;
             self.state = State::Turn(After::Calls);
             return;
         }
@@ -171,26 +168,26 @@ impl<'a> Reader<'a> {
         at: usize,
         out: &mut Out<'a, '_>,
     ) {
-        self.keeps = false;
+        self.layout.keeps = false;
         let is_open = matches!(list.step, Step::Arguments(_));
         if let Some(mut call) = list.call.take() {
             if is_open {
-                self.since = at;
+                self.layout.since = at;
             }
             call.message.recovered = !(is_open && cut == Cut::Prompt);
-            self.edge = at;
+            self.layout.edge = at;
             // The list has its end token, even if the arguments are incomplete.
             call.end(if cut == Cut::Closed { End::End } else { End::Open }, at, out);
         }
         if !list.head.is_empty() && list.step != Step::Closed {
             let span = list.head.span();
-            let from = self.opened.take().unwrap_or(span.start);
+            let from = self.layout.opened.take().unwrap_or(span.start);
             let mut rest = Rest::begin(from, span.start, out);
             rest.push(&list.head.take(), span, out);
             rest.end(at, out);
-            (self.since, self.edge) = (at, at);
+            (self.layout.since, self.layout.edge) = (at, at);
         } else if !list.has_calls {
-            let span = Span::new(self.opened.take().unwrap_or(self.edge), at);
+            let span = Span::new(self.layout.opened.take().unwrap_or(self.layout.edge), at);
             out.malformed(no_calls(span).drops(Dropped::Text));
         }
     }
@@ -228,9 +225,9 @@ impl<'a> Reader<'a> {
             self.state = State::Calls(list);
             return;
         }
-        self.keeps = false;
+        self.layout.keeps = false;
         // The turn continues after the list, even if the list is its beginning.
-        self.place = Place { at: At::Turn, inner: self.inner };
+        self.layout.place = Place { last: Some(Kind::Prompt), in_reasoning: self.inner };
         if let Some(mut call) = list.call.take() {
             call.message.recovered = true;
             call.end(End::Open, span.start, out);
@@ -240,8 +237,9 @@ impl<'a> Reader<'a> {
         if !out.admits(begins) {
             return;
         }
-        let from = self.opened.take().unwrap_or(begins.start);
-        let mut rest = Rest::begin(from, begins.start, out).in_calls();
+        let from = self.layout.opened.take().unwrap_or(begins.start);
+        let mut rest =
+            Rest::begin(from, begins.start, out).up_to(Control::CloseSection(Section::Calls));
         rest.push(&list.head.take(), head, out);
         rest.push(text, span, out);
         self.state = State::Rest(rest);
@@ -288,7 +286,7 @@ impl<'a> Reader<'a> {
         };
         let span = kept.span();
         let mut rest = Rest::begin(span.start, span.start, out);
-        self.keeps = false;
+        self.layout.keeps = false;
         rest.push(&kept.take(), span, out);
         self.state = State::Rest(rest);
     }
@@ -310,18 +308,17 @@ impl<'a> Reader<'a> {
         for (index, body) in found.bodies.iter().enumerate() {
             let at = Span::new(place(body.start), place(body.end));
             if !out.admits(at) {
-                return out.leave_out(self.edge);
+                return out.leave_out(self.layout.edge);
             }
-            let mut reply = Message::new(Role::Tool, "");
-            reply.channel = Some(Channel::Commentary);
-            reply.recipient = Some("assistant".into());
+            let mut reply = self.rules.message(Kind::Reply, "");
             if are_named {
                 reply.name = self.waiting.pop_front().map(Cow::Owned);
             }
-            let mut draft = self.begin(Kind::Reply, reply, at.start, out);
+            let reply = self.head(Kind::Reply, "", reply, at.start, out);
+            let mut draft = self.draft(reply, out);
             draft.push(&text[body.range()], at, out);
             let end = if index == last { place(found.end) } else { at.end };
-            (self.since, self.edge, self.behind) = (at.end, end, end);
+            (self.layout.since, self.layout.edge, self.behind) = (at.end, end, end);
             let open = found.found == Found::Open;
             draft.message.recovered |= open;
             let all = stop.unwrap_or(end);

@@ -2,39 +2,28 @@
 
 use std::collections::VecDeque;
 
-use super::Rules;
 use super::calls::List;
 use super::outputs::Scan;
-use super::place::{At, Kind, Place};
-use super::recover::Rest;
-use super::writer_state::{After, line_break};
 use crate::grammar::check_speaker;
+use crate::grammar::rest::Rest;
+use crate::grammar::sections::Rules;
+use crate::grammar::sections::between::{Kind, Place};
+use crate::grammar::sections::layout_tracker::LayoutTracker;
 use crate::lex::{Lexeme, Lexer};
 use crate::model::{Channel, End, Message, Role};
 use crate::options::ReadOptions;
-use crate::reading::{Draft, Kept, Out, Trail};
+use crate::reading::{Draft, Kept, Out};
 use crate::{Code, Control, Fix, Section, Span};
 
 /// Reads messages from lexemes.
 pub(crate) struct Reader<'a> {
     pub(super) rules: &'static Rules,
     pub(super) state: State<'a>,
-    /// The position after the content of the last message. The text between messages depends on it.
-    pub(super) place: Place,
+    pub(super) layout: LayoutTracker,
     /// Whether the inner section is open.
     pub(super) inner: bool,
-    /// The byte after the content of the last message.
-    pub(super) since: usize,
-    /// The byte after the last message, including its end token.
-    pub(super) edge: usize,
-    /// The beginning of the first token of the next message, if it was read.
-    pub(super) opened: Option<usize>,
     /// The byte after the last token or list.
     pub(super) behind: usize,
-    /// The tokens since the last message.
-    pub(super) trail: Trail,
-    /// Whether the text since the last message can be kept as layout.
-    pub(super) keeps: bool,
     /// Whether a line break was between two sections, as in the example of the specification.
     pub(super) spaced: bool,
     pub(super) bos: bool,
@@ -71,19 +60,74 @@ pub(super) enum State<'a> {
     Ended(Box<Draft<'a>>, Kept<'a>),
 }
 
+/// What precedes a position in the turn of the assistant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum After {
+    Start,
+    Prefix,
+    Suffix,
+    Calls,
+    Replies,
+    /// A complete text.
+    Text,
+}
+
+impl After {
+    /// Returns what precedes the position after a control token, if the token decides that.
+    pub(super) fn behind(control: Control) -> Option<Self> {
+        match control {
+            Control::Open(Role::Assistant) => Some(Self::Start),
+            Control::OpenSection(Section::Reasoning) => Some(Self::Prefix),
+            Control::CloseSection(Section::Reasoning) => Some(Self::Suffix),
+            Control::CloseSection(Section::Calls) => Some(Self::Calls),
+            _ => None,
+        }
+    }
+
+    /// Whether an empty text between this and a control token is a message.
+    pub(super) fn says_nothing_before(self, control: Control) -> bool {
+        match (self, control) {
+            (Self::Prefix, _) => true,
+            (Self::Suffix, Control::OpenSection(Section::Calls)) => false,
+            (Self::Suffix, _) => true,
+            (Self::Start, Control::Close(Role::Assistant) | Control::Open(_)) => true,
+            _ => false,
+        }
+    }
+
+    /// Whether a line break here can be layout.
+    pub(super) fn may_break(self) -> bool {
+        matches!(self, Self::Suffix | Self::Calls | Self::Replies)
+    }
+
+    /// Whether `[` opens a list of replies here, if this number of calls waits for one.
+    pub(super) fn takes_replies(self, waiting: usize) -> bool {
+        self == Self::Calls || self == Self::Replies && waiting > 0
+    }
+}
+
+/// Returns the length of the line break at the beginning of a text.
+pub(super) fn line_break(text: &str) -> usize {
+    match text.as_bytes() {
+        [b'\r', b'\n', ..] => 2,
+        [b'\n', ..] => 1,
+        _ => 0,
+    }
+}
+
+/// Whether a text begins like a list of replies.
+pub(crate) fn is_list(text: &str) -> bool {
+    text.trim_ascii_start().starts_with('[')
+}
+
 /// Creates a reader for a dialect.
 pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader<'a> {
     Reader {
         rules,
         state: State::Outside(Kept::default()),
-        place: Place::START,
+        layout: LayoutTracker::new(rules),
         inner: false,
-        since: 0,
-        edge: 0,
-        opened: None,
         behind: 0,
-        trail: Trail::default(),
-        keeps: true,
         spaced: false,
         bos: false,
         orphan: false,
@@ -111,7 +155,7 @@ impl<'a> crate::reading::Reader<'a> for Reader<'a> {
         match lexeme {
             Lexeme::Text(text, span) => self.take(text, span, out),
             Lexeme::Control(control, span) => {
-                self.trail.push(control, span, out.keep);
+                self.layout.trail.push(control, span, out.keep);
                 self.control(control, span, out);
             }
         }
@@ -121,7 +165,7 @@ impl<'a> crate::reading::Reader<'a> for Reader<'a> {
         match &self.state {
             State::Body(draft) | State::Ended(draft, _) => Some(&draft.message),
             State::Calls(list) => list.call.as_ref().map(|call| &call.message),
-            State::Rest(rest) => rest.draft.as_ref().map(|draft| &draft.message),
+            State::Rest(rest) => rest.message(),
             State::Outside(_) | State::Turn(_) | State::Blank(..) | State::Outputs(..) => None,
         }
     }
@@ -149,11 +193,11 @@ impl<'a> Reader<'a> {
         self.bos = true;
         match role {
             Role::Assistant => {
-                self.place.at = At::Turn;
+                self.layout.place.last = Some(Kind::Prompt);
                 self.state = State::Turn(After::Start);
             }
             role => {
-                self.place.at = At::Section(role);
+                self.layout.place.last = Some(Kind::Said(role));
                 let draft = self.draft(Message::new(role, ""), out);
                 self.state = State::Body(draft);
             }
@@ -171,13 +215,11 @@ impl<'a> Reader<'a> {
                 let after = *after;
                 self.turn(after, text, span, out);
             }
-            State::Blank(after, gap) => {
-                let after = *after;
+            State::Blank(_, gap) => {
                 let (text, span) = crate::grammar::within_limit(text, span, gap.len(), out);
                 gap.push(text, span, out.keep);
                 if !gap.as_str().trim_ascii().is_empty() {
-                    let (span, text) = (gap.span(), gap.take());
-                    self.words(after, &text, span, out);
+                    self.settle_blank(out);
                 }
             }
             State::Calls(_) => self.calls(text, span, out),
@@ -209,7 +251,7 @@ impl<'a> Reader<'a> {
             false => span,
         };
         let list = text.trim_ascii_start();
-        if list.starts_with('[') && after.takes_replies(self.waiting.len()) {
+        if is_list(list) && after.takes_replies(self.waiting.len()) {
             self.state = State::Outputs(Kept::default(), Scan::default());
             return self.outputs(list, from(text.len() - list.len()), out);
         }
@@ -223,26 +265,25 @@ impl<'a> Reader<'a> {
         self.take(text, span, out);
     }
 
-    /// Begins a text of the assistant at byte `at`.
-    pub(super) fn speak(&mut self, at: usize, out: &mut Out<'a, '_>) -> Box<Draft<'a>> {
-        let mut message = Message::new(Role::Assistant, "");
-        let (channel, kind) = match self.inner {
-            true => (Channel::Analysis, Kind::Inner),
-            false => (Channel::Final, Kind::Outer),
-        };
-        message.channel = Some(channel);
-        self.begin(kind, message, at, out)
+    /// Reads white space in the turn of the assistant, once no more text can follow it.
+    pub(super) fn settle_blank(&mut self, out: &mut Out<'a, '_>) {
+        if let State::Blank(after, gap) = &mut self.state {
+            let after = *after;
+            let (span, text) = (gap.span(), gap.take());
+            self.words(after, &text, span, out);
+        }
     }
 
-    /// Begins a message whose body begins at byte `at`.
-    pub(super) fn begin(
-        &mut self,
-        kind: Kind<'_>,
-        message: Message<'a>,
-        at: usize,
-        out: &mut Out<'a, '_>,
-    ) -> Box<Draft<'a>> {
-        let message = self.head(kind, message, at, out);
+    /// Begins a text of the assistant at byte `at`.
+    pub(super) fn speak(&mut self, at: usize, out: &mut Out<'a, '_>) -> Box<Draft<'a>> {
+        let kind = if self.inner { Kind::Reasoning } else { Kind::Text { blank: false } };
+        self.begin(kind, at, out)
+    }
+
+    /// Begins a message other than a call, whose body begins at byte `at`.
+    #[inline]
+    pub(super) fn begin(&mut self, kind: Kind, at: usize, out: &mut Out<'a, '_>) -> Box<Draft<'a>> {
+        let message = self.head(kind, "", self.rules.message(kind, ""), at, out);
         self.draft(message, out)
     }
 
@@ -250,28 +291,14 @@ impl<'a> Reader<'a> {
     /// `at`.
     pub(super) fn head(
         &mut self,
-        kind: Kind<'_>,
+        kind: Kind,
+        name: &str,
         mut message: Message<'a>,
         at: usize,
         out: &mut Out<'a, '_>,
     ) -> Message<'a> {
-        let start = self.opened.take().unwrap_or(self.edge);
-        message.span = Span::new(start.min(at), at);
-        message.body_at = at;
-        // The next call is not read yet, so this one can be the only one of its list.
-        let is_sure = !matches!(kind, Kind::Call(_, true)) || !self.place.inner;
-        if self.keeps
-            && let Some(raw) = out.keep.slice(Span::new(self.since, at))
-            && !(is_sure && self.place.is_canonical(kind, raw, self.rules.controls))
-        {
-            let layout = message.layout.get_or_insert_default();
-            layout.form = self.rules.form;
-            layout.before = self.trail.raw(Span::new(self.since, at), out.keep);
-        }
-        self.trail.clear_before(at);
-        self.keeps = true;
-        self.place = self.place.after(kind);
-        self.place.inner = self.inner;
+        self.layout.begin(kind, name, &mut message, at, out.keep);
+        self.layout.place.in_reasoning = self.inner;
         if self.orphan && !message.is_call() {
             message.channel = Some(Channel::Analysis);
         }
@@ -281,7 +308,7 @@ impl<'a> Reader<'a> {
         message
     }
 
-    fn draft(&mut self, message: Message<'a>, out: &mut Out<'a, '_>) -> Box<Draft<'a>> {
+    pub(super) fn draft(&mut self, message: Message<'a>, out: &mut Out<'a, '_>) -> Box<Draft<'a>> {
         let mut draft = self.spare.take().unwrap_or_default();
         draft.begin(message, out);
         draft
@@ -308,16 +335,17 @@ impl<'a> Reader<'a> {
         out: &mut Out<'a, '_>,
     ) {
         draft.message.recovered |= end == End::Open && out.state.stopped.is_some();
-        (self.since, self.edge) = (at, at);
+        (self.layout.since, self.layout.edge) = (at, at);
         self.close(draft, end, at, out);
     }
 
     fn control(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         // These tokens end a completion, in any state.
-        let stops = matches!(
-            control,
-            Control::Close(Role::Assistant) | Control::CloseSection(Section::Calls)
-        );
+        let stops = match control {
+            Control::Close(Role::Assistant) => true,
+            Control::CloseSection(_) => self.rules.stops.iter().any(|stop| *stop == control),
+            _ => false,
+        };
         self.take_control(control, span, out);
         if stops {
             out.stop_token();
@@ -327,7 +355,7 @@ impl<'a> Reader<'a> {
         let is_list = control == Control::CloseSection(Section::Calls)
             && matches!(self.state, State::Turn(_));
         if is_list && out.state.is_over {
-            self.since = span.end;
+            self.layout.since = span.end;
             self.ends_with_calls = true;
             self.state = State::Outside(Kept::default());
         }
@@ -337,17 +365,17 @@ impl<'a> Reader<'a> {
         let state = std::mem::replace(&mut self.state, State::Turn(After::Text));
         match state {
             State::Outside(gap) => self.outside(gap, control, span, out),
-            State::Body(draft) => match self.place.at {
-                At::Section(role) => self.in_section(draft, role, control, span, out),
+            State::Body(draft) => match self.layout.place.last {
+                Some(Kind::Said(role)) => self.in_section(draft, role, control, span, out),
                 _ => self.in_text(draft, control, span, out),
             },
             State::Turn(after) => {
                 self.leave(after, control, span, out);
                 self.in_turn(control, span, out);
             }
-            State::Blank(after, mut gap) => {
-                let (place, text) = (gap.span(), gap.take());
-                self.words(after, &text, place, out);
+            State::Blank(..) => {
+                self.state = state;
+                self.settle_blank(out);
                 self.take_control(control, span, out);
             }
             State::Calls(list) => self.in_calls(list, control, span, out),
@@ -378,20 +406,20 @@ impl<'a> Reader<'a> {
         span: Span,
         out: &mut Out<'a, '_>,
     ) {
-        self.spaced |= self.place.at != At::Start && gap.as_str().contains('\n');
+        self.spaced |= self.layout.place != Place::START && gap.as_str().contains('\n');
         let is_blank = gap.as_str().trim_ascii().is_empty();
         self.state = State::Outside(Kept::default());
         self.end_gap(gap, span.start, out);
         if !out.admits(span) {
             return;
         }
-        let is_first = self.place.at == At::Start;
+        let is_first = self.layout.place == Place::START;
         match control {
             Control::Bos if is_first && !self.bos => self.bos = true,
             Control::Open(role) => {
-                self.opened = Some(span.start);
+                self.layout.opened = Some(span.start);
                 if !std::mem::replace(&mut self.bos, true) {
-                    let bos = self.spelled(Control::Bos);
+                    let bos = self.rules.spelling(Control::Bos);
                     let at = Span::at(span.start);
                     let found = Code::ParseFrame
                         .at(at, format!("missing `{bos}` at the beginning of the text"));
@@ -407,15 +435,14 @@ impl<'a> Reader<'a> {
                     self.state = State::Turn(After::Start);
                     return;
                 }
-                let message = Message::new(role, "");
                 self.inner = false;
-                let draft = self.begin(Kind::Section(role), message, span.end, out);
+                let draft = self.begin(Kind::Said(role), span.end, out);
                 self.state = State::Body(draft);
             }
             // The end of the turn whose last list of calls ended the completion.
             Control::Close(Role::Assistant) if is_blank && self.ends_with_calls => {
                 self.ends_with_calls = false;
-                self.edge = span.end;
+                self.layout.edge = span.end;
             }
             _ => self.stray_outside(control, span, out),
         }
@@ -433,13 +460,9 @@ impl<'a> Reader<'a> {
         if control != Control::Close(role) {
             return self.stray_in_body(draft, control, span, out);
         }
-        self.since = span.start;
-        self.edge = span.end;
+        self.layout.since = span.start;
+        self.layout.edge = span.end;
         self.close(draft, End::End, span.end, out);
         self.state = State::Outside(Kept::default());
-    }
-
-    pub(super) fn spelled(&self, control: Control) -> &'static str {
-        self.rules.controls.spelling(control).unwrap_or_default()
     }
 }

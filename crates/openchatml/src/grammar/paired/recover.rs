@@ -2,65 +2,14 @@
 
 use super::calls::Step;
 use super::lists::Cut;
-use super::place::{At, Place};
-use super::reader::{Reader, State};
-use super::writer_state::After;
-use crate::grammar::{hidden, stray, stray_token};
-use crate::model::{End, Message, Role};
+use super::reader::{After, Reader, State};
+use crate::grammar::rest::Rest;
+use crate::grammar::sections::between::{Kind, Place};
+use crate::grammar::{no_stop_token, stray, stray_token, suggest_stop, token_in_message};
+use crate::model::{End, Role};
 use crate::options::Recover;
-use crate::reading::{Draft, Kept, Out};
-use crate::{Code, Control, Diagnostic, Dropped, Fix, Section, Span};
-
-/// Uncertain text: a hidden message, or dropped.
-pub(super) struct Rest<'a> {
-    pub(super) draft: Option<Box<Draft<'a>>>,
-    from: usize,
-    to: usize,
-    /// Whether the end token of a list of calls ends it.
-    in_calls: bool,
-}
-
-impl<'a> Rest<'a> {
-    /// Begins uncertain text at byte `from`, as a hidden message if the policy says so. Its body
-    /// begins at `body_at`.
-    pub(super) fn begin(from: usize, body_at: usize, out: &mut Out<'a, '_>) -> Self {
-        let keeps = out.options.recover == Recover::Keep;
-        let message = hidden(Role::Assistant, Span::at(from), body_at);
-        let draft = keeps.then(|| Box::new(Draft::started(message, out)));
-        Self { draft, from, to: body_at, in_calls: false }
-    }
-
-    /// Lets the end token of a list of calls end the text.
-    pub(super) fn in_calls(mut self) -> Self {
-        self.in_calls = true;
-        self
-    }
-
-    pub(super) fn push(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
-        self.to = span.end;
-        if let Some(draft) = &mut self.draft {
-            draft.push(text, span, out);
-        }
-    }
-
-    /// Ends the text at byte `at`, after the token that ends it.
-    fn close(mut self, at: usize, out: &mut Out<'a, '_>) {
-        self.to = at;
-        self.end(at, out);
-    }
-
-    pub(super) fn end(mut self, at: usize, out: &mut Out<'a, '_>) {
-        match self.draft.take() {
-            Some(mut draft) => draft.end(End::End, at, out),
-            None if self.from < self.to => {
-                let text = "this text will be dropped";
-                let found = Code::ParseFrame.at(Span::new(self.from, self.to), text);
-                out.report(found.drops(Dropped::Text));
-            }
-            None => {}
-        }
-    }
-}
+use crate::reading::{self, Draft, Kept, Out};
+use crate::{Code, Control, Diagnostic, Dropped, Section, Span};
 
 impl<'a> Reader<'a> {
     /// Reads a control token that is not allowed in a text.
@@ -71,16 +20,13 @@ impl<'a> Reader<'a> {
         span: Span,
         out: &mut Out<'a, '_>,
     ) {
-        let spelling = self.spelled(control);
-        self.keeps = false;
+        self.layout.keeps = false;
         if let Control::Open(_) = control {
-            let stop = match self.place.at {
-                At::Section(role) => self.spelled(Control::Close(role)),
-                _ => self.spelled(Control::Close(Role::Assistant)),
+            let stop = match self.layout.place.last {
+                Some(Kind::Said(role)) => self.rules.spelling(Control::Close(role)),
+                _ => self.rules.spelling(Control::Close(Role::Assistant)),
             };
-            let text = "the message has no stop token before the next message begins";
-            let found = Code::StreamTruncated.at(span, text);
-            out.malformed(ended(found, span.start, stop));
+            out.malformed(no_stop_token(span, stop));
             if out.state.stopped.is_some() {
                 self.state = State::Body(draft);
                 return;
@@ -88,8 +34,7 @@ impl<'a> Reader<'a> {
             self.cut(draft, span.start, out);
             return self.outside(Kept::default(), control, span, out);
         }
-        let found = Code::ParseFrame.at(span, format!("`{spelling}` is not allowed in a message"));
-        out.malformed(found.help("the text after it is hidden; this format cannot escape it, so remove it from the content"));
+        out.malformed(token_in_message(self.rules.spelling(control), span));
         if out.state.stopped.is_some() {
             self.state = State::Body(draft);
             return;
@@ -103,7 +48,7 @@ impl<'a> Reader<'a> {
     fn cut(&mut self, mut draft: Box<Draft<'a>>, at: usize, out: &mut Out<'a, '_>) {
         draft.message.recovered = true;
         self.end(draft, End::Open, at, out);
-        self.keeps = false;
+        self.layout.keeps = false;
     }
 
     /// Reads a control token in uncertain text.
@@ -114,41 +59,41 @@ impl<'a> Reader<'a> {
         span: Span,
         out: &mut Out<'a, '_>,
     ) {
-        let ends = match (control, self.place.at) {
+        let ends = match (control, self.layout.place.last) {
             (Control::Open(_), _) => true,
-            (Control::Close(role), At::Section(section)) => role == section,
+            (Control::Close(role), Some(Kind::Said(section))) => role == section,
             (Control::Close(Role::Assistant), _) => true,
-            (Control::CloseSection(Section::Calls), _) => rest.in_calls,
+            (Control::CloseSection(Section::Calls), _) => rest.until == Some(control),
             _ => false,
         };
         if !ends {
             // If the text is dropped or exceeds its limit, the diagnostic for the text includes the
             // token.
-            if rest.draft.as_ref().is_some_and(|draft| !draft.is_full()) {
-                let text = format!("`{}` in hidden text", self.spelled(control));
+            if rest.is_kept() {
+                let text = format!("`{}` in hidden text", self.rules.spelling(control));
                 out.malformed(Code::ParseFrame.at(span, text).drops(Dropped::Text));
             }
             self.state = State::Rest(rest);
             return;
         }
-        self.keeps = false;
+        self.layout.keeps = false;
         match control {
             Control::Open(_) => rest.end(span.start, out),
-            _ => rest.close(span.end, out),
+            _ => rest.end_with_token(span.end, out),
         }
-        (self.since, self.edge) = (span.start, span.start);
+        (self.layout.since, self.layout.edge) = (span.start, span.start);
         match control {
-            Control::CloseSection(Section::Calls) if self.place.is_turn() => {
+            Control::CloseSection(Section::Calls) if self.layout.place.is_turn() => {
                 self.behind = span.end;
-                self.edge = span.end;
+                self.layout.edge = span.end;
                 self.state = State::Turn(After::Calls);
             }
-            Control::Open(Role::Assistant) if self.place.is_turn() => {
+            Control::Open(Role::Assistant) if self.layout.place.is_turn() => {
                 self.in_turn(control, span, out);
             }
             Control::Open(_) => self.outside(Kept::default(), control, span, out),
             _ => {
-                self.edge = span.end;
+                self.layout.edge = span.end;
                 self.state = State::Outside(Kept::default());
             }
         }
@@ -158,11 +103,11 @@ impl<'a> Reader<'a> {
     pub(super) fn unexpected(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         let found = self.out_of_place(control, span);
         out.malformed(found.drops(Dropped::Text));
-        self.keeps = false;
+        self.layout.keeps = false;
     }
 
     fn out_of_place(&self, control: Control, span: Span) -> Diagnostic {
-        let text = format!("`{}` is not allowed here", self.spelled(control));
+        let text = format!("`{}` is not allowed here", self.rules.spelling(control));
         Code::ParseFrame.at(span, text)
     }
 
@@ -170,25 +115,25 @@ impl<'a> Reader<'a> {
     /// uncertain.
     pub(super) fn unexpected_rest(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         out.malformed(self.out_of_place(control, span));
-        self.keeps = false;
+        self.layout.keeps = false;
         if out.state.stopped.is_none() && out.admits(span) {
-            let from = self.opened.take().unwrap_or(span.start);
+            let from = self.layout.opened.take().unwrap_or(span.start);
             self.state = State::Rest(Rest::begin(from, span.end, out));
         }
     }
 
     /// Reports that another role speaks before the turn of the assistant ends.
     pub(super) fn unclosed_turn(&mut self, span: Span, out: &mut Out<'a, '_>) {
-        self.keeps = false;
-        let stop = self.spelled(Control::Close(Role::Assistant));
+        self.layout.keeps = false;
+        let stop = self.rules.spelling(Control::Close(Role::Assistant));
         let found = Code::StreamTruncated.at(span, "the turn of the assistant has no end token");
-        out.malformed(ended(found, span.start, stop));
+        out.malformed(suggest_stop(found, span.start, stop));
     }
 
     /// Reads a control token that is not allowed between turns.
     pub(super) fn stray_outside(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
-        let spelling = self.spelled(control);
-        self.keeps = false;
+        let spelling = self.rules.spelling(control);
+        self.layout.keeps = false;
         let found = stray_token(spelling, span, out);
         let begins = matches!(
             control,
@@ -203,9 +148,9 @@ impl<'a> Reader<'a> {
             self.orphan = true;
             self.inner = control == Control::CloseSection(Section::Reasoning);
             self.bos = true;
-            self.opened = Some(span.start);
+            self.layout.opened = Some(span.start);
             self.in_turn(control, span, out);
-            self.keeps = false;
+            self.layout.keeps = false;
         }
     }
 
@@ -214,14 +159,15 @@ impl<'a> Reader<'a> {
         if gap.as_str().trim_ascii().is_empty() {
             return;
         }
-        self.keeps = false;
+        self.layout.keeps = false;
         let span = gap.span();
         stray(gap, span, out);
-        (self.since, self.edge) = (at, at);
+        (self.layout.since, self.layout.edge) = (at, at);
     }
 
     /// Ends the input at byte `at`.
     pub(super) fn end_input(&mut self, at: usize, out: &mut Out<'a, '_>) {
+        self.settle_blank(out);
         let state = std::mem::replace(&mut self.state, State::Outside(Kept::default()));
         match state {
             State::Outside(gap) => {
@@ -230,11 +176,8 @@ impl<'a> Reader<'a> {
             }
             State::Body(draft) => self.end_body(draft, at, out),
             State::Turn(after) => self.end_turn(after, at, out),
-            State::Blank(after, mut gap) => {
-                let (place, text) = (gap.span(), gap.take());
-                self.words(after, &text, place, out);
-                self.end_input(at, out);
-            }
+            // The white space was read as text or as layout.
+            State::Blank(..) => {}
             State::Calls(list) => {
                 let goes_on = out.options.open_prompt && matches!(list.step, Step::Arguments(_));
                 if !goes_on {
@@ -260,18 +203,18 @@ impl<'a> Reader<'a> {
 
     fn end_body(&mut self, mut draft: Box<Draft<'a>>, at: usize, out: &mut Out<'a, '_>) {
         // The template leaves the last turn of the assistant open.
-        let is_whole = self.place.at == At::Turn && self.speaks_as.is_none();
+        let is_whole = self.layout.place.is_turn() && self.speaks_as.is_none();
         if !is_whole && !out.options.open_prompt {
             let text = "the text ends inside a message";
             let found = Code::StreamTruncated.at(Span::at(at), text);
-            let stop = match self.place.at {
-                At::Section(role) => role,
+            let stop = match self.layout.place.last {
+                Some(Kind::Said(role)) => role,
                 _ => Role::Assistant,
             };
-            let stop = self.spelled(Control::Close(stop));
-            out.malformed(ended(found, at, stop));
+            let stop = self.rules.spelling(Control::Close(stop));
+            out.malformed(suggest_stop(found, at, stop));
         }
-        self.since = at;
+        self.layout.since = at;
         draft.end(if is_whole { End::End } else { End::Open }, at, out);
     }
 
@@ -282,8 +225,7 @@ impl<'a> Reader<'a> {
                     let text = "the text ends where the assistant's message must begin";
                     out.malformed(Code::StreamTruncated.at(Span::at(at), text));
                 }
-                let message = Message::new(Role::Assistant, "");
-                let draft = self.begin(super::place::Kind::Prompt, message, at, out);
+                let draft = self.begin(Kind::Prompt, at, out);
                 self.end(draft, End::Prompt, at, out);
             }
             After::Prefix | After::Suffix => {
@@ -296,16 +238,13 @@ impl<'a> Reader<'a> {
 
     /// Keeps the layout after the last message, up to the end at byte `at`.
     fn tail(&mut self, returns: bool, at: usize, out: &mut Out<'a, '_>) {
-        let raw = self.trail.raw(Span::new(self.since, at), out.keep);
-        let Some(raw) = raw.filter(|_| self.keeps) else { return };
-        if self.place == Place::START {
-            if !raw.is_empty() {
-                out.to.layout(crate::reading::Place::Lead, raw, self.rules.form);
+        if self.layout.place == Place::START {
+            let raw = self.layout.raw(at, out.keep).filter(|_| self.layout.keeps);
+            if let Some(raw) = raw.filter(|raw| !raw.is_empty()) {
+                out.to.layout(reading::Place::Lead, raw, self.rules.form);
             }
-            return;
-        }
-        if !self.place.is_canonical_end(returns, &raw) {
-            out.to.layout(crate::reading::Place::Tail, raw, self.rules.form);
+        } else if let Some(raw) = self.layout.tail(returns, at, out.keep) {
+            out.to.layout(reading::Place::Tail, raw, self.rules.form);
         }
     }
 
@@ -325,7 +264,7 @@ impl<'a> Reader<'a> {
                         out.leave_out(list.head.span().start);
                     }
                 }
-                None => out.leave_out(self.opened.unwrap_or(self.edge)),
+                None => out.leave_out(self.layout.opened.unwrap_or(self.layout.edge)),
             },
             State::Outputs(kept, _) => out.leave_out(kept.span().start),
             State::Rest(rest) => rest.end(at, out),
@@ -339,20 +278,11 @@ impl<'a> Reader<'a> {
                 out.leave_out(gap.span().start);
             }
             State::Turn(_) | State::Blank(..) => {
-                if let Some(at) = self.opened {
+                if let Some(at) = self.layout.opened {
                     out.leave_out(at);
                 }
             }
             State::Outside(_) => {}
         }
-    }
-}
-
-/// Returns the diagnostic for a missing end token. If the dialect has the token `stop`, the
-/// diagnostic suggests to insert it at byte `at`.
-fn ended(found: Diagnostic, at: usize, stop: &str) -> Diagnostic {
-    match stop.is_empty() {
-        true => found,
-        false => found.fix(Fix::suggestion(Span::at(at), stop)),
     }
 }

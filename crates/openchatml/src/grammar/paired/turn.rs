@@ -1,7 +1,6 @@
 //! Reads control tokens in the turn of the assistant.
 
-use super::reader::{Reader, State};
-use super::writer_state::After;
+use super::reader::{After, Reader, State};
 use crate::model::{End, Role};
 use crate::reading::{Draft, Kept, Out};
 use crate::{Control, Section, Span};
@@ -18,8 +17,8 @@ impl<'a> Reader<'a> {
         match control {
             Control::Close(Role::Assistant) => {
                 let may_end = draft.message.is_answer() && !draft.message.recovered;
-                self.since = span.start;
-                self.edge = span.end;
+                self.layout.since = span.start;
+                self.layout.edge = span.end;
                 self.state = State::Outside(Kept::default());
                 match (may_end, self.speaks_as) {
                     (true, None) => {
@@ -59,7 +58,7 @@ impl<'a> Reader<'a> {
             return;
         }
         let draft = self.speak(at, out);
-        (self.since, self.edge) = (at, at);
+        (self.layout.since, self.layout.edge) = (at, at);
         // The token that ends the turn is part of its last message.
         let is_last = control == Control::Close(Role::Assistant);
         self.close(draft, End::End, if is_last { span.end } else { at }, out);
@@ -77,22 +76,22 @@ impl<'a> Reader<'a> {
                 if self.inner == begins {
                     self.unexpected(control, span, out);
                 }
-                self.opened.get_or_insert(span.start);
+                self.layout.opened.get_or_insert(span.start);
                 self.inner = begins;
                 self.behind = span.end;
                 self.state = State::Turn(if begins { After::Prefix } else { After::Suffix });
             }
             Control::OpenSection(Section::Calls) => {
-                self.opened.get_or_insert(span.start);
+                self.layout.opened.get_or_insert(span.start);
                 self.state = State::Calls(Box::default());
             }
             Control::Open(Role::Assistant) => {
-                self.opened = Some(span.start);
+                self.layout.opened = Some(span.start);
                 self.inner = false;
                 self.state = State::Turn(After::Start);
             }
             Control::Close(Role::Assistant) => {
-                self.edge = span.end;
+                self.layout.edge = span.end;
                 self.state = State::Outside(Kept::default());
             }
             Control::Open(_) => {

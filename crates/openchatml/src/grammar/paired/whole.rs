@@ -1,22 +1,23 @@
 //! Reads whole messages at once if their shape is common. The result is the same as reading them
 //! lexeme by lexeme.
 
-use super::place::Kind;
-use super::reader::{Reader, State};
-use super::writer_state::After;
+use super::reader::{After, Reader, State};
+use crate::grammar::sections::between::Kind;
 use crate::lex::Lexer;
-use crate::model::{Channel, End, Message, Role};
+use crate::model::{End, Role};
 use crate::reading::{Kept, Out};
 use crate::{Control, Section, Span, grammar};
 
 /// A message of a common shape: its kind, the beginning of its text, and the token that ends it.
 struct Shape {
-    kind: Kind<'static>,
+    kind: Kind,
     /// The tokens before the text, if the message begins outside of a turn.
     opening: [Option<Control>; 2],
     from: usize,
     end: Control,
 }
+
+const ANSWER: Kind = Kind::Text { blank: false };
 
 const END: Control = Control::Close(Role::Assistant);
 
@@ -28,7 +29,7 @@ impl<'a> Reader<'a> {
         if !is_usual || self.continues.is_some() {
             return;
         }
-        while self.keeps && lexer.is_between() && out.has_room() {
+        while self.layout.keeps && lexer.is_between() && out.has_room() {
             let Some(shape) = self.shape(lexer, text) else { return };
             if !self.whole(&shape, lexer, text, out) {
                 return;
@@ -40,20 +41,20 @@ impl<'a> Reader<'a> {
         match &self.state {
             State::Outside(gap) if gap.is_empty() => {}
             State::Turn(After::Suffix) => {
-                return Some(Shape { kind: Kind::Outer, opening: [None; 2], from: 0, end: END });
+                return Some(Shape { kind: ANSWER, opening: [None; 2], from: 0, end: END });
             }
             _ => return None,
         }
         let (open @ Control::Open(role), from) = lexer.control_at(text)? else { return None };
         let opening = [Some(open), None];
         if role != Role::Assistant {
-            let (kind, end) = (Kind::Section(role), Control::Close(role));
+            let (kind, end) = (Kind::Said(role), Control::Close(role));
             return Some(Shape { kind, opening, from, end });
         }
         match lexer.control_at(&text[from..]) {
-            None => Some(Shape { kind: Kind::Outer, opening, from, end: END }),
+            None => Some(Shape { kind: ANSWER, opening, from, end: END }),
             Some((inner @ Control::OpenSection(Section::Reasoning), len)) => Some(Shape {
-                kind: Kind::Inner,
+                kind: Kind::Reasoning,
                 opening: [Some(open), Some(inner)],
                 from: from + len,
                 end: Control::CloseSection(Section::Reasoning),
@@ -71,12 +72,7 @@ impl<'a> Reader<'a> {
         out: &mut Out<'a, '_>,
     ) -> bool {
         let Some((body, token)) = lexer.up_to(text, shape.from, shape.end) else { return false };
-        let (role, channel) = match shape.kind {
-            Kind::Section(role) => (role, None),
-            Kind::Inner => (Role::Assistant, Some(Channel::Analysis)),
-            _ => (Role::Assistant, Some(Channel::Final)),
-        };
-        let is_empty = body.0.is_empty() && role == Role::Assistant;
+        let is_empty = body.0.is_empty() && !matches!(shape.kind, Kind::Said(_));
         if is_empty || body.0.len() > out.options.limits.message_bytes {
             return false;
         }
@@ -84,31 +80,30 @@ impl<'a> Reader<'a> {
         let rest = &text[token.end - start..];
         // The next token shows whether the conversation ends after an answer.
         let next = lexer.control_at(rest);
-        if shape.kind == Kind::Outer && !matches!(next, Some((Control::Open(_), _))) {
+        if shape.kind == ANSWER && !matches!(next, Some((Control::Open(_), _))) {
             return false;
         }
         if matches!(self.state, State::Outside(_)) {
-            self.opened = Some(start);
+            self.layout.opened = Some(start);
             let mut at = start;
             for control in shape.opening.into_iter().flatten() {
-                let span = Span::new(at, at + self.spelled(control).len());
-                self.trail.push(control, span, out.keep);
+                let span = Span::new(at, at + self.rules.spelling(control).len());
+                self.layout.trail.push(control, span, out.keep);
                 at = span.end;
             }
         }
-        let mut message = Message::new(role, "");
-        message.channel = channel;
-        self.inner = shape.kind == Kind::Inner;
-        let message = self.head(shape.kind, message, body.1.start, out);
+        self.inner = shape.kind == Kind::Reasoning;
+        let message = self.rules.message(shape.kind, "");
+        let message = self.head(shape.kind, "", message, body.1.start, out);
         lexer.take(text, shape.end, token.end);
-        self.trail.push(shape.end, token, out.keep);
-        self.since = token.start;
+        self.layout.trail.push(shape.end, token, out.keep);
+        self.layout.since = token.start;
         if self.inner {
-            self.edge = token.start;
+            self.layout.edge = token.start;
             grammar::whole(message, body, End::End, token.start, out);
             self.in_turn(Control::CloseSection(Section::Reasoning), token, out);
         } else {
-            self.edge = token.end;
+            self.layout.edge = token.end;
             grammar::whole(message, body, End::End, token.end, out);
             self.state = State::Outside(Kept::default());
         }

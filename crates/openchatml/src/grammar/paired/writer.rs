@@ -1,14 +1,16 @@
 //! The writer of pairs.
 
 use super::calls;
+use super::is_between_replies;
 use super::outputs::{is_value, split as split_outputs};
-use super::place::{At, Kind, Owner, Piece};
 use super::writer_state::{Begins, Next, WriterState};
-use super::{Rules, is_between_replies};
+use crate::grammar::owner::Owner;
+use crate::grammar::sections::Rules;
+use crate::grammar::sections::between::{Failed, Kind, Written};
 use crate::limits::Limits;
-use crate::model::{Conversation, Document, End, FormId, Message, Raw, Role};
-use crate::options::{LayoutChoice, RenderOptions};
-use crate::writing::{Part, Place as Where, RenderError, Sink, SinkError, write_pieces, write_raw};
+use crate::model::{Conversation, Document, End, Message, Raw, Role};
+use crate::options::RenderOptions;
+use crate::writing::{Part, Place as Where, RenderError, Sink, write_pieces, write_raw};
 use crate::{Code, Control, Span};
 
 /// Writes a document.
@@ -21,7 +23,7 @@ pub(crate) fn write(
     let Some(conversation) = document.as_conversation() else {
         return Err(RenderError::not_a_conversation(rules.form.name()));
     };
-    let mut writer = Writer { rules, options, sink, behind: WriterState::START, waiting: 0 };
+    let mut writer = Writer { rules, options, sink, behind: WriterState::start(rules), waiting: 0 };
     writer.conversation(conversation)
 }
 
@@ -35,15 +37,10 @@ struct Writer<'w> {
     waiting: usize,
 }
 
-type Written = Result<(), RenderError>;
-
-/// Why a piece cannot be written, and the part of the message to which it belongs.
-type Failed = (Where, SinkError);
-
 impl Writer<'_> {
-    fn conversation(&mut self, conversation: &Conversation<'_>) -> Written {
+    fn conversation(&mut self, conversation: &Conversation<'_>) -> Result<(), RenderError> {
         let messages = &conversation.messages;
-        let around = conversation.layout.as_deref().filter(|it| self.keeps(it.form));
+        let around = self.rules.kept_around(conversation, self.options);
         let prompts = self.options.generation_prompt.is_some();
         if messages.is_empty() && !prompts {
             let Some(lead) = around.and_then(|it| it.lead.as_ref()) else { return Ok(()) };
@@ -51,7 +48,7 @@ impl Writer<'_> {
                 .map_err(|error| RenderError::sink(error, None, Where::Document));
         }
         let rules = self.rules;
-        let goes_on = |at: usize| messages.get(at).is_some_and(|it| rules.goes_on(it));
+        let goes_on = |at: usize| messages.get(at).is_some_and(|it| rules.continues_calls(it));
         for (index, message) in messages.iter().enumerate() {
             let follows = index > 0 && messages[index - 1].is_call() && goes_on(index);
             let alone = !goes_on(index + 1) && !follows;
@@ -69,26 +66,23 @@ impl Writer<'_> {
         self.finish(messages.last(), around.and_then(|it| it.tail.as_ref()))
     }
 
-    fn keeps(&self, form: FormId) -> bool {
-        self.options.layout == LayoutChoice::Keep && form == self.rules.form
-    }
-
     fn message(
         &mut self,
         index: usize,
         message: &Message<'_>,
         alone: bool,
         is_last: bool,
-    ) -> Written {
+    ) -> Result<(), RenderError> {
         let kind = self.rules.kind(message, alone);
-        self.check(index, message, kind, is_last)?;
-        let fail = |(place, error): Failed| RenderError::sink(error, Some(index), place);
-        let raw = self.raw(message);
+        let fail = |failed: Failed| RenderError::sink(failed.1, Some(index), failed.0);
+        let raw = self.rules.kept_before(message, self.options);
         let body = message.body.text();
-        let next = Next { kind, body: &body, begins: self.rules.begins(message) };
-        if self.behind.place.at != At::Reply || next.begins != Begins::Nothing {
-            self.waiting = match (self.behind.place.at, next.begins) {
-                (_, Begins::BehindNone) => 0,
+        let name = self.rules.name(message);
+        let next = Next { kind, name, body: &body, begins: self.rules.list_start(message) };
+        self.check(index, message.end, next, is_last)?;
+        if self.behind.place.last != Some(Kind::Reply) || next.begins != Begins::Nothing {
+            self.waiting = match next.begins {
+                Begins::BehindNone => 0,
                 _ => self.behind.waiting,
             };
         }
@@ -98,31 +92,30 @@ impl Writer<'_> {
                 self.write_raw(raw, kind, index).map_err(fail)?;
                 self.behind = behind;
             }
-            None => self.behind = self.between(next, index).map_err(fail)?,
+            None => self.between(next, index).map_err(fail)?,
         }
         self.sink.seam(Part::Body);
-        self.sink.text(&body).map_err(|error| fail((Where::Body, error)))?;
+        self.sink.text(&body).map_err(|error| fail(Box::new((Where::Body, error))))?;
         self.sink.seam(Part::End);
         Ok(())
     }
 
     /// Refuses messages that the template refuses, or that would be read back differently.
-    fn check(&self, index: usize, message: &Message<'_>, kind: Kind<'_>, last: bool) -> Written {
+    fn check(&self, index: usize, end: End, next: Next<'_>, last: bool) -> Result<(), RenderError> {
         let refuse = |code: Code, place, text: &str, help: &'static str| {
             let error = RenderError::new(code, Some(index), text).at(place, Span::default());
             Err(error.help(help))
         };
-        match kind {
-            Kind::Call(name, _) => {
-                if name.contains('"') {
+        match next.kind {
+            Kind::Call { .. } => {
+                if next.name.contains('"') {
                     let text = "the name of a tool cannot contain a quotation mark";
                     let help = "rename the tool";
                     return refuse(Code::ParseHeader, Where::Recipient, text, help);
                 }
-                let body = message.body.text();
-                let ends_there = match last && message.end == End::Open {
-                    true => calls::are_open(&body),
-                    false => calls::are_whole(&body),
+                let ends_there = match last && end == End::Open {
+                    true => calls::are_open(next.body),
+                    false => calls::are_whole(next.body),
                 };
                 if !ends_there {
                     let text = "the end of these arguments would be read at another place";
@@ -131,7 +124,7 @@ impl Writer<'_> {
                 }
                 Ok(())
             }
-            Kind::Prompt if !last || !message.body.is_empty() => {
+            Kind::Prompt if !last || !next.body.is_empty() => {
                 let text = "only the last message can be an empty open message";
                 refuse(Code::RenderUnsupported, Where::End, text, "remove the others")
             }
@@ -141,10 +134,15 @@ impl Writer<'_> {
 
     /// Refuses a list of replies that would be read back differently. The reply at `index` is the
     /// last one of the list.
-    fn check_replies(&mut self, messages: &[Message<'_>], index: usize, is_last: bool) -> Written {
+    fn check_replies(
+        &mut self,
+        messages: &[Message<'_>],
+        index: usize,
+        is_last: bool,
+    ) -> Result<(), RenderError> {
         let message = &messages[index];
         if message.role != Role::Tool
-            || messages.get(index + 1).is_some_and(|it| self.rules.is_in_list(it))
+            || messages.get(index + 1).is_some_and(|it| self.rules.continues_replies(it))
         {
             return Ok(());
         }
@@ -176,7 +174,7 @@ impl Writer<'_> {
     /// Returns the first reply of the list that contains the reply at `index`.
     fn first_of_list(&self, messages: &[Message<'_>], index: usize) -> usize {
         let mut first = index;
-        while self.rules.is_in_list(&messages[first])
+        while self.rules.continues_replies(&messages[first])
             && first > 0
             && messages[first - 1].role == Role::Tool
         {
@@ -198,7 +196,8 @@ impl Writer<'_> {
         list.push('[');
         let mut bodies = Vec::with_capacity(replies.len());
         for (at, reply) in replies.iter().enumerate() {
-            let between = self.raw(reply).filter(|raw| is_between_replies(raw));
+            let between =
+                self.rules.kept_before(reply, self.options).filter(|raw| is_between_replies(raw));
             list.push_str(if at == 0 { "" } else { between.map_or(", ", Raw::as_str) });
             let start = list.len();
             list.push_str(&reply.body.text());
@@ -210,8 +209,8 @@ impl Writer<'_> {
         if let Some(next) = next {
             let kind = self.rules.kind(next, true);
             let body = next.body.text();
-            let follows = Next { kind, body: &body, begins: Begins::Nothing };
-            if matches!(kind, Kind::Inner | Kind::Outer) && self.runs_on(next, follows) {
+            let follows = Next { kind, name: "", body: &body, begins: Begins::Nothing };
+            if matches!(kind, Kind::Reasoning | Kind::Text { .. }) && self.runs_on(next, follows) {
                 list.push_str(&body);
             }
         }
@@ -221,13 +220,14 @@ impl Writer<'_> {
 
     /// Whether no control token is written between the last reply and this text.
     fn runs_on(&self, message: &Message<'_>, next: Next<'_>) -> bool {
-        let raw = self.raw(message);
+        let raw = self.rules.kept_before(message, self.options);
         match raw.filter(|raw| self.behind.behind(raw, next).is_some()) {
             Some(raw) => raw.is_text(),
             None => {
                 let mut has_token = false;
-                let _ = self.behind.write::<()>(next, &mut |_, piece| {
-                    has_token |= matches!(piece, Piece::Control(_));
+                let mut behind = self.behind;
+                let _ = behind.write::<()>(next, &mut |_, piece| {
+                    has_token |= matches!(piece, Written::Control(_));
                     Ok(())
                 });
                 !has_token
@@ -235,72 +235,69 @@ impl Writer<'_> {
         }
     }
 
-    /// Returns the kept layout before a message.
-    fn raw<'m>(&self, message: &'m Message<'_>) -> Option<&'m Raw<'m>> {
-        let layout = message.layout.as_deref().filter(|it| self.keeps(it.form))?;
-        layout.before.as_ref()
-    }
-
-    /// Writes the text between the last message and the next. Returns the state after the next
-    /// message.
-    fn between(&mut self, next: Next<'_>, index: usize) -> Result<WriterState, Failed> {
+    /// Writes the text between the last message and the next.
+    fn between(&mut self, next: Next<'_>, index: usize) -> Result<(), Failed> {
         let mut owner = Owner::Before;
         let sink = &mut *self.sink;
-        let behind = self.behind.write(next, &mut |of, piece| {
-            advance(&mut owner, of, index, sink);
-            emit(piece, sink)
+        self.behind.write(next, &mut |of, piece| {
+            owner.advance(of, index, sink);
+            piece.write(sink)
         })?;
-        advance(&mut owner, Owner::Header, index, sink);
-        Ok(behind)
+        owner.advance(Owner::Header, index, sink);
+        Ok(())
     }
 
     /// Writes kept layout.
-    fn write_raw(&mut self, raw: &Raw<'_>, kind: Kind<'_>, index: usize) -> Result<(), Failed> {
+    fn write_raw(&mut self, raw: &Raw<'_>, kind: Kind, index: usize) -> Result<(), Failed> {
         let mut owner = Owner::Before;
         let mut rest = raw.rest();
         // The text that closes the last message belongs to it, in any layout.
         let sink = &mut *self.sink;
         let mut fits = true;
-        self.behind.place.between(kind, &mut |of, piece| {
+        self.rules.between(self.behind.place, kind, "", &mut |of, piece| {
             fits &= matches!(of, Owner::Before | Owner::Gap);
             if fits {
-                advance(&mut owner, of, index, sink);
+                owner.advance(of, index, sink);
             }
-            fits = fits && rest.take(piece.raw());
-            if fits { emit(piece, sink) } else { Ok(()) }
+            fits = fits && piece.strip(&mut rest).is_ok();
+            if fits { piece.write(sink) } else { Ok(()) }
         })?;
         let from = rest.at();
         let all = raw.as_str().len();
         let opening = match (raw.end_of_last(Control::Open(Role::Assistant)), kind) {
-            (_, Kind::Section(_)) => all,
+            (_, Kind::Said(_)) => all,
             (Some(at), _) => at.max(from),
             (None, _) => from,
         };
-        let error = |error| (Where::Document, error);
-        advance(&mut owner, Owner::Opening, index, sink);
+        let error = |error| Box::new((Where::Document, error));
+        owner.advance(Owner::Opening, index, sink);
         write_pieces(raw.pieces_in(from..opening), sink).map_err(error)?;
-        advance(&mut owner, Owner::Header, index, sink);
+        owner.advance(Owner::Header, index, sink);
         write_pieces(raw.pieces_in(opening..all), sink).map_err(error)
     }
 
     /// Writes a prompt.
-    fn prompt(&mut self, role: Role, index: usize) -> Written {
+    fn prompt(&mut self, role: Role, index: usize) -> Result<(), RenderError> {
         let kind = match role {
             Role::Assistant => Kind::Prompt,
-            role => Kind::Section(role),
+            role => Kind::Said(role),
         };
         if role == Role::Tool {
             let text = "this format has no turns of tools";
             return Err(RenderError::new(Code::RenderUnsupported, None, text));
         }
-        let next = Next { kind, body: "", begins: Begins::Nothing };
-        let written = self.between(next, index).map(drop);
-        written.map_err(|(place, error)| RenderError::sink(error, Some(index), place))
+        let next = Next { kind, name: "", body: "", begins: Begins::Nothing };
+        let written = self.between(next, index);
+        written.map_err(|failed| RenderError::sink(failed.1, Some(index), failed.0))
     }
 
     /// Writes the text that closes the last message.
-    fn finish(&mut self, last: Option<&Message<'_>>, tail: Option<&Raw<'_>>) -> Written {
-        let fail = |(place, error): Failed| RenderError::sink(error, None, place);
+    fn finish(
+        &mut self,
+        last: Option<&Message<'_>>,
+        tail: Option<&Raw<'_>>,
+    ) -> Result<(), RenderError> {
+        let fail = |failed: Failed| RenderError::sink(failed.1, None, failed.0);
         let is_answer = |last: &Message<'_>| last.is_answer() && !last.body.is_empty();
         let returns = last.is_some_and(|last| last.end == End::Return);
         let can_end = |tail: &&Raw<'_>| match last.is_some_and(is_answer) {
@@ -309,34 +306,11 @@ impl Writer<'_> {
             false => [true, false].iter().any(|closes| self.behind.can_end(tail, *closes)),
         };
         if let Some(tail) = tail.filter(can_end) {
-            return write_raw(tail, self.sink).map_err(|error| fail((Where::Document, error)));
+            return write_raw(tail, self.sink)
+                .map_err(|error| fail(Box::new((Where::Document, error))));
         }
         let sink = &mut *self.sink;
         let closes = returns || self.behind.needs_close();
-        self.behind.place.close(closes, &mut |_, piece| emit(piece, sink)).map_err(fail)
-    }
-}
-
-/// Tells the sink which part the next pieces belong to, if that changes.
-fn advance(owner: &mut Owner, to: Owner, index: usize, sink: &mut dyn Sink) {
-    if *owner == Owner::Before && to != Owner::Before {
-        sink.seam(Part::Gap);
-        *owner = Owner::Gap;
-    }
-    if *owner == Owner::Gap && to != Owner::Gap && to != Owner::Before {
-        sink.seam(Part::Opening(index));
-        *owner = Owner::Opening;
-    }
-    if *owner == Owner::Opening && to == Owner::Header {
-        sink.seam(Part::Header);
-        *owner = Owner::Header;
-    }
-}
-
-fn emit(piece: Piece<'_>, sink: &mut dyn Sink) -> Result<(), Failed> {
-    match piece {
-        Piece::Control(control) => sink.control(control).map_err(|error| (Where::End, error)),
-        Piece::Text(text) => sink.word(text).map_err(|error| (Where::Role, error)),
-        Piece::Name(name) => sink.text(name).map_err(|error| (Where::Recipient, error)),
+        self.rules.close(self.behind.place, closes, &mut |_, piece| piece.write(sink)).map_err(fail)
     }
 }

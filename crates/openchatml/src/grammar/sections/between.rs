@@ -2,11 +2,13 @@
 
 use super::{Mark, NoReasoning, Opening, Piece, PromptEnd, Reasoning, Rules, Turn};
 use crate::Control;
-use crate::model::{End, Message, Role};
+use crate::grammar::owner::Owner;
+use crate::model::{Channel, End, Message, RawPiece, RawRest, Role};
+use crate::writing::{Place as Where, Sink, SinkError};
 
 /// The kind of a message, as far as the text around it depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind<'m> {
+pub(in crate::grammar) enum Kind {
     /// A message of another role than the assistant or a tool.
     Said(Role),
     Reasoning,
@@ -15,8 +17,10 @@ pub(super) enum Kind<'m> {
     Text {
         blank: bool,
     },
-    /// A call of a tool, by its name without namespace.
-    Call(&'m str),
+    /// A call of a tool, and whether it ends the reasoning that it is in.
+    Call {
+        leaves: bool,
+    },
     Reply,
     /// A prompt: the turn of the assistant, in which any message can follow.
     Prompt,
@@ -24,9 +28,11 @@ pub(super) enum Kind<'m> {
 
 /// A piece of the text between two messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Written<'m> {
+pub(in crate::grammar) enum Written<'m> {
     Control(Control),
     /// Text of the framing.
+    Word(&'static str),
+    /// Kept text.
     Text(&'m str),
     /// The name of a tool.
     Name(&'m str),
@@ -34,69 +40,142 @@ pub(super) enum Written<'m> {
     JsonName(&'m str),
 }
 
-/// What a piece belongs to. The training mask depends on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Owner {
-    /// The end of the message before.
-    Before,
-    /// The text between turns.
-    Gap,
-    /// The role.
-    Opening,
-    /// The kind of the next message.
-    Header,
+/// Receives pieces, and what each belongs to.
+pub(in crate::grammar) trait Emit<'m, E>:
+    FnMut(Owner, Written<'m>) -> Result<(), E>
+{
 }
 
-/// The position after the content of a message of this kind. `None` before the first message.
-pub(super) type Place = Option<Kind<'static>>;
+impl<'m, E, F: FnMut(Owner, Written<'m>) -> Result<(), E>> Emit<'m, E> for F {}
+
+/// The position after the content of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::grammar) struct Place {
+    /// The kind of the message. `None` before the first message.
+    pub(in crate::grammar) last: Option<Kind>,
+    /// Whether reasoning is open around the next message.
+    pub(in crate::grammar) in_reasoning: bool,
+}
+
+impl Place {
+    /// The beginning of the text.
+    pub(in crate::grammar) const START: Self = Self { last: None, in_reasoning: false };
+
+    /// Whether the last message is in the turn of the assistant or a reply.
+    pub(in crate::grammar) fn is_turn(self) -> bool {
+        self.last.is_some_and(|last| !matches!(last, Kind::Said(_)))
+    }
+}
 
 const BREAKS: &str = "\n\n\n\n";
 
 /// Returns this number of line breaks.
-pub(super) fn breaks(count: u8) -> &'static str {
+pub(in crate::grammar) fn breaks(count: u8) -> &'static str {
     BREAKS.get(..usize::from(count)).unwrap_or(BREAKS)
 }
 
-impl Kind<'_> {
-    /// Returns the position after a message of this kind.
-    pub(super) fn place(self) -> Place {
-        Some(match self {
-            Self::Said(role) => Kind::Said(role),
-            Self::Reasoning => Kind::Reasoning,
-            Self::Text { blank } => Kind::Text { blank },
-            Self::Call(_) => Kind::Call(""),
-            Self::Reply => Kind::Reply,
-            Self::Prompt => Kind::Prompt,
-        })
-    }
-}
+/// Why a piece cannot be written, and the part of the message that it is for. It is boxed, so that
+/// the result of each piece is small.
+pub(in crate::grammar) type Failed = Box<(Where, SinkError)>;
 
-/// Receives pieces, and what each belongs to.
-type Emit<'e, 'm, E> = &'e mut dyn FnMut(Owner, Written<'m>) -> Result<(), E>;
-
-impl Rules {
-    /// Returns the kind of a message.
-    pub(super) fn kind<'m>(&self, message: &'m Message<'_>) -> Kind<'m> {
-        match message.role {
-            Role::Tool => Kind::Reply,
-            Role::Assistant if message.is_call() => Kind::Call(self.tool(message)),
-            Role::Assistant if message.end == End::Prompt => Kind::Prompt,
-            Role::Assistant if message.is_reasoning() => Kind::Reasoning,
-            Role::Assistant => Kind::Text { blank: message.body.text().trim_ascii().is_empty() },
-            role => Kind::Said(role),
+impl Written<'_> {
+    /// Writes the piece.
+    #[inline]
+    pub(in crate::grammar) fn write(self, sink: &mut dyn Sink) -> Result<(), Failed> {
+        let at = |place: Where| move |error: SinkError| Box::new((place, error));
+        match self {
+            Self::Control(control) => sink.control(control).map_err(at(Where::End)),
+            Self::Word(text) => sink.word(text).map_err(at(Where::Role)),
+            Self::Text(text) => sink.text(text).map_err(at(Where::Role)),
+            Self::Name(name) => sink.text(name).map_err(at(Where::Recipient)),
+            Self::JsonName(name) => write_quoted(name, sink).map_err(at(Where::Recipient)),
         }
     }
 
-    /// Writes the text between the last message and the next.
-    pub(super) fn between<'m, E>(
+    /// Removes the piece from the front of a layout. Returns an error if the layout does not begin
+    /// with it.
+    ///
+    /// Every message that is read is compared, so the call counts.
+    #[inline(always)]
+    pub(in crate::grammar) fn strip(self, rest: &mut RawRest<'_>) -> Result<(), ()> {
+        let is_next = match self {
+            Self::Control(control) => rest.take(RawPiece::Control(control)),
+            Self::Word(text) => rest.take(RawPiece::Text(text)),
+            Self::Text(text) | Self::Name(text) => rest.take(RawPiece::Text(text)),
+            Self::JsonName(name) => strip_quoted(name, rest),
+        };
+        if is_next { Ok(()) } else { Err(()) }
+    }
+}
+
+impl Rules {
+    /// Returns the kind of a message. `alone` says whether a call is the only one of its list.
+    pub(in crate::grammar) fn kind(&self, message: &Message<'_>, alone: bool) -> Kind {
+        match message.role {
+            Role::Assistant => {}
+            Role::Tool => return Kind::Reply,
+            role => return Kind::Said(role),
+        }
+        if message.is_call() {
+            return Kind::Call { leaves: alone && self.ends_reasoning(self.tool(message)) };
+        }
+        if message.end == End::Prompt {
+            return Kind::Prompt;
+        }
+        if message.is_reasoning() {
+            return Kind::Reasoning;
+        }
+        // Only where a call can begin a new turn is it important whether the text is blank.
+        let is_open = self.sections.reasoning.stays_open;
+        Kind::Text { blank: !is_open && message.body.text().trim_ascii().is_empty() }
+    }
+
+    /// Returns a message of this kind, without a body. Calls have the `name` of a tool.
+    #[inline]
+    pub(in crate::grammar) fn message<'a>(&self, kind: Kind, name: &str) -> Message<'a> {
+        let mut message = Message::new(Role::Assistant, "");
+        match kind {
+            Kind::Said(role) => message.role = role,
+            Kind::Reasoning => message.channel = Some(Channel::Analysis),
+            Kind::Text { .. } => message.channel = Some(Channel::Final),
+            Kind::Call { .. } => {
+                message.channel = Some(Channel::Commentary);
+                message.recipient = Some(self.recipient(name).into());
+                message.content_type = Some("json".into());
+            }
+            Kind::Reply => {
+                message.role = Role::Tool;
+                message.channel = Some(Channel::Commentary);
+                message.recipient = Some("assistant".into());
+            }
+            Kind::Prompt => {}
+        }
+        message
+    }
+
+    /// Returns the position after a message.
+    pub(in crate::grammar) fn after(&self, place: Place, kind: Kind) -> Place {
+        let in_reasoning = match kind {
+            Kind::Reasoning => self.sections.reasoning.stays_open,
+            Kind::Call { leaves } => place.in_reasoning && !leaves,
+            Kind::Reply => place.in_reasoning,
+            Kind::Said(_) | Kind::Text { .. } | Kind::Prompt => false,
+        };
+        Place { last: Some(kind), in_reasoning }
+    }
+
+    /// Writes the text between the last message and the next. Calls have the `name` of a tool,
+    /// without namespace.
+    pub(in crate::grammar) fn between<'m, E>(
         &self,
         place: Place,
-        next: Kind<'m>,
-        emit: Emit<'_, 'm, E>,
+        next: Kind,
+        name: &'m str,
+        emit: &mut impl Emit<'m, E>,
     ) -> Result<(), E> {
-        let stays = place.is_some_and(|last| stays(last, next));
-        match place {
-            None => self.bos.map_or(Ok(()), |bos| emit(Owner::Opening, Written::Control(bos)))?,
+        let stays = place.last.is_some_and(|last| self.stays(last, next));
+        match place.last {
+            None => self.bos.map_or(Ok(()), |(bos, owner)| emit(owner, Written::Control(bos)))?,
             Some(last) => {
                 self.close_section(last, Some(next).filter(|_| stays), emit)?;
                 if !stays {
@@ -104,28 +183,51 @@ impl Rules {
                 }
             }
         }
-        let is_first = !stays && self.open_turn(place, next, emit)?;
-        self.open_section(place.filter(|_| stays), next, is_first, emit)
+        let opens = !stays || next == Kind::Prompt;
+        let is_first = opens && self.open_turn(place, next, emit)?;
+        let before = Place { last: place.last.filter(|_| stays), ..place };
+        self.open_section(before, next, name, is_first, emit)
     }
 
-    /// Writes the text that closes the last message and its turn.
-    pub(super) fn close<'m, E>(&self, place: Place, emit: Emit<'_, 'm, E>) -> Result<(), E> {
-        let Some(last) = place else {
-            return self.bos.map_or(Ok(()), |bos| emit(Owner::Before, Written::Control(bos)));
+    /// Writes the text that closes the last message. `ends` says whether to close the turn of the
+    /// assistant; other turns are always closed.
+    pub(in crate::grammar) fn close<'m, E>(
+        &self,
+        place: Place,
+        ends: bool,
+        emit: &mut impl Emit<'m, E>,
+    ) -> Result<(), E> {
+        let Some(last) = place.last else {
+            return self.bos.map_or(Ok(()), |(bos, _)| emit(Owner::Before, Written::Control(bos)));
         };
         self.close_section(last, None, emit)?;
-        self.close_turn(last, emit)
+        if ends || matches!(last, Kind::Said(_)) { self.close_turn(last, emit) } else { Ok(()) }
+    }
+
+    /// Whether the next message is in the turn of the last one.
+    #[inline]
+    fn stays(&self, last: Kind, next: Kind) -> bool {
+        if self.sections.reasoning.stays_open {
+            return !matches!(last, Kind::Said(_)) && !matches!(next, Kind::Said(_));
+        }
+        match (last, next) {
+            (Kind::Reasoning, Kind::Text { .. } | Kind::Call { .. })
+            | (Kind::Call { .. }, Kind::Call { .. })
+            | (Kind::Reply, Kind::Reply) => true,
+            (Kind::Text { blank }, Kind::Call { .. }) => !blank,
+            _ => false,
+        }
     }
 
     /// Writes the part of a generation prompt that is about reasoning, after the opening of the
     /// turn.
-    pub(super) fn prompt<'m, E>(
+    pub(in crate::grammar) fn prompt<'m, E>(
         &self,
         place: Place,
         thinking: Option<bool>,
-        emit: Emit<'_, 'm, E>,
+        emit: &mut impl Emit<'m, E>,
     ) -> Result<(), E> {
-        let last = place.map(|last| match last {
+        let last = place.last.map(|last| match last {
             Kind::Said(role) => role,
             Kind::Reply => Role::Tool,
             _ => Role::Assistant,
@@ -142,31 +244,33 @@ impl Rules {
         }
     }
 
-    /// Whether `raw` equals the text between this position and a message in the canonical layout.
-    /// Without a message, `raw` is compared with the end of the conversation.
-    pub(super) fn is_canonical(&self, place: Place, next: Option<Kind<'_>>, raw: &str) -> bool {
-        let mut rest = raw;
-        let mut strip = |_: Owner, piece: Written<'_>| {
-            let spelled = match piece {
-                Written::Control(control) => self.spelling(control),
-                Written::Text(text) | Written::Name(text) => text,
-                Written::JsonName(name) => {
-                    rest = rest.strip_prefix(&*quoted(name)).ok_or(())?;
-                    return Ok(());
-                }
-            };
-            rest = rest.strip_prefix(spelled).ok_or(())?;
-            Ok::<(), ()>(())
-        };
-        let whole = match next {
-            Some(next) => self.between(place, next, &mut strip),
-            None => self.close(place, &mut strip),
-        };
+    /// Whether `rest` equals the text between this position and a message in the canonical layout.
+    #[inline]
+    pub(in crate::grammar) fn is_canonical(
+        &self,
+        place: Place,
+        next: Kind,
+        name: &str,
+        mut rest: RawRest<'_>,
+    ) -> bool {
+        let whole = self.between(place, next, name, &mut |_, piece| piece.strip(&mut rest));
+        whole.is_ok() && rest.is_empty()
+    }
+
+    /// Whether `rest` equals the text after the last message in the canonical layout. `ends` says
+    /// whether the turn of the assistant is closed.
+    pub(in crate::grammar) fn is_canonical_end(
+        &self,
+        place: Place,
+        ends: bool,
+        mut rest: RawRest<'_>,
+    ) -> bool {
+        let whole = self.close(place, ends, &mut |_, piece| piece.strip(&mut rest));
         whole.is_ok() && rest.is_empty()
     }
 
     /// Returns the turn that contains a message of this kind. `None` for a reply outside of turns.
-    fn turn_of(&self, kind: Kind<'_>) -> Option<&'static Turn> {
+    fn turn_of(&self, kind: Kind) -> Option<&'static Turn> {
         self.turn(match kind {
             Kind::Said(role) => role,
             Kind::Reply => self.replies.turn?,
@@ -175,13 +279,16 @@ impl Rules {
     }
 
     /// Closes the section of a message, before the next message of the turn.
+    #[inline]
     fn close_section<'m, E>(
         &self,
-        last: Kind<'_>,
-        next: Option<Kind<'_>>,
-        emit: Emit<'_, 'm, E>,
+        last: Kind,
+        next: Option<Kind>,
+        emit: &mut impl Emit<'m, E>,
     ) -> Result<(), E> {
         match last {
+            // An answer closes it.
+            Kind::Reasoning if self.sections.reasoning.stays_open => Ok(()),
             Kind::Reasoning => {
                 let Mark { control, before, after } = self.sections.reasoning.close;
                 line_breaks(Owner::Before, before, emit)?;
@@ -189,45 +296,76 @@ impl Rules {
                 // The reader ends the message before these line breaks.
                 line_breaks(Owner::Header, if next.is_some() { after } else { 0 }, emit)
             }
-            Kind::Call(_) => {
-                let behind = |piece: &&Piece| **piece != Piece::Arguments;
-                for piece in self.sections.calls.pieces.iter().skip_while(behind).skip(1) {
-                    if let Piece::Json(text) = piece {
-                        emit(Owner::Before, Written::Text(text))?;
-                    }
+            Kind::Call { .. } => self.close_call(next, emit),
+            Kind::Reply => {
+                if let Some((_, close)) = self.replies.item {
+                    mark(Owner::Before, close, emit)?;
                 }
-                mark(Owner::Before, self.sections.calls.item.1, emit)?;
-                match (next, self.sections.calls.list) {
-                    (None, Some((_, close))) => mark(Owner::Before, close, emit),
+                match self.replies.array {
+                    Some(array) if next != Some(Kind::Reply) => {
+                        emit(Owner::Before, Written::Word(array.close))
+                    }
                     _ => Ok(()),
                 }
             }
-            Kind::Reply => mark(Owner::Before, self.replies.item.1, emit),
             Kind::Said(_) | Kind::Text { .. } | Kind::Prompt => Ok(()),
         }
     }
 
-    fn close_turn<'m, E>(&self, last: Kind<'_>, emit: Emit<'_, 'm, E>) -> Result<(), E> {
-        let Some(close) = self.turn_of(last).and_then(|turn| turn.close) else { return Ok(()) };
-        line_breaks(Owner::Before, close.before, emit)?;
-        emit(Owner::Before, Written::Control(close.control))?;
+    fn close_call<'m, E>(&self, next: Option<Kind>, emit: &mut impl Emit<'m, E>) -> Result<(), E> {
+        let calls = &self.sections.calls;
+        let goes_on = matches!(next, Some(Kind::Call { .. }));
+        match calls.array {
+            Some(array) if !goes_on => emit(Owner::Before, Written::Word(array.close))?,
+            _ => {
+                let before = |piece: &&Piece| **piece != Piece::Arguments;
+                for piece in calls.pieces.iter().skip_while(before).skip(1) {
+                    if let Piece::Json(text) = piece {
+                        emit(Owner::Before, Written::Word(text))?;
+                    }
+                }
+            }
+        }
+        if calls.array.is_none() || !goes_on {
+            mark(Owner::Before, calls.item.1, emit)?;
+        }
+        match calls.list {
+            Some((_, close)) if !goes_on => mark(Owner::Before, close, emit),
+            _ => Ok(()),
+        }
+    }
+
+    #[inline]
+    fn close_turn<'m, E>(&self, last: Kind, emit: &mut impl Emit<'m, E>) -> Result<(), E> {
+        let Some(turn) = self.turn_of(last) else { return Ok(()) };
+        let Some(close) = turn.close else { return Ok(()) };
+        // The model has stopped before, or the turn continued for a reply.
+        let is_over = match last {
+            Kind::Call { .. } => self.stops.contains(&self.sections.calls.item.1.control),
+            Kind::Reply => turn.role == Role::Assistant,
+            _ => false,
+        };
+        let owner = if is_over { Owner::Gap } else { Owner::Before };
+        line_breaks(owner, close.before, emit)?;
+        emit(owner, Written::Control(close.control))?;
         line_breaks(Owner::Gap, close.after, emit)
     }
 
     /// Opens the turn of a message. Returns whether it wrote an opening, after which a turn can say
     /// that it has no reasoning.
+    #[inline]
     fn open_turn<'m, E>(
         &self,
         place: Place,
-        next: Kind<'_>,
-        emit: Emit<'_, 'm, E>,
+        next: Kind,
+        emit: &mut impl Emit<'m, E>,
     ) -> Result<bool, E> {
         let Some(turn) = self.turn_of(next) else { return Ok(false) };
         match turn.opening {
             Opening::Named(control, word) => {
                 emit(Owner::Opening, Written::Control(control))?;
-                emit(Owner::Opening, Written::Text(word))?;
-                emit(Owner::Opening, Written::Text("\n"))?;
+                emit(Owner::Opening, Written::Word(word))?;
+                emit(Owner::Opening, Written::Word("\n"))?;
             }
             Opening::Mark(_) if turn.role == Role::Assistant && self.goes_on(place) => {
                 return Ok(false);
@@ -239,9 +377,8 @@ impl Rules {
     }
 
     /// Whether the turn of the assistant continues here without a new opening token.
-    pub(super) fn goes_on(&self, place: Place) -> bool {
-        let follows = place.is_some_and(|last| !matches!(last, Kind::Said(_)));
-        follows && self.sections.prompts.goes_on
+    pub(in crate::grammar) fn goes_on(&self, place: Place) -> bool {
+        place.is_turn() && self.sections.prompts.goes_on
     }
 
     /// Opens the section of a message, after another message of its turn or at the beginning of the
@@ -249,49 +386,75 @@ impl Rules {
     fn open_section<'m, E>(
         &self,
         before: Place,
-        next: Kind<'m>,
+        next: Kind,
+        name: &'m str,
         is_first: bool,
-        emit: Emit<'_, 'm, E>,
+        emit: &mut impl Emit<'m, E>,
     ) -> Result<(), E> {
         let has_none = self.sections.reasoning.none == NoReasoning::Close && is_first;
-        if has_none && matches!(next, Kind::Text { .. } | Kind::Call(_)) {
+        if has_none && matches!(next, Kind::Text { .. } | Kind::Call { .. }) {
             emit(Owner::Header, Written::Control(self.sections.reasoning.close.control))?;
         }
         match next {
-            Kind::Said(_) | Kind::Text { .. } | Kind::Prompt => Ok(()),
-            Kind::Reasoning => {
+            Kind::Reasoning if !before.in_reasoning => {
                 emit(Owner::Header, Written::Control(self.sections.reasoning.open.control))?;
-                line_breaks(Owner::Header, self.sections.reasoning.open.after, emit)
+                line_breaks(Owner::Header, self.sections.reasoning.open.after, emit)?;
             }
-            Kind::Call(name) => self.open_call(before, name, emit),
+            Kind::Text { .. } | Kind::Call { leaves: true } if before.in_reasoning => {
+                emit(Owner::Header, Written::Control(self.sections.reasoning.close.control))?;
+            }
+            _ => {}
+        }
+        match next {
+            Kind::Call { .. } => self.open_call(before.last, name, emit),
             Kind::Reply => {
-                let open = self.replies.item.0;
-                let before = if before.is_some() { open.before } else { 0 };
-                mark(Owner::Header, Mark { before, ..open }, emit)
+                let follows = before.last == Some(Kind::Reply);
+                if let Some(array) = self.replies.array {
+                    let text = if follows { array.between } else { array.open };
+                    emit(Owner::Header, Written::Word(text))?;
+                }
+                let Some((open, _)) = self.replies.item else { return Ok(()) };
+                mark(
+                    Owner::Header,
+                    Mark { before: if follows { open.before } else { 0 }, ..open },
+                    emit,
+                )
             }
+            _ => Ok(()),
         }
     }
 
     fn open_call<'m, E>(
         &self,
-        before: Place,
+        before: Option<Kind>,
         name: &'m str,
-        emit: Emit<'_, 'm, E>,
+        emit: &mut impl Emit<'m, E>,
     ) -> Result<(), E> {
-        if let Some((open, _)) = self.sections.calls.list
-            && !matches!(before, Some(Kind::Call(_)))
+        let calls = &self.sections.calls;
+        let goes_on = matches!(before, Some(Kind::Call { .. }));
+        if let Some((open, _)) = calls.list
+            && !goes_on
         {
             mark(Owner::Header, open, emit)?;
         }
-        let open = self.sections.calls.item.0;
-        // After reasoning, the line breaks are already written.
-        let is_behind = matches!(before, Some(Kind::Text { .. } | Kind::Call(_)));
-        let before = if is_behind { open.before } else { 0 };
-        mark(Owner::Header, Mark { before, ..open }, emit)?;
-        for piece in self.sections.calls.pieces {
+        match calls.array {
+            Some(array) if goes_on => emit(Owner::Header, Written::Word(array.between))?,
+            array => {
+                let open = calls.item.0;
+                // After reasoning, the line breaks are already written.
+                let is_behind = matches!(before, Some(Kind::Text { .. } | Kind::Call { .. }));
+                let before = if is_behind { open.before } else { 0 };
+                mark(Owner::Header, Mark { before, ..open }, emit)?;
+                if let Some(array) = array {
+                    emit(Owner::Header, Written::Word(array.open))?;
+                }
+            }
+        }
+        for piece in calls.pieces {
             match piece {
-                Piece::Json(text) => emit(Owner::Header, Written::Text(text))?,
+                Piece::Json(text) => emit(Owner::Header, Written::Word(text))?,
                 Piece::Name => emit(Owner::Header, Written::JsonName(name))?,
+                Piece::PlainName => emit(Owner::Header, Written::Name(name))?,
                 Piece::NameUpTo(control) => {
                     emit(Owner::Header, Written::Name(name))?;
                     emit(Owner::Header, Written::Control(*control))?;
@@ -303,30 +466,33 @@ impl Rules {
     }
 }
 
-/// Whether the next message is in the turn of the last one.
-pub(super) fn stays(last: Kind<'_>, next: Kind<'_>) -> bool {
-    match (last, next) {
-        (Kind::Reasoning, Kind::Text { .. } | Kind::Call(_))
-        | (Kind::Call(_), Kind::Call(_))
-        | (Kind::Reply, Kind::Reply) => true,
-        (Kind::Text { blank }, Kind::Call(_)) => !blank,
-        _ => false,
-    }
+/// Removes the name of a tool as a JSON string from the front of a layout.
+#[inline(never)]
+fn strip_quoted(name: &str, rest: &mut RawRest<'_>) -> bool {
+    rest.take(RawPiece::Text(&quoted(name)))
+}
+
+/// Writes the name of a tool as a JSON string.
+#[inline(never)]
+fn write_quoted(name: &str, sink: &mut dyn Sink) -> Result<(), SinkError> {
+    sink.text(&quoted(name))
 }
 
 /// Returns the name of a tool as a JSON string.
-pub(super) fn quoted(name: &str) -> String {
+pub(in crate::grammar) fn quoted(name: &str) -> String {
     let mut out = String::with_capacity(name.len() + 2);
     crate::json::write_string(&mut out, name);
     out
 }
 
-fn mark<E>(owner: Owner, mark: Mark, emit: Emit<'_, '_, E>) -> Result<(), E> {
+#[inline]
+fn mark<'m, E>(owner: Owner, mark: Mark, emit: &mut impl Emit<'m, E>) -> Result<(), E> {
     line_breaks(owner, mark.before, emit)?;
     emit(owner, Written::Control(mark.control))?;
     line_breaks(owner, mark.after, emit)
 }
 
-fn line_breaks<E>(owner: Owner, count: u8, emit: Emit<'_, '_, E>) -> Result<(), E> {
-    if count > 0 { emit(owner, Written::Text(breaks(count))) } else { Ok(()) }
+#[inline]
+fn line_breaks<'m, E>(owner: Owner, count: u8, emit: &mut impl Emit<'m, E>) -> Result<(), E> {
+    if count > 0 { emit(owner, Written::Word(breaks(count))) } else { Ok(()) }
 }

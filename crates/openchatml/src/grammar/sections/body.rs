@@ -9,7 +9,7 @@ use crate::reading::{Draft, Out};
 /// A message while its body is read.
 pub(super) struct Body<'a> {
     pub(super) draft: Box<Draft<'a>>,
-    pub(super) kind: Kind<'static>,
+    pub(super) kind: Kind,
     /// Whether a token opened it, so that another token must close it.
     pub(super) is_marked: bool,
     /// The maximum number of line breaks at its end that belong to the framing.
@@ -26,7 +26,7 @@ pub(super) struct Body<'a> {
 
 impl<'a> Body<'a> {
     /// Creates the body of a message that begins at byte `at`.
-    pub(super) fn new(draft: Box<Draft<'a>>, kind: Kind<'static>, most: u8, at: usize) -> Self {
+    pub(super) fn new(draft: Box<Draft<'a>>, kind: Kind, most: u8, at: usize) -> Self {
         Self {
             draft,
             kind,

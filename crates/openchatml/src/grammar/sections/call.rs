@@ -191,6 +191,8 @@ impl<'a> Call<'a> {
                     return Found::Begins(at);
                 }
                 (Piece::Name, _) => return self.mismatch(at),
+                // It is part of arrays, which have another reader.
+                (Piece::PlainName, _) => return Found::Wrong(at),
             }
         }
         Found::Head(text.len())

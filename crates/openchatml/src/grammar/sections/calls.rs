@@ -3,11 +3,14 @@
 use super::between::Kind;
 use super::call::{Call, Found};
 use super::reader::{Reader, State};
-use super::recover::Rest;
+use crate::grammar::rest::Rest;
 use crate::lex::Lexeme;
-use crate::model::{Channel, End, Message, Role};
+use crate::model::End;
 use crate::reading::{Kept, Out};
 use crate::{Code, Control, Dropped, Section, Span};
+
+/// No call ends reasoning that stays open.
+const CALL: Kind = Kind::Call { leaves: false };
 
 impl<'a> Reader<'a> {
     /// Reads text in a call.
@@ -44,7 +47,7 @@ impl<'a> Reader<'a> {
                 Found::Arguments(_) => {
                     if let Some(draft) = &mut call.draft {
                         draft.push(piece, here, out);
-                        self.since = here.end;
+                        self.layout.since = here.end;
                     }
                     continue;
                 }
@@ -88,24 +91,20 @@ impl<'a> Reader<'a> {
 
     fn start_call(&mut self, name: &str, at: usize, out: &mut Out<'a, '_>) {
         if !out.admits(Span::at(at)) {
-            return out.leave_out(self.edge);
+            return out.leave_out(self.layout.edge);
         }
-        let mut message = Message::new(Role::Assistant, "");
-        message.channel = Some(Channel::Commentary);
-        message.content_type = Some("json".into());
-        let recipient = self.rules.recipient(name);
+        let message = self.rules.message(CALL, name);
         // Replies belong to the calls of one turn.
-        if !matches!(self.said, Some(Kind::Call(_))) {
+        if !matches!(self.said, Some(Kind::Call { .. })) {
             self.waiting.clear();
         }
-        self.waiting.push_back(recipient.clone());
-        message.recipient = Some(recipient.into());
-        let draft = self.begin(Kind::Call(name), message, at, out);
+        self.waiting.extend(message.recipient.as_deref().map(str::to_owned));
+        let draft = self.begin(CALL, name, message, at, out);
         if let State::Call(call) = &mut self.state {
             call.draft = Some(draft);
             call.head.clear();
         }
-        self.since = at;
+        self.layout.since = at;
     }
 
     /// Ends a call with another order of keys.
@@ -119,7 +118,7 @@ impl<'a> Reader<'a> {
         let blank = text.len() - text.trim_ascii_start().len();
         let exact = span.len() == text.len();
         let place = |at: usize| if exact { span.start + blank + at } else { span.end };
-        self.keeps = false;
+        self.layout.keeps = false;
         let arguments = parts.arguments;
         let body = Span::new(place(arguments.start), place(arguments.end));
         if parts.has_others {
@@ -130,8 +129,8 @@ impl<'a> Reader<'a> {
             out.tolerate(Code::ParseFrame.at(span, text));
         }
         self.start_call(&parts.name, body.start, out);
-        self.keeps = false;
-        self.since = span.end;
+        self.layout.keeps = false;
+        self.layout.since = span.end;
         let State::Call(call) = &mut self.state else { return };
         call.complete(self.rules);
         if let Some(draft) = &mut call.draft {
@@ -156,7 +155,7 @@ impl<'a> Reader<'a> {
         let close = self.rules.sections.calls.item.1;
         if control == close.control && call.is_whole(self.rules) {
             self.pad = close.after;
-            self.edge = span.end;
+            self.layout.edge = span.end;
             if let Some(mut draft) = call.draft.take() {
                 draft.message.recovered |= call.is_odd;
                 let end = if call.is_odd { End::End } else { End::Call };
@@ -175,7 +174,7 @@ impl<'a> Reader<'a> {
         }
         self.cut_call(*call, span.start, out);
         if control == close.control {
-            self.edge = span.end;
+            self.layout.edge = span.end;
             self.behind(close);
         } else {
             self.section(control, span, out);
@@ -191,7 +190,7 @@ impl<'a> Reader<'a> {
     /// Reports the dropped text of a call.
     pub(super) fn tell_dropped(&mut self, call: &Call<'a>, out: &mut Out<'a, '_>) {
         if let Some(span) = call.dropped {
-            self.keeps = false;
+            self.layout.keeps = false;
             let found = Code::ParseFrame.at(span, "this text is not part of the call");
             out.malformed(found.drops(Dropped::Text));
         }
@@ -199,8 +198,8 @@ impl<'a> Reader<'a> {
 
     /// Ends an incomplete call at byte `at`. It must not be run.
     pub(super) fn cut_call(&mut self, mut call: Call<'a>, at: usize, out: &mut Out<'a, '_>) {
-        self.keeps = false;
-        self.edge = at;
+        self.layout.keeps = false;
+        self.layout.edge = at;
         self.state = State::Turn(Kept::default());
         if let Some(mut draft) = call.draft.take() {
             draft.message.recovered = true;
@@ -208,11 +207,11 @@ impl<'a> Reader<'a> {
             return;
         }
         let span = if call.head.is_empty() { Span::at(at) } else { call.head.span() };
-        let from = self.opened.take().unwrap_or(call.from);
+        let from = self.layout.opened.take().unwrap_or(call.from);
         let mut rest = Rest::begin(from, span.start, out);
         rest.push(&call.head.take(), span, out);
         rest.end(at, out);
-        (self.since, self.edge) = (at, at);
+        (self.layout.since, self.layout.edge) = (at, at);
     }
 
     /// Ends the input inside a call.
@@ -222,7 +221,7 @@ impl<'a> Reader<'a> {
         match call.draft.take() {
             Some(mut draft) if is_open => {
                 draft.message.recovered |= !out.options.open_prompt;
-                self.since = at;
+                self.layout.since = at;
                 draft.end(End::Open, at, out);
             }
             draft => {
@@ -250,9 +249,9 @@ impl<'a> Reader<'a> {
             self.state = State::Call(call);
             return;
         }
-        self.keeps = false;
+        self.layout.keeps = false;
         let head = if call.head.is_empty() { Span::at(span.start) } else { call.head.span() };
-        let from = self.opened.take().unwrap_or(call.from);
+        let from = self.layout.opened.take().unwrap_or(call.from);
         let mut rest =
             Rest::begin(from, head.start, out).up_to(self.rules.sections.calls.item.1.control);
         rest.push(&call.head.take(), head, out);
@@ -273,19 +272,19 @@ impl<'a> Reader<'a> {
         if out.state.stopped.is_some() {
             return;
         }
-        self.keeps = false;
-        let mut rest = Rest::begin(self.opened.take().unwrap_or(span.start), span.start, out)
-            .up_to(Control::CloseSection(Section::Calls));
+        self.layout.keeps = false;
+        let mut rest =
+            Rest::begin(self.layout.opened.take().unwrap_or(span.start), span.start, out)
+                .up_to(Control::CloseSection(Section::Calls));
         rest.push(&text, span, out);
         self.state = State::Rest(rest);
     }
 
     /// Begins a reply at byte `at`.
     pub(super) fn begin_reply(&mut self, at: usize, out: &mut Out<'a, '_>) {
-        let mark = self.rules.replies.item.0;
-        if mark.after == 0 {
+        let Some((mark, _)) = self.rules.replies.item.filter(|(open, _)| open.after > 0) else {
             return self.begin_marked(Kind::Reply, at, out);
-        }
+        };
         self.behind(mark);
         self.inside = Some(Section::Reply);
     }

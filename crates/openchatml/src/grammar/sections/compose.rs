@@ -75,9 +75,9 @@ impl<'a> Settled<'a> {
     }
 
     fn push(&mut self, mut message: Message<'a>, place: usize) {
-        let kind = self.rules.kind(&message);
+        let kind = self.rules.kind(&message, false);
         let last = self.composed.conversation.messages.last();
-        let before = last.map(|last| self.rules.kind(last));
+        let before = last.map(|last| self.rules.kind(last, false));
         let is_open = matches!(message.end, End::Open | End::Prompt);
         let is_unsaid = match kind {
             Kind::Reasoning => message.body.is_empty(),
@@ -97,32 +97,23 @@ impl<'a> Settled<'a> {
             // At the beginning of a turn, any message can follow.
             (message.end, message.channel) = (End::Prompt, None);
         }
-        let follows_call = matches!(before, Some(Kind::Call(_)));
+        let follows_call = matches!(before, Some(Kind::Call { .. }));
         let call_id = message.call_id.take();
         if call_id.is_some() {
             self.remark(&message, place, Lost::CallId);
         }
-        if let Kind::Call(_) = self.rules.kind(&message) {
+        if let Kind::Call { .. } = self.rules.kind(&message, false) {
             if !follows_call {
                 self.calls.clear();
             }
-            self.address(&mut message, place);
+            if self.rules.readdress(&mut message) {
+                self.remark(&message, place, Lost::Recipient);
+            }
             let id = call_id.map(Into::into);
             let tool = message.recipient.as_deref().unwrap_or_default().to_owned();
             self.calls.push((tool, id));
         }
         self.composed.push(message, Some(place));
-    }
-
-    /// Sets the recipient of a call to the one that is read back, because calls do not contain all
-    /// namespaces.
-    fn address(&mut self, message: &mut Message<'_>, place: usize) {
-        if self.rules.names_recipient(message) {
-            return;
-        }
-        let recipient = self.rules.recipient(self.rules.tool(message));
-        self.remark(message, place, Lost::Recipient);
-        message.recipient = Some(recipient.into());
     }
 
     /// Adds replies in the order of the calls, with the names of the tools.

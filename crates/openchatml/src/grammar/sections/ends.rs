@@ -45,7 +45,7 @@ impl<'a> Reader<'a> {
     /// Whether a turn without a message says that it has no reasoning.
     fn is_silent(&self) -> bool {
         self.rules.sections.reasoning.none == NoReasoning::Close
-            && self.trail.last() == Some(self.rules.sections.reasoning.close.control)
+            && self.layout.trail.last() == Some(self.rules.sections.reasoning.close.control)
     }
 
     /// Reads a token that opens or closes turns, inside a turn.
@@ -98,8 +98,8 @@ impl<'a> Reader<'a> {
             }
             State::Rest(rest) => {
                 rest.end(at, out);
-                self.keeps = false;
-                (self.since, self.edge) = (at, at);
+                self.layout.keeps = false;
+                (self.layout.since, self.layout.edge) = (at, at);
                 self.end_completion(true, out);
             }
             State::Turn(_) => {
@@ -107,7 +107,7 @@ impl<'a> Reader<'a> {
                     out.to.close_turn(at);
                 }
                 self.end_completion(true, out);
-                self.edge = self.edge.max(at);
+                self.layout.edge = self.layout.edge.max(at);
             }
             State::Outside(_) | State::Header(..) => {}
         }
@@ -136,7 +136,7 @@ impl<'a> Reader<'a> {
             }
             State::Rest(rest) => {
                 rest.end(span.start, out);
-                (self.since, self.edge) = (span.start, span.start);
+                (self.layout.since, self.layout.edge) = (span.start, span.start);
             }
             _ => {}
         }
@@ -187,7 +187,7 @@ impl<'a> Reader<'a> {
                 self.end_open(at, out);
                 return;
             }
-            State::Turn(_) if self.said.is_none() && self.opened.is_some() => {
+            State::Turn(_) if self.said.is_none() && self.layout.opened.is_some() => {
                 return self.end_prompt(at, out);
             }
             State::Turn(_) => {
@@ -209,8 +209,8 @@ impl<'a> Reader<'a> {
     fn end_prompt(&mut self, at: usize, out: &mut Out<'a, '_>) {
         self.truncated("the text ends where the assistant's message must begin", None, at, out);
         let message = Message::new(Role::Assistant, "");
-        let mut draft = self.begin(Kind::Prompt, message, at, out);
-        self.since = at;
+        let mut draft = self.begin(Kind::Prompt, "", message, at, out);
+        self.layout.since = at;
         draft.end(End::Prompt, at, out);
     }
 
@@ -236,19 +236,18 @@ impl<'a> Reader<'a> {
         let role = turn.role;
         let kind = if role == Role::Assistant { Kind::Prompt } else { Kind::Said(role) };
         let message = Message::new(role, "");
-        self.opened = Some(span.start);
-        let mut draft: Box<Draft<'a>> = self.begin(kind, message, at, out);
-        self.since = at;
+        self.layout.opened = Some(span.start);
+        let mut draft: Box<Draft<'a>> = self.begin(kind, "", message, at, out);
+        self.layout.since = at;
         draft.end(if kind == Kind::Prompt { End::Prompt } else { End::Open }, at, out);
     }
 
     /// Keeps the text after the last message, if it is not the canonical layout.
     fn keep_tail(&mut self, at: usize, out: &mut Out<'a, '_>) {
-        if !self.keeps || self.is_completion {
+        if self.is_completion {
             return;
         }
-        let Some(raw) = self.trail.raw(Span::new(self.since, at), out.keep) else { return };
-        if !self.rules.is_canonical(self.place, None, raw.as_str()) {
+        if let Some(raw) = self.layout.tail(true, at, out.keep) {
             out.to.layout(Place::Tail, raw, self.rules.form);
         }
     }

@@ -1,10 +1,11 @@
 //! Writes a conversation piece by piece, to the sink or to the check that runs before.
 
-use super::between::{Kind, Owner, Place, Written};
+use super::between::{Kind, Place, Written};
 use super::{Opening, Rules};
 use crate::Control;
+use crate::grammar::owner::Owner;
 use crate::model::{Conversation, End, Message, Raw, RawPiece, Role};
-use crate::options::{LayoutChoice, RenderOptions};
+use crate::options::RenderOptions;
 
 /// Receives the written text.
 pub(super) trait Target {
@@ -30,24 +31,32 @@ impl LaidOut<'_> {
     /// Writes the conversation to `to`.
     pub(super) fn run<T: Target>(&self, to: &mut T) -> Result<(), T::Error> {
         let messages = &self.conversation.messages;
-        let mut place: Place = None;
+        let mut place = Place::START;
         for (index, message) in messages.iter().enumerate() {
-            let kind = self.rules.kind(message);
-            match self.kept(message).filter(|_| !self.canonical.contains(&index)) {
+            let kind = self.rules.kind(message, false);
+            match self
+                .rules
+                .kept_before(message, self.options)
+                .filter(|_| !self.canonical.contains(&index))
+            {
                 Some(raw) => self.kept_pieces(raw, index, to)?,
-                None => self
-                    .rules
-                    .between(place, kind, &mut |owner, piece| to.piece(owner, piece, index))?,
+                None => self.rules.between(
+                    place,
+                    kind,
+                    self.rules.name(message),
+                    &mut |owner, piece| to.piece(owner, piece, index),
+                )?,
             }
             if message.end != End::Prompt {
                 to.body(message, index)?;
             }
-            place = kind.place();
+            place = self.rules.after(place, kind);
         }
         let count = messages.len();
         if let Some(role) = self.options.generation_prompt {
             let next = self.prompt(role);
-            self.rules.between(place, next, &mut |owner, piece| to.piece(owner, piece, count))?;
+            self.rules
+                .between(place, next, "", &mut |owner, piece| to.piece(owner, piece, count))?;
             let thinking = self.options.thinking;
             return match role {
                 Role::Assistant => self
@@ -59,16 +68,17 @@ impl LaidOut<'_> {
         if self.is_open() {
             return Ok(());
         }
-        let layout = self.conversation.layout.as_deref();
-        let kept = layout.filter(|it| self.keeps() && it.form == self.rules.form);
+        let kept = self.rules.kept_around(self.conversation, self.options);
         let is_kept = !self.canonical.contains(&count);
         match kept.and_then(|layout| layout.tail.as_ref()).filter(|_| is_kept) {
             Some(raw) => self.kept_pieces(raw, count, to),
-            None => self.rules.close(place, &mut |owner, piece| to.piece(owner, piece, count)),
+            None => {
+                self.rules.close(place, true, &mut |owner, piece| to.piece(owner, piece, count))
+            }
         }
     }
 
-    fn prompt(&self, role: Role) -> Kind<'static> {
+    fn prompt(&self, role: Role) -> Kind {
         match role {
             Role::Assistant => Kind::Prompt,
             Role::Tool => Kind::Reply,
@@ -85,17 +95,6 @@ impl LaidOut<'_> {
             })
     }
 
-    fn keeps(&self) -> bool {
-        self.options.layout == LayoutChoice::Keep
-    }
-
-    /// Returns the kept layout before a message.
-    pub(super) fn kept<'m>(&self, message: &'m Message<'_>) -> Option<&'m Raw<'m>> {
-        let layout = message.layout.as_deref();
-        let layout = layout.filter(|it| self.keeps() && it.form == self.rules.form)?;
-        layout.before.as_ref()
-    }
-
     /// Writes kept layout.
     fn kept_pieces<T: Target>(
         &self,
@@ -109,7 +108,8 @@ impl LaidOut<'_> {
                 RawPiece::Control(control) => {
                     let opening = self.rules.opened_by(control);
                     let is_section = matches!(control, Control::OpenSection(_));
-                    let begins = index == 0 && self.rules.bos == Some(control);
+                    let begins =
+                        index == 0 && self.rules.bos.is_some_and(|(bos, _)| bos == control);
                     if opening.is_some() || begins {
                         owner = Owner::Opening;
                     } else if is_section || owner == Owner::Opening {

@@ -4,13 +4,14 @@
 //! The differences between the dialects of the family are data: [`Rules`]. Reading, writing,
 //! completions and masks use the same data, and the writer checks its output with the reader.
 
-mod between;
+pub(super) mod between;
 mod body;
 mod call;
 mod calls;
 mod compose;
 mod ends;
 mod laid_out;
+pub(super) mod layout_tracker;
 mod reader;
 mod recover;
 mod turns;
@@ -20,12 +21,14 @@ mod writer;
 pub(crate) use self::compose::{Opened, compose};
 pub(crate) use self::reader::reader;
 pub(crate) use self::writer::write;
+pub(crate) use crate::grammar::owner::Owner;
 
 use crate::Control;
 use crate::lex::TokenTable;
-use crate::model::{FormId, Message, Role};
+use crate::model::{Conversation, DocumentLayout, FormId, Message, Raw, Role};
+use crate::options::{LayoutChoice, RenderOptions};
 pub(crate) use crate::rules::{
-    CallPiece as Piece, Calls, Mark, NoReasoning, PromptEnd, Prompts, Reasoning, Sections,
+    Array, CallPiece as Piece, Calls, Mark, NoReasoning, PromptEnd, Prompts, Reasoning, Sections,
 };
 
 /// The differences between the dialects of the family.
@@ -34,8 +37,8 @@ pub(crate) struct Rules {
     /// The name of the dialect.
     pub(crate) form: FormId,
     pub(crate) controls: &'static TokenTable,
-    /// The token that begins a sequence, if there is one.
-    pub(crate) bos: Option<Control>,
+    /// The token that begins a sequence, if there is one, and what it belongs to.
+    pub(crate) bos: Option<(Control, Owner)>,
     /// The beginning and end of the turns of each role. The writer uses the first row of a role.
     pub(crate) turns: &'static [Turn],
     /// The sections of the assistant's turn.
@@ -81,7 +84,9 @@ pub(crate) struct Replies {
     pub(crate) turn: Option<Role>,
     /// The tokens that open and close one reply. The line breaks before the opening token are only
     /// written after another reply.
-    pub(crate) item: (Mark, Mark),
+    pub(crate) item: Option<(Mark, Mark)>,
+    /// The text around replies that follow each other, and between them.
+    pub(crate) array: Option<Array>,
 }
 
 impl Rules {
@@ -107,20 +112,64 @@ impl Rules {
     /// everywhere.
     fn frames(&self, control: Control) -> bool {
         control == Control::Eos
-            || Some(control) == self.bos
+            || self.begins(control)
             || self.opened_by(control).is_some()
             || self.turns.iter().any(|turn| turn.close.is_some_and(|it| it.control == control))
     }
 
     /// Whether a token ends a system message, wherever it is.
     fn ends_said(&self, control: Control) -> bool {
-        let is_reply = control == self.replies.item.0.control;
-        self.frames(control) || is_reply && self.replies.turn.is_none()
+        self.frames(control) || self.replies.turn.is_none() && self.opens_reply(control)
+    }
+
+    /// Returns the text that was read before a message, if it was not canonical.
+    pub(crate) fn before<'m>(&self, message: &'m Message<'_>) -> Option<&'m Raw<'m>> {
+        let layout = message.layout.as_deref().filter(|it| it.form == self.form)?;
+        layout.before.as_ref()
+    }
+
+    /// The same, if the options ask for kept layout.
+    pub(super) fn kept_before<'m>(
+        &self,
+        message: &'m Message<'_>,
+        options: &RenderOptions,
+    ) -> Option<&'m Raw<'m>> {
+        self.before(message).filter(|_| options.layout == LayoutChoice::Keep)
+    }
+
+    /// Returns the kept layout around a conversation, if the options ask for it.
+    pub(super) fn kept_around<'c>(
+        &self,
+        conversation: &'c Conversation<'_>,
+        options: &RenderOptions,
+    ) -> Option<&'c DocumentLayout<'c>> {
+        let layout = conversation.layout.as_deref().filter(|it| it.form == self.form);
+        layout.filter(|_| options.layout == LayoutChoice::Keep)
+    }
+
+    /// Whether a token begins a sequence.
+    fn begins(&self, control: Control) -> bool {
+        self.bos.is_some_and(|(bos, _)| bos == control)
+    }
+
+    /// Whether a token opens a reply.
+    fn opens_reply(&self, control: Control) -> bool {
+        self.replies.item.is_some_and(|(open, _)| open.control == control)
+    }
+
+    /// Whether a call of this tool ends reasoning, if it is the only call of its list.
+    pub(crate) fn ends_reasoning(&self, name: &str) -> bool {
+        self.sections.reasoning.ended_by.contains(&name)
     }
 
     /// Returns the name of the tool that a message calls, without the namespace.
     pub(crate) fn tool<'m>(&self, message: &'m Message<'_>) -> &'m str {
         self.sections.calls.tool(message.recipient.as_deref().unwrap_or_default())
+    }
+
+    /// Returns the name of the tool if a message is a call.
+    pub(super) fn name<'m>(&self, message: &'m Message<'_>) -> &'m str {
+        if message.is_call() { self.tool(message) } else { "" }
     }
 
     /// Returns the recipient of a call with this name.
@@ -131,11 +180,17 @@ impl Rules {
         }
     }
 
-    /// Whether a message calls a tool by a name from which the recipient can be read back.
-    pub(crate) fn names_recipient(&self, message: &Message<'_>) -> bool {
+    /// Sets the recipient of a call to the one that is read back, because calls do not contain all
+    /// namespaces. Returns whether it changes.
+    pub(crate) fn readdress(&self, message: &mut Message<'_>) -> bool {
         let recipient = message.recipient.as_deref().unwrap_or_default();
         let name = self.tool(message);
-        name.contains('.') || name.len() < recipient.len()
+        // A name with a namespace is the whole recipient. Other names are the part after it.
+        if name.contains('.') || name.len() < recipient.len() {
+            return false;
+        }
+        message.recipient = Some(self.recipient(name).into());
+        true
     }
 
     /// Whether a turn without reasoning has no token for that.
@@ -151,7 +206,7 @@ impl Rules {
         })
     }
 
-    fn spelling(&self, control: Control) -> &'static str {
+    pub(super) fn spelling(&self, control: Control) -> &'static str {
         self.controls.spelling(control).unwrap_or_default()
     }
 }

@@ -2,28 +2,28 @@
 
 use std::collections::VecDeque;
 
-use super::between::{Kind, Place};
+use super::between::Kind;
 use super::body::Body;
 use super::call::Call;
-use super::recover::Rest;
+use super::layout_tracker::LayoutTracker;
 use super::{Mark, Rules, Turn};
 use crate::grammar::check_speaker;
+use crate::grammar::rest::Rest;
 use crate::lex::Lexeme;
-use crate::model::{Channel, End, Message, Role};
+use crate::model::{End, Message, Role};
 use crate::options::ReadOptions;
-use crate::reading::{Draft, Kept, Out, Trail};
+use crate::reading::{Draft, Kept, Out};
 use crate::{Control, Section, Span};
 
 /// Reads messages from lexemes.
 pub(crate) struct Reader<'a> {
     pub(super) rules: &'static Rules,
     pub(super) state: State<'a>,
-    /// The kind of the last message. The text before the next one depends on it.
-    pub(super) place: Place,
+    pub(super) layout: LayoutTracker,
     /// The open turn.
     pub(super) turn: Option<&'static Turn>,
     /// The kind of the last message in it.
-    pub(super) said: Place,
+    pub(super) said: Option<Kind>,
     /// Its open section without a message yet: reasoning or a reply.
     pub(super) inside: Option<Section>,
     /// Whether a list of calls is open in it.
@@ -32,16 +32,6 @@ pub(crate) struct Reader<'a> {
     pub(super) pad: u8,
     /// Whether some of them are missing.
     pub(super) is_short: bool,
-    /// The byte after the content of the last message.
-    pub(super) since: usize,
-    /// The byte after the last message, including its end token.
-    pub(super) edge: usize,
-    /// The beginning of the first token of the next message, if it was read.
-    pub(super) opened: Option<usize>,
-    /// The tokens since the last message.
-    pub(super) trail: Trail,
-    /// Whether the text since the last message can be kept as layout.
-    pub(super) keeps: bool,
     /// Whether anything was read.
     pub(super) began: bool,
     /// The called tools that have not replied yet.
@@ -69,18 +59,13 @@ pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader
     Reader {
         rules,
         state: State::Outside(Kept::default()),
-        place: None,
+        layout: LayoutTracker::new(rules),
         turn: None,
         said: None,
         inside: None,
         in_list: false,
         pad: 0,
         is_short: false,
-        since: 0,
-        edge: 0,
-        opened: None,
-        trail: Trail::default(),
-        keeps: true,
         began: false,
         waiting: VecDeque::new(),
         continues: options.continues,
@@ -94,7 +79,7 @@ impl<'a> crate::reading::Reader<'a> for Reader<'a> {
         match lexeme {
             Lexeme::Text(text, span) => self.take(text, span, out),
             Lexeme::Control(control, span) if self.counts(control) => {
-                self.trail.push(control, span, out.keep);
+                self.layout.trail.push(control, span, out.keep);
                 self.control(control, span, out);
             }
             Lexeme::Control(control, span) => {
@@ -135,7 +120,7 @@ impl<'a> Reader<'a> {
     fn complete(&mut self, at: usize, out: &mut Out<'a, '_>) {
         let Some(role) = self.continues.take() else { return };
         self.turn = self.rules.turn(role).or(self.rules.turn(Role::System));
-        self.keeps = false;
+        self.layout.keeps = false;
         self.began = true;
         match role {
             Role::Assistant if out.options.in_reasoning => {
@@ -169,9 +154,7 @@ impl<'a> Reader<'a> {
         match self.turn {
             None => true,
             Some(turn) if turn.role == Role::Assistant => true,
-            Some(turn) if self.is_ended_by_reply(turn) => {
-                control == self.rules.replies.item.0.control
-            }
+            Some(turn) if self.is_ended_by_reply(turn) => self.rules.opens_reply(control),
             Some(turn) => is_reply && self.rules.has_replies(turn) && self.takes_replies(),
         }
     }
@@ -227,62 +210,40 @@ impl<'a> Reader<'a> {
     }
 
     /// Begins a message of this kind. Its body begins at byte `at`.
-    pub(super) fn begin_body(&mut self, kind: Kind<'static>, at: usize, out: &mut Out<'a, '_>) {
-        let mut message = Message::new(Role::Assistant, "");
-        match kind {
-            Kind::Said(role) => message.role = role,
-            Kind::Reasoning => message.channel = Some(Channel::Analysis),
-            Kind::Reply => {
-                message.role = Role::Tool;
-                message.channel = Some(Channel::Commentary);
-                message.recipient = Some("assistant".into());
-                message.name = self.waiting.pop_front().map(Into::into);
-            }
-            Kind::Prompt => {}
-            Kind::Text { .. } | Kind::Call(_) => message.channel = Some(Channel::Final),
+    pub(super) fn begin_body(&mut self, kind: Kind, at: usize, out: &mut Out<'a, '_>) {
+        let mut message = self.rules.message(kind, "");
+        if kind == Kind::Reply {
+            message.name = self.waiting.pop_front().map(Into::into);
         }
         let most = match kind {
             Kind::Reasoning => self.rules.sections.reasoning.close.before,
             Kind::Text { .. } => self.rules.sections.calls.first().before,
-            Kind::Reply => self.rules.replies.item.1.before,
+            Kind::Reply => self.closes(kind).before,
             _ => 0,
         };
-        let draft = self.begin(kind, message, at, out);
+        let draft = self.begin(kind, "", message, at, out);
         self.state = State::Body(Body::new(draft, kind, most, at));
     }
 
     /// Begins such a message in a section with its own tokens.
-    pub(super) fn begin_marked(&mut self, kind: Kind<'static>, at: usize, out: &mut Out<'a, '_>) {
+    pub(super) fn begin_marked(&mut self, kind: Kind, at: usize, out: &mut Out<'a, '_>) {
         self.begin_body(kind, at, out);
         if let State::Body(body) = &mut self.state {
             body.is_marked = true;
         }
     }
 
-    /// Begins a message whose body begins at byte `at`.
+    /// Begins a message whose body begins at byte `at`. Calls have the `name` of a tool.
     pub(super) fn begin(
         &mut self,
-        kind: Kind<'_>,
+        kind: Kind,
+        name: &str,
         mut message: Message<'a>,
         at: usize,
         out: &mut Out<'a, '_>,
     ) -> Box<Draft<'a>> {
-        let start = self.opened.take().unwrap_or(self.edge);
-        message.span = Span::new(start.min(at), at);
-        message.body_at = at;
-        if self.keeps
-            && let Some(raw) = out.keep.slice(Span::new(self.since, at))
-            && !self.rules.is_canonical(self.place, Some(kind), raw)
-        {
-            let raw = self.trail.raw(Span::new(self.since, at), out.keep);
-            let layout = message.layout.get_or_insert_default();
-            layout.form = self.rules.form;
-            layout.before = raw;
-        }
-        self.keeps = true;
-        self.trail.clear_before(at);
-        self.place = kind.place();
-        self.said = self.place;
+        self.layout.begin(kind, name, &mut message, at, out.keep);
+        self.said = self.layout.place.last;
         let span = message.span;
         check_speaker(&mut message, span, out);
         Box::new(Draft::started(message, out))
@@ -299,10 +260,10 @@ impl<'a> Reader<'a> {
     ) {
         body.settle(before, out);
         if let Kind::Text { .. } = body.kind {
-            self.place = Some(Kind::Text { blank: body.is_blank() });
+            self.layout.place.last = Some(Kind::Text { blank: body.is_blank() });
         }
-        self.since = body.end();
-        self.edge = at;
+        self.layout.since = body.end();
+        self.layout.edge = at;
         body.finish(end, at, out);
     }
 }

@@ -5,61 +5,12 @@ use super::body::Body;
 use super::reader::{Reader, State};
 use super::{Mark, Opening};
 use crate::diagnostic::{did_you_mean, quote};
-use crate::grammar::{hidden, stray, stray_token};
+use crate::grammar::rest::Rest;
+use crate::grammar::{hidden, no_stop_token, stray, stray_token, token_in_message};
 use crate::model::{End, Message, Role};
 use crate::options::Recover;
 use crate::reading::{Draft, Kept, Out, hide};
 use crate::{Code, Control, Dropped, Fix, Section, Span};
-
-/// Uncertain text: a hidden message, or dropped.
-pub(super) struct Rest<'a> {
-    draft: Option<Box<Draft<'a>>>,
-    from: usize,
-    to: usize,
-    /// The token of a section that ends it.
-    until: Option<Control>,
-}
-
-impl<'a> Rest<'a> {
-    /// Begins uncertain text at byte `from`, as a hidden message if the policy says so. Its body
-    /// begins at `body_at`.
-    pub(super) fn begin(from: usize, body_at: usize, out: &mut Out<'a, '_>) -> Self {
-        let keeps = out.options.recover == Recover::Keep;
-        let message = hidden(Role::Assistant, Span::at(from), body_at);
-        let draft = keeps.then(|| Box::new(Draft::started(message, out)));
-        Self { draft, from, to: body_at, until: None }
-    }
-
-    /// Lets this token of a section end the text.
-    pub(super) fn up_to(mut self, control: Control) -> Self {
-        self.until = Some(control);
-        self
-    }
-
-    pub(super) fn message(&self) -> Option<&Message<'a>> {
-        self.draft.as_ref().map(|draft| &draft.message)
-    }
-
-    pub(super) fn push(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
-        self.to = self.to.max(span.end);
-        if let Some(draft) = &mut self.draft {
-            draft.push(text, span, out);
-        }
-    }
-
-    /// Ends the text at byte `at`.
-    pub(super) fn end(mut self, at: usize, out: &mut Out<'a, '_>) {
-        match self.draft.take() {
-            Some(mut draft) => draft.end(End::End, at, out),
-            None if self.from < self.to => {
-                let found =
-                    Code::ParseFrame.at(Span::new(self.from, self.to), "this text will be dropped");
-                out.report(found.drops(Dropped::Text));
-            }
-            None => {}
-        }
-    }
-}
 
 impl<'a> Reader<'a> {
     fn is_stopped(out: &Out<'a, '_>) -> bool {
@@ -73,10 +24,10 @@ impl<'a> Reader<'a> {
         if gap.as_str().trim_ascii().is_empty() {
             return;
         }
-        self.keeps = false;
+        self.layout.keeps = false;
         let span = gap.span();
         if stray(gap, span, out) {
-            (self.since, self.edge) = (span.end, span.end);
+            (self.layout.since, self.layout.edge) = (span.end, span.end);
         }
     }
 
@@ -85,7 +36,7 @@ impl<'a> Reader<'a> {
         self.end_gap(out);
         let spelling = self.rules.spelling(control);
         out.malformed(stray_token(spelling, span, out).drops(Dropped::Text));
-        self.keeps = false;
+        self.layout.keeps = false;
     }
 
     /// Reports a control token that is read as text.
@@ -104,7 +55,7 @@ impl<'a> Reader<'a> {
     pub(super) fn stray_section(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         let spelling = self.rules.spelling(control);
         let found = Code::ParseFrame.at(span, format!("`{spelling}` is not allowed here"));
-        self.keeps = false;
+        self.layout.keeps = false;
         let closes = matches!(control, Control::CloseSection(_) | Control::Arguments);
         // The list of replies is read without this token.
         let is_list = control == Control::OpenSection(Section::Replies);
@@ -122,17 +73,15 @@ impl<'a> Reader<'a> {
             self.end_cut(body, 0, End::Open, span.start, out);
         }
         if out.admits(span) {
-            let from = self.opened.take().unwrap_or(span.start);
+            let from = self.layout.opened.take().unwrap_or(span.start);
             self.state = State::Rest(Rest::begin(from, span.end, out));
         }
     }
 
     /// Reports a token of the framing that is not allowed in a turn. The text after it is hidden.
     pub(super) fn stray_frame(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
-        let text = format!("`{}` is not allowed in a message", self.rules.spelling(control));
-        let found = Code::ParseFrame.at(span, text);
-        out.malformed(found.help("the text after it is hidden; this format cannot escape it, so remove it from the content"));
-        self.keeps = false;
+        out.malformed(token_in_message(self.rules.spelling(control), span));
+        self.layout.keeps = false;
         if Self::is_stopped(out) {
             return;
         }
@@ -162,11 +111,11 @@ impl<'a> Reader<'a> {
             return;
         };
         rest.end(span.end, out);
-        (self.since, self.edge) = (span.end, span.end);
-        self.keeps = false;
+        (self.layout.since, self.layout.edge) = (span.end, span.end);
+        self.layout.keeps = false;
         // It ended a malformed call. Another call may follow.
-        self.said = Some(Kind::Call(""));
-        self.place = self.said;
+        self.said = Some(Kind::Call { leaves: false });
+        self.layout.place.last = self.said;
         if control == Control::CloseSection(Section::Calls) {
             self.in_list = false;
         }
@@ -176,9 +125,7 @@ impl<'a> Reader<'a> {
     pub(super) fn unclosed_turn(&mut self, span: Span, out: &mut Out<'a, '_>) {
         let close = self.turn.and_then(|turn| turn.close);
         let close = close.map_or("", |close| self.rules.spelling(close.control));
-        let text = "the message has no stop token before the next message begins";
-        let found = Code::StreamTruncated.at(span, text);
-        out.malformed(found.fix(Fix::suggestion(Span::at(span.start), close)));
+        out.malformed(no_stop_token(span, close));
         if Self::is_stopped(out) {
             return;
         }
@@ -193,25 +140,25 @@ impl<'a> Reader<'a> {
             _ => {}
         }
         self.state = State::Outside(Kept::default());
-        self.keeps = false;
-        self.edge = span.start;
+        self.layout.keeps = false;
+        self.layout.edge = span.start;
     }
 
     /// Returns the token that closes the section of a message.
-    pub(super) fn closes(&self, kind: Kind<'_>) -> Mark {
-        match kind {
-            Kind::Reply => self.rules.replies.item.1,
+    pub(super) fn closes(&self, kind: Kind) -> Mark {
+        match (kind, self.rules.replies.item) {
+            (Kind::Reply, Some((_, close))) => close,
             _ => self.rules.sections.reasoning.close,
         }
     }
 
     /// Reports a section without its end token.
-    pub(super) fn unclosed_section(&mut self, kind: Kind<'_>, span: Span, out: &mut Out<'a, '_>) {
+    pub(super) fn unclosed_section(&mut self, kind: Kind, span: Span, out: &mut Out<'a, '_>) {
         let close = self.rules.spelling(self.closes(kind).control);
         let found =
             Code::StreamTruncated.at(span, format!("missing `{close}` at the end of the section"));
         out.malformed(found.fix(Fix::suggestion(Span::at(span.start), close)));
-        self.keeps = false;
+        self.layout.keeps = false;
     }
 
     /// Ends a body at byte `at`. An incomplete body is uncertain.
@@ -227,7 +174,7 @@ impl<'a> Reader<'a> {
         body.draft.message.recovered |= is_cut;
         self.end_body(body, before, end, at, out);
         if is_cut {
-            self.keeps = false;
+            self.layout.keeps = false;
         }
     }
 
@@ -283,9 +230,9 @@ impl<'a> Reader<'a> {
     fn hide_header(&mut self, start: Span, stop: usize, out: &mut Out<'a, '_>) {
         let state = std::mem::replace(&mut self.state, State::Outside(Kept::default()));
         let State::Header(_, mut header) = state else { return };
-        self.opened = None;
-        self.keeps = false;
-        (self.since, self.edge) = (stop, stop);
+        self.layout.opened = None;
+        self.layout.keeps = false;
+        (self.layout.since, self.layout.edge) = (stop, stop);
         if out.options.recover != Recover::Keep {
             return;
         }
@@ -330,12 +277,13 @@ impl<'a> Reader<'a> {
         message.body_at = place.end;
         message.unread = Some(line.split_ascii_whitespace().collect::<Vec<_>>().join(" ").into());
         crate::grammar::check_speaker(&mut message, start, out);
-        self.opened = None;
-        self.keeps = false;
-        self.trail.clear_before(place.end);
+        self.layout.opened = None;
+        self.layout.keeps = false;
+        self.layout.trail.clear_before(place.end);
         self.turn = self.rules.turns.iter().find(|turn| matches!(turn.opening, Opening::Named(..)));
         let kind = Kind::Said(role.unwrap_or(Role::System));
-        (self.place, self.said) = (Some(kind), Some(kind));
+        self.layout.place = self.rules.after(self.layout.place, kind);
+        self.said = self.layout.place.last;
         let draft = Box::new(Draft::started(message, out));
         self.state = State::Body(Body::new(draft, kind, 0, place.end));
     }
@@ -370,12 +318,12 @@ impl<'a> Reader<'a> {
                     draft.message.recovered = true;
                     draft.end(End::Open, at, out);
                 }
-                None => out.leave_out(self.opened.unwrap_or(call.from)),
+                None => out.leave_out(self.layout.opened.unwrap_or(call.from)),
             },
             State::Rest(rest) => rest.end(at, out),
             State::Header(span, _) => out.leave_out(span.start),
             State::Outside(gap) | State::Turn(gap) => {
-                if let Some(opened) = self.opened {
+                if let Some(opened) = self.layout.opened {
                     out.leave_out(opened);
                 }
                 if !gap.as_str().trim_ascii().is_empty() {

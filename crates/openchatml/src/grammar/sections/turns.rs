@@ -13,14 +13,17 @@ use crate::{Code, Control, Section, Span};
 impl<'a> Reader<'a> {
     /// Reads a control token between turns.
     pub(super) fn outside(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
-        if Some(control) == self.rules.bos && !self.began {
-            self.opened = Some(span.start);
+        if self.rules.begins(control) && !self.began {
+            self.layout.opened = Some(span.start);
             return;
         }
         if let Some(turn) = self.rules.opened_by(control) {
             return self.open_turn(turn, span, out);
         }
-        if control == Control::Eos && self.place.is_some() && !self.closes_assistant(control) {
+        if control == Control::Eos
+            && self.layout.place.last.is_some()
+            && !self.closes_assistant(control)
+        {
             // It is allowed after a conversation.
             return self.end_gap(out);
         }
@@ -34,12 +37,12 @@ impl<'a> Reader<'a> {
             Control::OpenSection(Section::Replies) | Control::CloseSection(Section::Replies)
         );
         let is_own = !is_list && (!is_frame || self.closes_assistant(control));
-        if is_own && self.rules.goes_on(self.place) {
+        if is_own && self.rules.goes_on(self.layout.place) {
             self.turn = self.rules.turn(Role::Assistant);
             self.said = None;
             let State::Outside(gap) = &mut self.state else { return };
             let gap = std::mem::take(gap);
-            self.opened.get_or_insert(span.start);
+            self.layout.opened.get_or_insert(span.start);
             self.state = State::Turn(gap);
             return match is_frame {
                 true => self.end_turn(control, span, out),
@@ -79,15 +82,15 @@ impl<'a> Reader<'a> {
     /// Returns the turn that begins if text follows here, between turns.
     fn begun_by_text(&self) -> Option<&'static Turn> {
         let bare = self.rules.turns.iter().find(|turn| turn.opening == Opening::Bare);
-        match self.place {
+        match self.layout.place.last {
             None if bare.is_some() => bare,
-            place if self.rules.goes_on(place) => self.rules.turn(Role::Assistant),
+            _ if self.rules.goes_on(self.layout.place) => self.rules.turn(Role::Assistant),
             _ => None,
         }
     }
 
     /// Begins a message with the text that was kept until the kind of the message was known.
-    fn speak(&mut self, kind: Kind<'static>, mut text: Kept<'a>, out: &mut Out<'a, '_>) {
+    fn speak(&mut self, kind: Kind, mut text: Kept<'a>, out: &mut Out<'a, '_>) {
         let at = text.span();
         let at = if text.is_empty() { Span::at(at.end) } else { at };
         self.begin_body(kind, at.start, out);
@@ -103,7 +106,7 @@ impl<'a> Reader<'a> {
         if !out.admits(span) {
             return;
         }
-        self.opened.get_or_insert(span.start);
+        self.layout.opened.get_or_insert(span.start);
         self.said = None;
         self.inside = None;
         self.in_list = false;
@@ -204,7 +207,7 @@ impl<'a> Reader<'a> {
             (Some(role), _) => Kind::Said(role),
         };
         let mut blank = std::mem::take(blank);
-        if matches!(self.said, Some(Kind::Call(_) | Kind::Reply)) {
+        if matches!(self.said, Some(Kind::Call { .. } | Kind::Reply)) {
             // The white space before it is layout.
             blank.trim_start();
         }
@@ -219,7 +222,7 @@ impl<'a> Reader<'a> {
     /// Begins a message at the token at `span`, and at the line breaks before it in its turn.
     fn open_at(&mut self, span: Span) {
         let follows = self.said.is_some() && matches!(self.state, State::Turn(_));
-        self.opened.get_or_insert(if follows { self.edge } else { span.start });
+        self.layout.opened.get_or_insert(if follows { self.layout.edge } else { span.start });
     }
 
     /// Reads a token of a section, in a turn.
@@ -250,7 +253,7 @@ impl<'a> Reader<'a> {
             }
             Control::CloseSection(Section::Calls) if self.in_list => {
                 self.in_list = false;
-                self.edge = span.end;
+                self.layout.edge = span.end;
                 self.state = State::Turn(Kept::default());
             }
             Control::OpenSection(Section::Call) => {
@@ -294,12 +297,14 @@ impl<'a> Reader<'a> {
     /// Reads a token of a section, in a body.
     pub(super) fn in_body(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         let State::Body(body) = &self.state else { return };
-        let (reply_open, reply_close) = self.rules.replies.item;
         let closing = match (body.kind, control) {
             (Kind::Reasoning, Control::CloseSection(Section::Reasoning)) => {
                 Some(self.rules.sections.reasoning.close)
             }
-            (Kind::Reply, _) if control == reply_close.control => Some(reply_close),
+            (Kind::Reply, _) => {
+                let close = self.rules.replies.item.map(|(_, close)| close);
+                close.filter(|close| close.control == control)
+            }
             _ => None,
         };
         if let Some(mark) = closing {
@@ -328,9 +333,9 @@ impl<'a> Reader<'a> {
                 Some(0)
             }
             (Kind::Text { .. } | Kind::Reasoning, _)
-                if control == reply_open.control && self.rules.replies.turn.is_none() =>
+                if self.rules.replies.turn.is_none() && self.rules.opens_reply(control) =>
             {
-                Some(reply_open.before)
+                self.rules.replies.item.map(|(open, _)| open.before)
             }
             _ => None,
         };

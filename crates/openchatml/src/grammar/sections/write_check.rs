@@ -1,28 +1,23 @@
 //! Reads the text before it is written, to check that it is read back without differences.
 
 use super::Rules;
-use super::between::{Owner, Written, quoted};
+use super::between::{Written, quoted};
 use super::laid_out::{LaidOut, Target};
 use super::reader::{Reader, reader};
 use super::writer::Failed;
-use crate::check::{CheckRules, Checker};
-use crate::lex::{Escape, Lexeme, Lexer, Mode, TokenTable};
+use crate::grammar::dry_run::{DryRun, unlimited};
+use crate::grammar::owner::Owner;
+use crate::lex::{Lexeme, Lexer, Mode};
 use crate::model::{End, FormId, Infill, Message, Part, Raw, Role};
-use crate::options::ReadOptions;
-use crate::pairing::Pairing;
-use crate::reading::{Keep, Out, Place, Reader as _, Receiver, State};
+use crate::reading::{Place, Receiver};
 use crate::{Diagnostic, Header, Span};
 
 /// A reader of the written text, and the expected result.
 pub(super) struct WriteCheck<'p> {
     rules: &'static Rules,
-    reader: Reader<'p>,
-    options: ReadOptions,
-    state: State,
-    at: usize,
+    run: DryRun<Reader<'p>, Comparison<'p>>,
     /// The message whose body is written, and the number of bytes of it that were written before.
     body: Option<(usize, usize)>,
-    comparison: Comparison<'p>,
 }
 
 /// Compares the result of reading with the written conversation.
@@ -42,55 +37,35 @@ impl<'p> WriteCheck<'p> {
     pub(super) fn of(laid_out: &LaidOut<'p>) -> Result<(), Failed> {
         let messages = &laid_out.conversation.messages;
         let options = unlimited();
-        let mut write_check = Self {
-            rules: laid_out.rules,
-            reader: reader(laid_out.rules, &options),
-            options,
-            state: State::new(Checker::new(&UNCHECKED)),
-            at: 0,
-            body: None,
-            comparison: Comparison {
-                messages,
-                ended: 0,
-                read: None,
-                is_open: laid_out.is_open(),
-                wrong: None,
-            },
-        };
+        let comparison =
+            Comparison { messages, ended: 0, read: None, is_open: laid_out.is_open(), wrong: None };
+        let run = DryRun::new(reader(laid_out.rules, &options), comparison, options);
+        let mut write_check = Self { rules: laid_out.rules, run, body: None };
         let failed = |at| Err(Failed::new(at, 0, messages.len()));
         if let Err(at) = laid_out.run(&mut write_check) {
             let body = write_check.body.filter(|(message, _)| *message == at);
             return Err(Failed::new(at, body.map_or(0, |(_, byte)| byte), messages.len()));
         }
         if laid_out.options.generation_prompt.is_none() {
-            write_check.finish();
-            if let Some(at) = write_check.comparison.wrong {
+            write_check.run.finish();
+            if let Some(at) = write_check.run.to.wrong {
                 return failed(at);
             }
         }
-        match write_check.comparison.ended < messages.len() {
-            true => failed(write_check.comparison.ended),
+        match write_check.run.to.ended < messages.len() {
+            true => failed(write_check.run.to.ended),
             false => Ok(()),
         }
     }
 
     fn text(&mut self, text: &str) -> Result<(), usize> {
-        let span = Span::new(self.at, self.at + text.len());
-        self.lexeme(Lexeme::Text(text, span))
+        self.run.text(text);
+        self.result()
     }
 
-    fn lexeme(&mut self, lexeme: Lexeme<'_>) -> Result<(), usize> {
-        self.at = lexeme.span().end;
-        let Self { reader, options, state, comparison, .. } = self;
-        let mut out = Out { keep: Keep::Copy, options, state, to: comparison };
-        reader.lexeme(lexeme, &mut out);
-        self.comparison.wrong.map_or(Ok(()), Err)
-    }
-
-    fn finish(&mut self) {
-        let Self { reader, options, state, comparison, at, .. } = self;
-        let mut out = Out { keep: Keep::Copy, options, state, to: comparison };
-        reader.finish(*at, &mut out);
+    /// Returns the first message that is read back with differences.
+    fn result(&self) -> Result<(), usize> {
+        self.run.to.wrong.map_or(Ok(()), Err)
     }
 }
 
@@ -100,10 +75,10 @@ impl Target for WriteCheck<'_> {
     fn piece(&mut self, _: Owner, piece: Written<'_>, _: usize) -> Result<(), usize> {
         match piece {
             Written::Control(control) => {
-                let len = self.rules.spelling(control).len();
-                self.lexeme(Lexeme::Control(control, Span::new(self.at, self.at + len)))
+                self.run.control(control, self.rules.spelling(control));
+                self.result()
             }
-            Written::Text(text) | Written::Name(text) => self.text(text),
+            Written::Word(text) | Written::Text(text) | Written::Name(text) => self.text(text),
             Written::JsonName(name) => self.text(&quoted(name)),
         }
     }
@@ -117,7 +92,7 @@ impl Target for WriteCheck<'_> {
         if !matches!(message.role, Role::System | Role::Developer) {
             return self.text(&text);
         }
-        let start = self.at;
+        let start = self.run.at();
         let mut lexer = Lexer::new(self.rules.controls, Mode::Body, start);
         let mut rest = &*text;
         while let Some(lexeme) = lexer.next(&mut rest, true) {
@@ -127,7 +102,10 @@ impl Target for WriteCheck<'_> {
                 Lexeme::Control(control, _) if self.rules.ends_said(control) => {
                     self.text(self.rules.spelling(control))?;
                 }
-                lexeme => self.lexeme(lexeme)?,
+                lexeme => {
+                    self.run.lexeme(lexeme);
+                    self.result()?;
+                }
             }
         }
         Ok(())
@@ -190,25 +168,4 @@ impl<'a> Receiver<'a> for Comparison<'_> {
     fn infill(&mut self, _: Infill<'a>) {}
 
     fn finding(&mut self, _: Diagnostic) {}
-}
-
-/// The written conversation is checked elsewhere.
-static UNCHECKED: CheckRules = CheckRules {
-    controls: &NO_TOKENS,
-    versions: &[],
-    pairing: Pairing::None,
-    requires_channels: false,
-    rules: &[],
-};
-
-static NO_TOKENS: TokenTable = TokenTable::new(&[], Escape::None);
-
-/// Written text has no limits.
-fn unlimited() -> ReadOptions {
-    let mut options = ReadOptions { open_prompt: true, ..ReadOptions::default() };
-    let limits = &mut options.limits;
-    (limits.message_bytes, limits.header_bytes, limits.value_bytes) =
-        (usize::MAX, usize::MAX, usize::MAX);
-    (limits.messages, limits.diagnostics) = (usize::MAX, 0);
-    options
 }

@@ -1,9 +1,10 @@
 //! The writer of turns with sections. It checks what it is about to write with the reader.
 
-use super::between::{Owner, Written, quoted};
+use super::between::Written;
 use super::laid_out::{LaidOut, Target};
 use super::write_check::WriteCheck;
 use super::{Opening, Rules};
+use crate::grammar::owner::Owner;
 use crate::lex::{Lexeme, Lexer, Mode};
 use crate::model::{Document, Message, Role};
 use crate::options::RenderOptions;
@@ -80,18 +81,13 @@ impl Target for Writer<'_> {
     type Error = RenderError;
 
     fn piece(&mut self, owner: Owner, piece: Written<'_>, index: usize) -> Result<(), RenderError> {
-        self.advance(owner, index);
-        let (place, written) = match piece {
-            Written::Control(control) => (Place::End, self.sink.control(control)),
-            Written::Text(text) => (Place::Role, self.sink.text(text)),
-            Written::Name(name) => (Place::Recipient, self.sink.text(name)),
-            Written::JsonName(name) => (Place::Recipient, self.sink.text(&quoted(name))),
-        };
-        written.map_err(|error| RenderError::sink(error, Some(index), place))
+        self.owner.advance(owner, index, self.sink);
+        let written = piece.write(self.sink);
+        written.map_err(|failed| RenderError::sink(failed.1, Some(index), failed.0))
     }
 
     fn body(&mut self, message: &Message<'_>, index: usize) -> Result<(), RenderError> {
-        self.advance(Owner::Header, index);
+        self.owner.advance(Owner::Header, index, self.sink);
         self.sink.seam(Part::Body);
         self.owner = Owner::Before;
         let text = message.body.text();
@@ -107,22 +103,6 @@ impl Target for Writer<'_> {
 }
 
 impl Writer<'_> {
-    /// Tells the sink which part the next pieces belong to, if that changes.
-    fn advance(&mut self, to: Owner, index: usize) {
-        if self.owner == Owner::Before && to > Owner::Before {
-            self.sink.seam(Part::Gap);
-            self.owner = Owner::Gap;
-        }
-        if self.owner == Owner::Gap && to > Owner::Gap {
-            self.sink.seam(Part::Opening(index));
-            self.owner = Owner::Opening;
-        }
-        if self.owner == Owner::Opening && to == Owner::Header {
-            self.sink.seam(Part::Header);
-            self.owner = Owner::Header;
-        }
-    }
-
     /// Writes a system message. Tokens of sections in it show how calls are written, and open no
     /// sections.
     fn among_marks(&mut self, text: &str) -> Result<(), SinkError> {

@@ -314,7 +314,9 @@ impl TemplateState {
             }
             Says::Calls(calls) => {
                 self.leave_replies();
-                let is_outer = |call: &Call<'_>| call.name.as_deref() == Some(RULES.outer_tool);
+                let is_outer = |call: &Call<'_>| {
+                    call.name.as_deref().is_some_and(|it| RULES.ends_reasoning(it))
+                };
                 if !is_first && calls.len() == 1 && calls.iter().all(is_outer) {
                     self.leave_inner();
                 }
