@@ -45,16 +45,6 @@ pub(super) fn foreign(sketch: &Sketch) -> Option<(u32, &'static str, Seen)> {
 
 /// Formats and records that are recognized, so that an error can name them.
 const FOREIGN: &[(&str, &[(Sign, u32)])] = &[
-    (
-        "Gemini contents",
-        &[
-            (Sign::KeyOf("contents", Kind::List), 90),
-            (Sign::Key("systemInstruction"), 60),
-            (Sign::Key("system_instruction"), 60),
-            (Sign::Key("generationConfig"), 60),
-            (Sign::KeyOf("candidates", Kind::List), 90),
-        ],
-    ),
     ("a preference pair", &[(Sign::Key("chosen"), 60), (Sign::Key("rejected"), 60)]),
     (
         "an instruction record",
