@@ -17,7 +17,7 @@ const DIALECTS: &str = "dialects";
 
 /// The ids of dialects that are words for other things, too. They count only with a carrier
 /// (`json:text`), and as paths into the dialects.
-const AMBIGUOUS: &[&str] = &["json", "responses"];
+const AMBIGUOUS: &[&str] = &["json", "records", "responses"];
 
 /// The files that know a dialect, and why. Those that do not follow from a specification or from the
 /// public API have to ask the table instead: the list shrinks to these.

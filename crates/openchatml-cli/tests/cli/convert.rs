@@ -70,7 +70,6 @@ fn json_that_is_no_conversation_is_refused_by_what_it_is() {
         ("null", "cannot detect the format"),
         (r#"{"text":"Hi."}"#, "cannot detect the format"),
         (r#"{"msgs":[]}"#, "cannot detect the format"),
-        (r#"{"instruction":"Add.","input":"2 2","output":"4"}"#, "an instruction record"),
         (r#"{"prompt":"p","chosen":"a","rejected":"b"}"#, "a preference pair"),
     ];
     for (input, words) in cases {

@@ -16,6 +16,7 @@ mod openchatml_0_1;
 pub(crate) mod openchatml_2_0;
 pub(crate) mod openchatml_2_2;
 mod qwen3;
+mod records;
 mod responses;
 mod sharegpt;
 
@@ -32,6 +33,7 @@ pub use self::openchatml_0_1::DIALECT as OPENCHATML_0_1;
 pub use self::openchatml_2_0::DIALECT as OPENCHATML_2_0;
 pub use self::openchatml_2_2::DIALECT as OPENCHATML_2_2;
 pub use self::qwen3::DIALECT as QWEN3;
+pub use self::records::DIALECT as RECORDS;
 pub use self::responses::DIALECT as RESPONSES;
 pub use self::sharegpt::DIALECT as SHAREGPT;
 
@@ -59,7 +61,7 @@ use crate::text_format::TextFormat;
 /// assert_eq!(names[3..7], ["chatml", "chatml-wire", "harmony", "apertus"]);
 /// assert_eq!(names[7..9], ["qwen3", "deepseek-v3.1"]);
 /// assert_eq!(names[9..13], ["json", "openai", "responses", "anthropic"]);
-/// assert_eq!(names[13..], ["gemini", "sharegpt"]);
+/// assert_eq!(names[13..], ["gemini", "sharegpt", "records"]);
 /// ```
 pub static ALL: &[&Dialect] = &[
     &OPENCHATML_2_2,
@@ -77,6 +79,7 @@ pub static ALL: &[&Dialect] = &[
     &ANTHROPIC,
     &GEMINI,
     &SHAREGPT,
+    &RECORDS,
 ];
 
 /// Returns what a form can carry, if the form exists.
@@ -154,6 +157,9 @@ impl Format {
 
     /// ShareGPT: [`dialects::SHAREGPT`](SHAREGPT).
     pub const SHAREGPT: Self = Self { dialect: &SHAREGPT, carrier: Carrier::Json };
+
+    /// Records of a prompt and its completion: [`dialects::RECORDS`](RECORDS).
+    pub const RECORDS: Self = Self { dialect: &RECORDS, carrier: Carrier::Json };
 
     /// Returns all formats.
     ///

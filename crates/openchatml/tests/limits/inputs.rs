@@ -137,6 +137,20 @@ pub(crate) const CASES: &[Case] = &[
     }),
     case("json_depth", "anthropic", |n| format!(r#"[{{"x":{}}}]"#, arrays(n - 2))),
     case("diagnostics", "anthropic", |n| format!("[{}]", list("1", n))),
+    case("message_bytes", "records", |n| {
+        format!(r#"{{"prompt":"{}","completion":"a"}}"#, letters(n))
+    }),
+    case("message_bytes", "records", |n| {
+        let input = letters(n - 2);
+        format!(r#"{{"instruction":"a","input":"{input}","output":"a"}}"#)
+    }),
+    case("messages", "records", |n| {
+        let said = list(&object("content", "a"), n - 1);
+        format!(r#"{{"prompt":[{said}],"completion":"a"}}"#)
+    }),
+    case("json_depth", "records", |n| {
+        format!(r#"{{"prompt":"a","completion":"a","meta":{}}}"#, arrays(n - 1))
+    }),
     case("message_bytes", "gemini", |n| part(&format!(r#""text":"{}""#, letters(n)))),
     case("message_bytes", "gemini", |n| {
         part(&format!(r#""functionResponse":{{"response":{{"output":"{}"}}}}"#, letters(n)))
