@@ -15,9 +15,9 @@ const CORE: &str = "crates/openchatml/src";
 /// The module with the dialects.
 const DIALECTS: &str = "dialects";
 
-/// The ids of dialects that are also ordinary words. They count only with a carrier (`chatml:text`) and
+/// The ids of dialects that are also ordinary words. They count only with a carrier (`json:text`) and
 /// in paths into the dialects.
-const AMBIGUOUS: &[&str] = &["chatml", "json", "responses"];
+const AMBIGUOUS: &[&str] = &["json", "records", "responses"];
 
 /// The files that may name a dialect, and the reasons: a specification or the public API requires
 /// it. All other files must use the tables.

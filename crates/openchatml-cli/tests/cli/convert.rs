@@ -70,8 +70,6 @@ fn json_that_is_not_a_conversation_is_refused_with_its_kind() {
         ("null", "cannot detect the format"),
         (r#"{"text":"Hi."}"#, "cannot detect the format"),
         (r#"{"msgs":[]}"#, "cannot detect the format"),
-        (r#"{"contents":[{"role":"user","parts":[{"text":"Hi."}]}]}"#, "Gemini contents"),
-        (r#"{"instruction":"Add.","input":"2 2","output":"4"}"#, "an instruction record"),
         (r#"{"prompt":"p","chosen":"a","rejected":"b"}"#, "a preference pair"),
     ];
     for (input, words) in cases {

@@ -8,6 +8,7 @@ mod anthropic;
 mod apertus;
 mod canonical;
 mod frames;
+mod gemini;
 mod generator;
 pub mod json;
 mod library;
@@ -113,6 +114,7 @@ const GRAMMARS: &[Grammar] = &[
     json("openai", openai::write),
     json("responses", responses::write),
     json("anthropic", anthropic::write),
+    json("gemini", gemini::write),
     json("sharegpt", sharegpt::write),
 ];
 

@@ -6,7 +6,7 @@
 use super::{Candidate, candidate};
 use crate::dialect::Carrier;
 use crate::dialects::ALL;
-use crate::signs::{Case, Items, JsonSigns, Kind, Seen, Sign, Sketch};
+use crate::signs::{Case, Items, JsonSigns, Seen, Sign, Sketch};
 
 /// The score against a format for each unknown key.
 const MISFIT: u32 = 20;
@@ -44,27 +44,8 @@ pub(super) fn foreign(sketch: &Sketch) -> Option<(u32, &'static str, Seen)> {
 }
 
 /// Formats and records that are recognized, so that an error can name them.
-const FOREIGN: &[(&str, &[(Sign, u32)])] = &[
-    (
-        "Gemini contents",
-        &[
-            (Sign::KeyOf("contents", Kind::List), 90),
-            (Sign::Key("systemInstruction"), 60),
-            (Sign::Key("system_instruction"), 60),
-            (Sign::Key("generationConfig"), 60),
-            (Sign::KeyOf("candidates", Kind::List), 90),
-        ],
-    ),
-    ("a preference pair", &[(Sign::Key("chosen"), 60), (Sign::Key("rejected"), 60)]),
-    (
-        "an instruction record",
-        &[
-            (Sign::KeyOf("instruction", Kind::String), 60),
-            (Sign::KeyOf("output", Kind::String), 50),
-        ],
-    ),
-    ("a prompt and its completion", &[(Sign::Key("prompt"), 40), (Sign::Key("completion"), 60)]),
-];
+const FOREIGN: &[(&str, &[(Sign, u32)])] =
+    &[("a preference pair", &[(Sign::Key("chosen"), 60), (Sign::Key("rejected"), 60)])];
 
 /// Computes how well documents match a format.
 fn score(sketch: &Sketch, signs: &JsonSigns, case: &mut Case) {

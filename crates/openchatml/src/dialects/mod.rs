@@ -8,6 +8,7 @@ mod canonical;
 mod chatml;
 pub(crate) mod chatml_wire;
 mod deepseek_v3_1;
+mod gemini;
 mod harmony;
 mod older;
 mod openai;
@@ -15,6 +16,7 @@ mod openchatml_0_1;
 pub(crate) mod openchatml_2_0;
 pub(crate) mod openchatml_2_2;
 mod qwen3;
+mod records;
 mod responses;
 mod sharegpt;
 
@@ -24,12 +26,14 @@ pub use self::canonical::DIALECT as JSON;
 pub use self::chatml::DIALECT as CHATML;
 pub use self::chatml_wire::DIALECT as CHATML_WIRE;
 pub use self::deepseek_v3_1::DIALECT as DEEPSEEK_V3_1;
+pub use self::gemini::DIALECT as GEMINI;
 pub use self::harmony::DIALECT as HARMONY;
 pub use self::openai::DIALECT as OPENAI;
 pub use self::openchatml_0_1::DIALECT as OPENCHATML_0_1;
 pub use self::openchatml_2_0::DIALECT as OPENCHATML_2_0;
 pub use self::openchatml_2_2::DIALECT as OPENCHATML_2_2;
 pub use self::qwen3::DIALECT as QWEN3;
+pub use self::records::DIALECT as RECORDS;
 pub use self::responses::DIALECT as RESPONSES;
 pub use self::sharegpt::DIALECT as SHAREGPT;
 
@@ -56,7 +60,8 @@ use crate::text_format::TextFormat;
 /// assert_eq!(names[..3], ["openchatml-2.2", "openchatml-2.0", "openchatml-0.1"]);
 /// assert_eq!(names[3..7], ["chatml", "chatml-wire", "harmony", "apertus"]);
 /// assert_eq!(names[7..9], ["qwen3", "deepseek-v3.1"]);
-/// assert_eq!(names[9..], ["json", "openai", "responses", "anthropic", "sharegpt"]);
+/// assert_eq!(names[9..13], ["json", "openai", "responses", "anthropic"]);
+/// assert_eq!(names[13..], ["gemini", "sharegpt", "records"]);
 /// ```
 pub static ALL: &[&Dialect] = &[
     &OPENCHATML_2_2,
@@ -72,7 +77,9 @@ pub static ALL: &[&Dialect] = &[
     &OPENAI,
     &RESPONSES,
     &ANTHROPIC,
+    &GEMINI,
     &SHAREGPT,
+    &RECORDS,
 ];
 
 /// Returns what a form can carry, if the form exists.
@@ -145,8 +152,14 @@ impl Format {
     /// The messages of Anthropic's Messages API: [`dialects::ANTHROPIC`](ANTHROPIC).
     pub const ANTHROPIC: Self = Self { dialect: &ANTHROPIC, carrier: Carrier::Json };
 
+    /// The contents of Google's Gemini API: [`dialects::GEMINI`](GEMINI).
+    pub const GEMINI: Self = Self { dialect: &GEMINI, carrier: Carrier::Json };
+
     /// ShareGPT: [`dialects::SHAREGPT`](SHAREGPT).
     pub const SHAREGPT: Self = Self { dialect: &SHAREGPT, carrier: Carrier::Json };
+
+    /// Records of a prompt and its completion: [`dialects::RECORDS`](RECORDS).
+    pub const RECORDS: Self = Self { dialect: &RECORDS, carrier: Carrier::Json };
 
     /// Returns all formats.
     ///

@@ -272,6 +272,12 @@ pub(crate) fn is_object(text: &str) -> bool {
     text.starts_with('{') && text.ends_with('}') && is_clean(check(text, &limits))
 }
 
+/// Whether a text is one JSON object that stays the same inside of other JSON. Half of a surrogate
+/// pair would be replaced there.
+pub(crate) fn is_inline_object(text: &str) -> bool {
+    is_object(text) && Json::new(text, &Limits::default()).value().is_ok()
+}
+
 /// Whether a call is to a function, which requires JSON.
 pub(crate) fn is_function(call: &Message<'_>) -> bool {
     match call.content_type.as_deref() {

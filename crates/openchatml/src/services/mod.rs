@@ -1,9 +1,10 @@
 //! The JSON of services and data sets: what these dialects share.
 //!
-//! Their differences are parameters: the [`FormId`](crate::model::FormId) of their layout, and the
-//! text between content parts.
+//! Their differences are parameters: the [`FormId`](crate::model::FormId) of their layout, the text
+//! between content parts, and the [form of blocks](blocks::BlockForm).
 
 mod beyond;
+pub(crate) mod blocks;
 pub(crate) mod calls;
 pub(crate) mod parts;
 mod replies;

@@ -138,6 +138,38 @@ pub(crate) const CASES: &[Case] = &[
     }),
     case("json_depth", "anthropic", |n| format!(r#"[{{"x":{}}}]"#, arrays(n - 2))),
     case("diagnostics", "anthropic", |n| format!("[{}]", list("1", n))),
+    case("message_bytes", "records", |n| {
+        format!(r#"{{"prompt":"{}","completion":"a"}}"#, letters(n))
+    }),
+    case("message_bytes", "records", |n| {
+        let input = letters(n - 2);
+        format!(r#"{{"instruction":"a","input":"{input}","output":"a"}}"#)
+    }),
+    case("messages", "records", |n| {
+        let said = list(&object("content", "a"), n - 1);
+        format!(r#"{{"prompt":[{said}],"completion":"a"}}"#)
+    }),
+    case("json_depth", "records", |n| {
+        format!(r#"{{"prompt":"a","completion":"a","meta":{}}}"#, arrays(n - 1))
+    }),
+    case("message_bytes", "gemini", |n| part(&format!(r#""text":"{}""#, letters(n)))),
+    case("message_bytes", "gemini", |n| {
+        part(&format!(r#""functionResponse":{{"response":{{"output":"{}"}}}}"#, letters(n)))
+    }),
+    case("value_bytes", "gemini", |n| {
+        let call = format!(r#""functionCall":{{"name":"f","id":"{}","args":{{}}}}"#, letters(n));
+        part(&call).replace("user", "model")
+    }),
+    case("messages", "gemini", |n| {
+        let content = r#"{"role":"user","parts":[{"text":"a"}]}"#;
+        format!(r#"{{"contents":[{}]}}"#, list(content, n))
+    }),
+    case("messages", "gemini", |n| {
+        let text = r#"{"text":"a"}"#;
+        format!(r#"{{"systemInstruction":{{"parts":[{}]}},"contents":[]}}"#, list(text, n))
+    }),
+    case("json_depth", "gemini", |n| format!(r#"[{{"x":{}}}]"#, arrays(n - 2))),
+    case("diagnostics", "gemini", |n| format!("[{}]", list("1", n))),
     case("message_bytes", "responses", |n| format!("[{}]", object("content", &letters(n)))),
     case("message_bytes", "responses", |n| format!("[{}]", segments("input_text", &letters(n)))),
     case("message_bytes", "responses", |n| format!(r#"{{"input":"{}"}}"#, letters(n))),
@@ -326,6 +358,11 @@ fn caller(count: usize) -> String {
 /// A message as JSON, with one more field.
 fn object(key: &str, value: &str) -> String {
     format!(r#"{{"role":"user","{key}":"{value}"}}"#)
+}
+
+/// A content of Gemini with one part.
+fn part(fields: &str) -> String {
+    format!(r#"[{{"role":"user","parts":[{{{fields}}}]}}]"#)
 }
 
 /// A message with this name.

@@ -1,19 +1,15 @@
 //! Reads one block of content: text and media, thinking, a call, or its result.
 
-use std::borrow::Cow;
-
 use super::FORM;
 use super::message::keep;
 use crate::Code;
-use crate::Diagnostic;
 use crate::diagnostic::quote;
-use crate::document::{DocumentReader, Written};
+use crate::document::DocumentReader;
 use crate::json::{Data, Json, JsonError, Value};
-use crate::model::{Channel, Layout, Message, Role};
-use crate::options::Mode;
+use crate::model::{Channel, Message, Role};
 use crate::rules::{Loss, Lost, medium};
-use crate::services::parts::{self, Piece, speech};
-use crate::services::{Fields, beyond, calls};
+use crate::services::blocks::{Block, refuse, said, say};
+use crate::services::{Fields, beyond, calls, parts};
 
 type Result<T> = std::result::Result<T, JsonError>;
 
@@ -42,21 +38,6 @@ pub(super) const KINDS: &[&str] = &[
     "compaction",
     "fallback",
 ];
-
-/// The keys that belong to a block and not to the object around it.
-pub(super) const OWN_KEYS: &[&str] =
-    &["signature", "cache_control", "caller", "toolset_name", "is_error"];
-
-/// A block, before its speaker is known.
-pub(super) enum Block<'a> {
-    /// Text, or another block that is kept unchanged.
-    Part(Value<'a>),
-    Thinking(Message<'a>),
-    Call(Message<'a>),
-    /// The result of a call. The name of the tool is that of the call, or one of these: the name
-    /// and the whole name.
-    Result(Message<'a>, Option<Cow<'a, str>>, Option<Cow<'a, str>>),
-}
 
 /// Reads a list of blocks.
 pub(super) fn list<'a>(
@@ -117,13 +98,6 @@ fn report(reader: &mut DocumentReader<'_>, part: &Value<'_>) {
     if kind == Some("text") && parts::text(part) == Some("") {
         let text = "the service does not accept an empty text block";
         refuse(reader, Code::ParseJson.at(part.span, text).help("remove the block"));
-    }
-}
-
-/// Reports, in strict mode, what the service does not accept. The conversation is complete.
-pub(super) fn refuse(reader: &mut DocumentReader<'_>, found: Diagnostic) {
-    if reader.options.mode == Mode::Strict {
-        reader.report(found);
     }
 }
 
@@ -198,7 +172,7 @@ fn call<'a>(reader: &mut DocumentReader<'_>, json: &mut Json<'a>) -> Result<Opti
     let Some(span) = span else { return Ok(None) };
     let (written, is_object) = input.unwrap_or_default();
     written.say(&mut call);
-    let is_json = is_object || call.body.as_plain().is_some_and(calls::is_object);
+    let is_json = is_object || call.body.as_plain().is_some_and(calls::is_inline_object);
     call.content_type = is_json.then_some("json".into());
     if !is_object {
         let found = Code::CallSchema.at(span, "the `input` of a call must be an object");
@@ -209,29 +183,6 @@ fn call<'a>(reader: &mut DocumentReader<'_>, json: &mut Json<'a>) -> Result<Opti
         beyond(&mut call, FORM).fields = fields;
     }
     Ok(Some(call))
-}
-
-/// The text of a message, and its original blocks if they contain more than the text.
-pub(super) type Said<'a> = (Written<'a>, Option<Value<'a>>);
-
-/// Returns the text of blocks that are kept unchanged.
-pub(super) fn said<'a>(
-    reader: &mut DocumentReader<'_>,
-    blocks: Vec<Value<'a>>,
-) -> Option<Said<'a>> {
-    match speech(reader, blocks, "")? {
-        Piece::Said(written, parts) => Some((written, parts)),
-        _ => None,
-    }
-}
-
-/// Sets the text of a message.
-pub(super) fn say<'a>((written, parts): Said<'a>, message: &mut Message<'a>) {
-    written.say(message);
-    if parts.is_some() {
-        let layout = message.layout.get_or_insert_default();
-        **layout = Layout { form: FORM, content: parts, ..std::mem::take(&mut **layout) };
-    }
 }
 
 /// Reads the result of a call.
@@ -279,7 +230,7 @@ fn result<'a>(reader: &mut DocumentReader<'_>, json: &mut Json<'a>) -> Result<Op
     let Some(span) = span else { return Ok(None) };
     reply.span = span;
     if let Some(content) = content {
-        say(content, &mut reply);
+        say(content, &mut reply, FORM);
     }
     if !fields.is_empty() {
         beyond(&mut reply, FORM).fields = fields;

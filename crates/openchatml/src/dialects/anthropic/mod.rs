@@ -12,7 +12,7 @@ use crate::dialect::{Carrier, Dialect, JsonForm};
 use crate::document::NO_TOKENS;
 use crate::model::{End, FormId, Message, Role};
 use crate::rules::{Carries, Channels, ContentRules, Intents, is_json_call};
-use crate::services::{self, calls::is_object, parts};
+use crate::services::{self, blocks::BlockForm, calls::is_inline_object, parts};
 use crate::signs::{JsonSigns, Kind, Sign};
 
 /// Anthropic's Messages API: the body of a request, a response, a list of messages, or a single
@@ -59,6 +59,12 @@ pub static DIALECT: Dialect = Dialect {
 
 const FORM: FormId = FormId::new("anthropic");
 
+static BLOCKS: BlockForm = BlockForm {
+    form: FORM,
+    own_keys: &["signature", "cache_control", "caller", "toolset_name", "is_error"],
+    late_result: Some("the service accepts results of calls only at the beginning of a message"),
+};
+
 static CARRIES: Carries = Carries {
     needs_call_ids: true,
     needs_names: true,
@@ -80,7 +86,7 @@ static CARRIES: Carries = Carries {
 
 /// Whether a call has the input that the API requires: an object.
 fn takes_object(call: &Message<'_>) -> bool {
-    is_json_call(call) && call.body.as_plain().is_some_and(is_object)
+    is_json_call(call) && call.body.as_plain().is_some_and(is_inline_object)
 }
 
 /// The features of requests and responses. Plain messages are detected as another format.

@@ -1,6 +1,5 @@
 //! Reads the body of a request, a response, a list of messages, or a single message.
 
-use super::block::{said, say};
 use super::{FORM, message, tools};
 use crate::Code;
 use crate::document::{DocumentReader, Root};
@@ -8,6 +7,7 @@ use crate::json::{Json, JsonError};
 use crate::model::{Conversation, Message, Role};
 use crate::options::ReadOptions;
 use crate::reading::Parsed;
+use crate::services::blocks::{said, say};
 use crate::services::parts::{self, Kind};
 use crate::services::{State, checks};
 
@@ -134,7 +134,7 @@ fn instructions<'a>(
         if let Some(said) = said(reader, vec![part]) {
             let mut message = Message::new(Role::System, "");
             (message.in_json, message.span) = (true, span);
-            say(said, &mut message);
+            say(said, &mut message, FORM);
             system.push(message);
         }
         Ok(())

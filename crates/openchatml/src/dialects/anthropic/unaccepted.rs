@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::FORM;
 use crate::model::{Conversation, Message, Role};
-use crate::services::{beyond_of, calls::is_object};
+use crate::services::{beyond_of, calls::is_inline_object};
 
 /// Returns the positions of messages that the service does not accept, and the reasons.
 pub(super) fn find(conversation: &Conversation<'_>) -> Vec<(usize, &'static str)> {
@@ -46,6 +46,6 @@ fn of_assistant(message: &Message<'_>) -> Option<&'static str> {
         let is_signed = fields.iter().any(|field| field.0 == "signature");
         return (!is_signed).then_some("thinking without a signature");
     }
-    let is_text = message.is_call() && !message.body.as_plain().is_some_and(is_object);
+    let is_text = message.is_call() && !message.body.as_plain().is_some_and(is_inline_object);
     is_text.then_some("input that is not an object")
 }

@@ -1,7 +1,6 @@
 //! Writes the body of a request: turns of blocks, the system prompt and tools.
 
-use super::block::OWN_KEYS;
-use super::{FORM, tools};
+use super::{BLOCKS, FORM, tools};
 use crate::Code;
 use crate::document::{write_shaped, write_string_field};
 use crate::json::{Value, write_string, write_value};
@@ -69,12 +68,6 @@ fn write_blocks(out: &mut String, comma: &mut &'static str, message: &Message<'_
     }
 }
 
-/// Whether the text of a message would be read as missing, if its object has anything else.
-fn is_silent(message: &Message<'_>) -> bool {
-    let content = content_of(message, FORM, "").and_then(Value::as_list);
-    message.body.is_empty() && content.is_none_or(<[_]>::is_empty)
-}
-
 /// Writes turns in order.
 #[derive(Debug, Default)]
 struct Writer {
@@ -91,15 +84,10 @@ impl Writer {
         index: usize,
     ) -> Result<usize> {
         let (mut rest, mut count) = (messages, 0);
-        while let Some(first) = rest.first() {
+        while !rest.is_empty() {
             out.push_str(if count == 0 { "" } else { "," });
             count += 1;
-            let len = match first.role {
-                Role::Assistant => turn(rest),
-                Role::User | Role::Tool => turn_of_user(rest),
-                Role::System | Role::Developer => 1,
-            };
-            let (turn, others) = rest.split_at(len);
+            let (turn, others) = rest.split_at(BLOCKS.turn(rest));
             if turn.last().is_some_and(Message::is_commentary) {
                 let index = index + messages.len() - others.len() - 1;
                 let text = format!("`{}` supports preambles only before calls", FORM.name());
@@ -122,7 +110,7 @@ impl Writer {
         out.push_str(role);
         out.push_str(r#"","content":"#);
         match turn {
-            [one] if is_plain(one) => write_string(out, &one.body.text()),
+            [one] if BLOCKS.is_plain(one) => write_string(out, &one.body.text()),
             all => {
                 let mut comma = "";
                 out.push('[');
@@ -135,7 +123,7 @@ impl Writer {
             if beyond.key == "message" {
                 out.push_str(r#","type":"message""#);
             }
-            for (key, value) in beyond.fields.iter().filter(|field| !is_own(&field.0)) {
+            for (key, value) in beyond.fields.iter().filter(|field| !BLOCKS.is_own(&field.0)) {
                 write_field(out, key, value);
             }
         }
@@ -187,15 +175,10 @@ impl Writer {
     }
 }
 
-/// Whether a key belongs to a block and not to the object around it.
-fn is_own(key: &str) -> bool {
-    OWN_KEYS.contains(&key)
-}
-
 /// Writes the kept fields of a block, and its end.
 fn close(out: &mut String, message: &Message<'_>) {
     let fields = beyond_of(message, FORM).map_or(&[][..], |beyond| &beyond.fields);
-    for (key, value) in fields.iter().filter(|field| is_own(&field.0)) {
+    for (key, value) in fields.iter().filter(|field| BLOCKS.is_own(&field.0)) {
         write_field(out, key, value);
     }
     out.push('}');
@@ -219,67 +202,10 @@ fn write_call(out: &mut String, call: &Message<'_>) {
     write_string_field(out, "name", Some(name));
     let body = call.body.text();
     out.push_str(",\"input\":");
-    match calls::is_object(&body) {
+    match calls::is_inline_object(&body) {
         // Between the parts of JSON, a line break is the same as a space.
         true => out.push_str(&body.replace(['\n', '\r'], " ")),
         false => write_string(out, &body),
     }
     write_string_field(out, "recipient", recipient);
-}
-
-/// Whether a message can be the only content of an object, as a string.
-fn is_plain(message: &Message<'_>) -> bool {
-    let has_items = beyond_of(message, FORM).is_some_and(|it| it.items.len() + it.after.len() > 0);
-    let is_text = !message.is_call() && !message.is_reasoning() && message.role != Role::Tool;
-    is_text && !has_items && content_of(message, FORM, "").is_none()
-}
-
-/// Returns the number of messages in the longest turn of the assistant that is read back unchanged.
-fn turn(messages: &[Message<'_>]) -> usize {
-    let Some(first) = messages.first() else { return 0 };
-    let mut before: Option<&Message<'_>> = None;
-    for (at, message) in messages.iter().enumerate() {
-        let leads = before.is_some_and(Message::is_commentary) && message.is_call();
-        let has_items = beyond_of(message, FORM).is_some_and(|beyond| !beyond.items.is_empty());
-        let is_text = |message: &Message<'_>| !message.is_call() && !message.is_reasoning();
-        let fits = match before {
-            None => true,
-            Some(_) if message.role != Role::Assistant => false,
-            Some(_) if leads => true,
-            Some(_) if !joins(message, first) => false,
-            // Text next to text would be one message, and an answer before a call a preamble.
-            Some(before) if is_text(before) => {
-                !is_silent(before) && has_items && !message.is_call()
-            }
-            Some(_) => true,
-        };
-        // Empty text must be alone.
-        if !fits || at > 0 && is_text(message) && is_silent(message) {
-            return at;
-        }
-        before = Some(message);
-    }
-    messages.len()
-}
-
-/// Returns the number of messages in a turn of the user: results of calls, and then text.
-fn turn_of_user(messages: &[Message<'_>]) -> usize {
-    let Some(first) = messages.first() else { return 0 };
-    let is_reply = |message: &Message<'_>| message.role == Role::Tool;
-    let replies = messages.iter().take_while(|it| is_reply(it) && joins(it, first)).count();
-    let said = messages.get(replies).filter(|next| next.role == Role::User && !is_silent(next));
-    let is_joined = said.is_some_and(|said| replies > 0 && joins(said, first));
-    if replies == 0 { 1 } else { replies + usize::from(is_joined) }
-}
-
-/// Whether a message can be in the same object as `first`. Data about an object belongs to the
-/// messages that were in it, and to no others.
-fn joins(message: &Message<'_>, first: &Message<'_>) -> bool {
-    let is_of_object = |message: &Message<'_>| {
-        beyond_of(message, FORM).is_some_and(|beyond| {
-            beyond.key == "message" || beyond.fields.iter().any(|field| !is_own(&field.0))
-        })
-    };
-    let was_in = first.span.start <= message.span.start && message.span.end <= first.span.end;
-    std::ptr::eq(message, first) || !is_of_object(message) && (was_in || !is_of_object(first))
 }

@@ -311,7 +311,7 @@ impl MessagesWriter {
 /// refuse half of a surrogate pair.
 fn is_object(arguments: &str, limits: &Limits) -> bool {
     let mut json = Json::new(arguments, limits);
-    json.peek() == Some(b'{') && json.skip().and_then(|()| json.end()).is_ok()
+    json.peek() == Some(b'{') && json.value().and_then(|_| json.end()).is_ok()
 }
 
 /// Writes the numbers of tokens. The number of tokens of the output is required.

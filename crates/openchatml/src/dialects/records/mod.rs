@@ -1,0 +1,85 @@
+//! Records of data sets that are a prompt and its completion: as texts, as lists of messages, or as
+//! an instruction with its output.
+
+mod read;
+mod write;
+
+use crate::check::CheckRules;
+use crate::declare::ToolPlace;
+use crate::dialect::{Carrier, Dialect, JsonForm};
+use crate::document::NO_TOKENS;
+use crate::model::{End, FormId, Role};
+use crate::rules::{Carries, ContentRules};
+use crate::services::{self, parts};
+use crate::signs::{JsonSigns, Kind, Sign};
+
+/// Records of data sets: `{"prompt": …, "completion": …}`, and
+/// `{"instruction": …, "input": …, "output": …}`.
+///
+/// ```
+/// use openchatml::{Carrier, Format, Role, dialects, parse};
+///
+/// let format = Format::new(&dialects::RECORDS, Carrier::Json).expect("it has it");
+/// let text = r#"{"instruction":"Add.","input":"2 and 2","output":"4."}"#;
+/// let messages = parse(text, format, &Default::default()).into_conversation().messages;
+/// assert_eq!(messages[0].body.text(), "Add.\n2 and 2");
+/// assert!(messages[0].role == Role::User && messages[1].is_answer());
+/// ```
+pub static DIALECT: Dialect = Dialect {
+    id: FORM.name(),
+    aliases: &[],
+    title: "prompts and completions",
+    used_by: "data sets with `prompt` and `completion`, or `instruction` and `output`",
+    carrier: Carrier::Json,
+    controls: &NO_TOKENS,
+    carries: &CARRIES,
+    tools: ToolPlace::Conversation,
+    dated: false,
+    opening: None,
+    text: None,
+    json: Some(JsonForm {
+        id: FORM,
+        read: read::read,
+        write: write::write,
+        carries: &CARRIES,
+        composer: None,
+        signs: &SIGNS,
+        contents: Some(ContentRules {
+            still_says: |it, places| services::still_say(it, places, FORM, |_| BETWEEN),
+            lost: parts::lost,
+            ..ContentRules::PLAIN
+        }),
+    }),
+};
+
+const FORM: FormId = FormId::new("records");
+
+/// The text between an instruction and its input.
+const BETWEEN: &str = "\n";
+
+/// Messages have a role and text.
+static CARRIES: Carries = Carries {
+    roles: &[Role::System, Role::User, Role::Assistant],
+    ends: &[End::End],
+    ..Carries::NOTHING
+};
+
+static CHECKS: CheckRules = CheckRules::by_order(&NO_TOKENS);
+
+/// The features of records. A `prompt` alone is a request of another kind.
+static SIGNS: JsonSigns = JsonSigns {
+    holders: &["completion", "instruction"],
+    around: &["completion", "instruction"],
+    keys: read::KEYS,
+    lists: false,
+    required: &["role"],
+    message_keys: &["content"],
+    content: &[Kind::String],
+    parts: &[],
+    signs: &[
+        (Sign::Key("prompt"), 40),
+        (Sign::KeyOf("instruction", Kind::String), 10),
+        (Sign::KeyOf("output", Kind::String), 50),
+    ],
+    usual: 0,
+};

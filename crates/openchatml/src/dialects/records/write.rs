@@ -1,0 +1,113 @@
+//! Writes a record, in its original form if the conversation still has it.
+
+use super::read::{INSTRUCTION, TEXTS};
+use super::{BETWEEN, FORM};
+use crate::document::write_string_field;
+use crate::json::{Value, write_string};
+use crate::model::{Conversation, Document, Message, Role, Shape};
+use crate::options::RenderOptions;
+use crate::services::{self, aside_of, content_of, write_field};
+use crate::writing::RenderError;
+
+pub(super) fn write(
+    document: &Document<'_>,
+    options: &RenderOptions,
+) -> Result<String, RenderError> {
+    let conversation = services::conversation(document, options, FORM)?;
+    let layout = conversation.layout.as_deref().filter(|layout| layout.form == FORM);
+    let key = layout.and_then(|layout| layout.beyond.as_deref()).map_or("", |beyond| beyond.key);
+    let mut out = String::with_capacity(services::estimate(conversation));
+    let is_written = match (key, conversation.messages.as_slice()) {
+        (TEXTS, [prompt, completion]) => texts(&mut out, prompt, completion),
+        (INSTRUCTION, messages) => instruction(&mut out, messages),
+        _ => false,
+    };
+    if !is_written {
+        out.clear();
+        sides(&mut out, conversation);
+    }
+    let (fields, _) = aside_of(conversation, FORM);
+    for (key, value) in fields {
+        write_field(&mut out, key, value);
+    }
+    out.push('}');
+    Ok(out)
+}
+
+/// Writes two texts. Returns whether the messages are a text of each side.
+fn texts(out: &mut String, prompt: &Message<'_>, completion: &Message<'_>) -> bool {
+    out.push_str("{\"prompt\":");
+    write_string(out, &prompt.body.text());
+    write_string_field(out, "completion", Some(&completion.body.text()));
+    (prompt.role, completion.role) == (Role::User, Role::Assistant)
+}
+
+/// Writes an instruction and its output. Returns whether the messages have this form: instructions
+/// of the system, earlier rounds, an instruction and its output.
+fn instruction(out: &mut String, messages: &[Message<'_>]) -> bool {
+    let (system, rest) = match messages.split_first() {
+        Some((first, rest)) if first.role == Role::System && !first.body.is_empty() => {
+            (Some(first), rest)
+        }
+        _ => (None, messages),
+    };
+    let roles = |pair: &[Message<'_>]| matches!(pair, [one, two] if one.role == Role::User && two.role == Role::Assistant);
+    if rest.is_empty() || rest.len() % 2 > 0 || !rest.chunks(2).all(roles) {
+        return false;
+    }
+    let (history, last) = rest.split_at(rest.len() - 2);
+    let [asked, output] = last else { return false };
+    out.push_str("{\"instruction\":");
+    match content_of(asked, FORM, BETWEEN).and_then(Value::as_list) {
+        Some([instruction, input]) => {
+            let text = |part: &Value<'_>| {
+                part.get("text").and_then(Value::as_str).unwrap_or_default().to_owned()
+            };
+            write_string(out, &text(instruction));
+            write_string_field(out, "input", Some(&text(input)));
+        }
+        _ => {
+            write_string(out, &asked.body.text());
+            write_string_field(out, "input", Some(""));
+        }
+    }
+    write_string_field(out, "output", Some(&output.body.text()));
+    write_string_field(out, "system", system.map(|it| it.body.text()).as_deref());
+    if !history.is_empty() {
+        out.push_str(",\"history\":[");
+        for (index, round) in history.chunks(2).enumerate() {
+            out.push_str(if index == 0 { "[" } else { ",[" });
+            for (index, message) in round.iter().enumerate() {
+                out.push_str(if index == 0 { "" } else { "," });
+                write_string(out, &message.body.text());
+            }
+            out.push(']');
+        }
+        out.push(']');
+    }
+    true
+}
+
+/// Writes lists of messages: the last turn of the assistant is the completion.
+fn sides(out: &mut String, conversation: &Conversation<'_>) {
+    let messages = conversation.messages.as_slice();
+    let last = messages.iter().rev().take_while(|it| it.role == Role::Assistant).count();
+    let asked = match conversation.shape(FORM) {
+        Shape::Exchange(asked) if asked <= messages.len() => asked,
+        _ => messages.len() - last,
+    };
+    for (key, side) in
+        [("{\"prompt\":[", &messages[..asked]), ("],\"completion\":[", &messages[asked..])]
+    {
+        out.push_str(key);
+        for (index, message) in side.iter().enumerate() {
+            out.push_str(if index == 0 { "" } else { "," });
+            out.push_str("{\"role\":\"");
+            out.push_str(message.role.as_str());
+            out.push('"');
+            write_string_field(out, "content", Some(&message.body.text()));
+            out.push('}');
+        }
+    }
+    out.push(']');
+}
