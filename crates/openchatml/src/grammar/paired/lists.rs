@@ -104,7 +104,9 @@ impl<'a> Reader<'a> {
         if let Some(recipient) = call.recipient.as_deref() {
             self.waiting.push_back(recipient.to_owned());
         }
-        let call = self.head(kind, &name, call, at, out);
+        // A name with its namespace differs from what the writer writes.
+        let written = self.rules.tool(&call).to_owned();
+        let call = self.head(kind, &written, call, at, out);
         list.call = Some(self.draft(call, out));
         self.state = State::Calls(list);
     }

@@ -99,7 +99,9 @@ impl<'a> Reader<'a> {
             self.waiting.clear();
         }
         self.waiting.extend(message.recipient.as_deref().map(str::to_owned));
-        let draft = self.begin(CALL, name, message, at, out);
+        // A name with its namespace differs from what the writer writes.
+        let written = self.rules.tool(&message).to_owned();
+        let draft = self.begin(CALL, &written, message, at, out);
         if let State::Call(call) = &mut self.state {
             call.draft = Some(draft);
             call.head.clear();
