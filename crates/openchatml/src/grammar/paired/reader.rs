@@ -341,11 +341,10 @@ impl<'a> Reader<'a> {
 
     fn control(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         // These tokens end a completion, in any state.
-        let stops = match control {
-            Control::Close(Role::Assistant) => true,
-            Control::CloseSection(_) => self.rules.stops.iter().any(|stop| *stop == control),
-            _ => false,
-        };
+        let stops = matches!(
+            control,
+            Control::Close(Role::Assistant) | Control::CloseSection(Section::Calls)
+        );
         self.take_control(control, span, out);
         if stops {
             out.stop_token();
