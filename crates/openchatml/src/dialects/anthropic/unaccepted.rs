@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::FORM;
+use crate::function_name;
 use crate::model::{Conversation, Message, Role};
 use crate::services::{beyond_of, calls::is_inline_object};
 
@@ -46,6 +47,12 @@ fn of_assistant(message: &Message<'_>) -> Option<&'static str> {
         let is_signed = fields.iter().any(|field| field.0 == "signature");
         return (!is_signed).then_some("thinking without a signature");
     }
-    let is_text = message.is_call() && !message.body.as_plain().is_some_and(is_inline_object);
-    is_text.then_some("input that is not an object")
+    if !message.is_call() {
+        return None;
+    }
+    if message.recipient.as_deref().and_then(function_name).is_none() {
+        return Some("a tool that is not a function");
+    }
+    let is_object = message.body.as_plain().is_some_and(is_inline_object);
+    (!is_object).then_some("input that is not an object")
 }

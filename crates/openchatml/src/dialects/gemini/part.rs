@@ -58,17 +58,20 @@ pub(super) fn is_inside(key: &str) -> bool {
 
 /// Returns the key among `known` that this one spells, in camel case or in snake case.
 fn known_key(key: &str, known: &[&'static str]) -> Option<&'static str> {
-    let is_it = |camel: &str| {
-        let mut snake = String::with_capacity(key.len());
-        for c in camel.chars() {
-            if c.is_ascii_uppercase() {
-                snake.push('_');
-            }
-            snake.push(c.to_ascii_lowercase());
-        }
-        key == camel || key == snake
-    };
-    known.iter().find(|camel| is_it(camel)).copied()
+    known.iter().find(|camel| is_spelled(key, camel)).copied()
+}
+
+fn is_spelled(key: &str, camel: &str) -> bool {
+    if !key.contains('_') {
+        return key == camel;
+    }
+    let mut rest = key.bytes();
+    let is_snake = camel.bytes().all(|byte| {
+        let is_boundary = byte.is_ascii_uppercase();
+        (!is_boundary || rest.next() == Some(b'_'))
+            && rest.next() == Some(byte.to_ascii_lowercase())
+    });
+    is_snake && rest.next().is_none()
 }
 
 /// Reads a list of parts.

@@ -1,6 +1,7 @@
 //! What the writer writes although the service does not accept it.
 
-use crate::model::{Conversation, Role};
+use crate::function_name;
+use crate::model::{Conversation, Message, Role};
 use crate::services::calls::is_inline_object;
 
 /// Returns the positions of messages that the service does not accept, and the reasons.
@@ -23,8 +24,7 @@ pub(super) fn find(conversation: &Conversation<'_>) -> Vec<(usize, &'static str)
         let reason = match message.role {
             Role::Assistant => {
                 waiting += usize::from(message.is_call());
-                let is_object = || message.body.as_plain().is_some_and(is_inline_object);
-                (message.is_call() && !is_object()).then_some("arguments that are not an object")
+                of_call(message)
             }
             Role::Tool if waiting == 0 => Some("a result that does not directly follow its call"),
             Role::Tool => {
@@ -39,4 +39,15 @@ pub(super) fn find(conversation: &Conversation<'_>) -> Vec<(usize, &'static str)
         found.extend(reason.map(|reason| (at, reason)));
     }
     found
+}
+
+fn of_call(call: &Message<'_>) -> Option<&'static str> {
+    if !call.is_call() {
+        return None;
+    }
+    if call.recipient.as_deref().and_then(function_name).is_none() {
+        return Some("a tool that is not a function");
+    }
+    let is_object = call.body.as_plain().is_some_and(is_inline_object);
+    (!is_object).then_some("arguments that are not an object")
 }
