@@ -11,7 +11,7 @@ use openchatml_tools::{ServerPrompt, ServerResource, ServerResourceTemplate};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::run::{make_non_dumpable, tools};
+use super::run::{process::make_non_dumpable, tools};
 use crate::console::Console;
 use crate::failure::{Failure, Status};
 use crate::output::Target;

@@ -3,6 +3,7 @@
 mod approve;
 mod console_report;
 mod events;
+pub(super) mod process;
 pub(super) mod tools;
 mod transcript;
 
@@ -22,6 +23,7 @@ use openchatml_tools::{
 
 use self::approve::ApproveArg;
 use self::events::{Events, EventsArgs};
+use self::process::{contain, make_non_dumpable, stop_on_interrupt};
 use self::transcript::RunTranscript;
 use super::convert::response_formats;
 use super::grammar;
@@ -557,45 +559,4 @@ fn failed(error: &SessionError, args: &RunArgs) -> Failure {
         }
         _ => Failure::Refused(error.to_string()),
     }
-}
-
-/// Prevents the programs of tools from reading the keys in our environment.
-pub(super) fn make_non_dumpable() -> Result<(), Failure> {
-    #[cfg(unix)]
-    openchatml_tools::kinds::process::make_non_dumpable()
-        .map_err(|error| Failure::Io(format!("cannot hide secrets from tools: {error}")))?;
-    Ok(())
-}
-
-/// Ends programs with their calls, as far as the system supports it.
-fn contain(console: &Console) {
-    #[cfg(unix)]
-    {
-        use openchatml_tools::kinds::process::{Containment, contain};
-
-        console.detail(match contain() {
-            Ok(Containment::ControlGroup) => "programs run in control groups of their own",
-            Ok(Containment::Subreaper) => {
-                "orphaned processes of programs become children of this command"
-            }
-            Err(_) => {
-                "programs that change both their session and their environment cannot be found"
-            }
-        });
-    }
-    #[cfg(not(unix))]
-    let _ = console;
-}
-
-/// The first interrupt ends the session in order, the second one at once.
-fn stop_on_interrupt(cancel: &CancellationToken) -> Result<(), Failure> {
-    let cancel = cancel.clone();
-    let handler = move || {
-        if cancel.is_cancelled() {
-            std::process::exit(130);
-        }
-        cancel.cancel();
-    };
-    ctrlc::set_handler(handler)
-        .map_err(|error| Failure::Io(format!("cannot handle signals: {error}")))
 }
