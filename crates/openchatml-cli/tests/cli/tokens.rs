@@ -373,7 +373,7 @@ fn message_options_use_indices_of_the_input() {
         {"role":"assistant","channel":"final","content":"AAA"},
         {"role":"user","content":"q2"},{"role":"assistant","channel":"final","content":"BBB"}]}"#;
     let trained = |args: &[&'static str]| {
-        let args = [&["tokens", "--bare", "-t", "harmony", "--mask"][..], args].concat();
+        let args = [&["tokens", "-t", "harmony", "--mask"][..], args].concat();
         let written = json(&ocml_with(args, chat).exits(0).stdout);
         let mask = written["mask"].as_array().unwrap();
         let spans = written["spans"].as_array().unwrap().iter();

@@ -1,7 +1,7 @@
 //! The lints that are checked, and the findings that are ignored.
 
 use clap::Args;
-use openchatml::{Code, Diagnostic, Document, lint};
+use openchatml::{Code, Diagnostic, Document, Severity, lint};
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Lints")]
@@ -34,6 +34,9 @@ impl Selected {
         }
     }
 }
+
+/// The lints that depend on which messages there are.
+const ORDER: &[Code] = &[Code::NoAssistant, Code::RepeatedRole, Code::LateSystem];
 
 fn is_lint(code: Code) -> bool {
     lint::SAMPLE.contains(&code) || code == Code::Duplicate
@@ -106,7 +109,12 @@ impl Lints {
     ) {
         if let Some(conversation) = document.as_conversation() {
             let codes = if is_sample { &self.sample } else { &self.document };
-            found.extend(lint::check(conversation, codes));
+            let mut own = lint::check(conversation, codes);
+            // A message that is not read as meant is reported already.
+            if found.iter().any(|found| found.severity == Severity::Error) {
+                own.retain(|found| !ORDER.contains(&found.code));
+            }
+            found.append(&mut own);
         }
         found.retain(|found| !self.ignored.iter().any(|it| it.has(found.code)));
         found.sort_by_key(|found| found.span.start);
