@@ -102,7 +102,7 @@ fn refused_lines_are_left_out_and_kept_with_their_findings() {
 #[test]
 fn a_line_in_no_format_is_refused_alone() {
     let folder = Folder::new();
-    let foreign = r#"{"prompt":"p","completion":"c"}"#;
+    let foreign = r#"{"prompt":"p","chosen":"c","rejected":"r"}"#;
     for lines in [format!("{foreign}\n{MESSAGES}\n"), format!("{MESSAGES}\n{foreign}\n{foreign}")] {
         folder.file("a.jsonl", &lines);
         let ran = folder.ocml(["convert", "-t", "openai", "a.jsonl", "--rejects", "bad.jsonl"]);
