@@ -40,10 +40,9 @@ pub(crate) fn losses(conversation: &Conversation<'_>, target: Option<Format>) ->
         }
         if let Some(content) = &layout.content
             && still_says.binary_search(&index).is_err()
+            && let Some(rules) = contents_of(layout.form)
         {
-            if let Some(rules) = contents_of(layout.form) {
-                (rules.lost)(content, &mut losses);
-            }
+            (rules.lost)(content, &mut losses);
         }
         for loss in &mut losses[first..] {
             loss.message = Some(index);
