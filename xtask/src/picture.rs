@@ -24,6 +24,8 @@ const PLAIN: &str = "\u{1b}[0m";
 
 /// Runs the commands, and draws what they write. The binary is in the folder `binaries`.
 pub(crate) fn draw(binaries: &Path) -> Result<(), String> {
+    let binaries = binaries.canonicalize();
+    let binaries = &binaries.map_err(|error| format!("the folder of the command: {error}"))?;
     let mut text = String::new();
     for command in COMMANDS {
         text.push_str(&format!("{TYPED}$ {command}{PLAIN}\n"));

@@ -204,7 +204,7 @@ impl Batches {
     fn skip_record(&mut self, array: &mut Array) -> Result<Batch, Failure> {
         let shown = self.held[..self.held.len().min(SHOWN_BYTES)].to_vec();
         let (offset, first_line) = (self.offset, self.line);
-        let records = Some(vec![0..shown.len()]);
+        let records = Some(std::iter::once(0..shown.len()).collect());
         let batch = Batch { bytes: shown, offset, first_line, is_too_long: true, records };
         loop {
             self.line += memchr_iter(b'\n', &self.held[..self.scanned]).count();
