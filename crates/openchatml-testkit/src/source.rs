@@ -8,6 +8,8 @@ pub use arbitrary::Unstructured as Source;
 /// defects. `OPENCHATML_SEED` runs them anyway.
 const KNOWN_DEFECTS: &[(u64, &str)] = &[
     (526, "Apertus: ids that were sampled for the text around a call are not written again"),
+    (8_857, "Apertus: as with seed 526"),
+    (1_301, "Apertus: as with seed 526"),
     (29_977, "Apertus JSON: replies to calls in two messages get names when turns are joined"),
     (
         98_800,
