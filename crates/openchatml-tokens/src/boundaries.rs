@@ -63,6 +63,9 @@ impl Boundaries {
         let mut ids = Vec::new();
         // The start of the text without ids.
         let mut from = 0;
+        // The number of ids up to the last that ends between two characters, and where it ends.
+        // Later ids are dropped if no sampled id completes the character in which they end.
+        let mut complete = (0, 0);
         for (message, span) in self.spans(text.len()) {
             if let Some(message) = message {
                 *sampled = SampledIds::of(messages.get(message).and_then(Message::ids));
@@ -75,18 +78,28 @@ impl Boundaries {
                 at = from;
                 ids.last().into_iter().for_each(|id| sampled.control(*id));
             }
+            if at >= span.end {
+                continue;
+            }
             let is_last = span.end == text.len();
-            if at < span.end
-                && let Some((known, bytes)) =
-                    sampled.stretch(encoding, &text[at..], span.end - at, is_last)
-            {
-                if from < at {
-                    encode(&text[from..at], &mut ids);
-                }
-                ids.extend_from_slice(known);
-                from = at + bytes;
+            let rest = &text.as_bytes()[at..];
+            let Some((known, bytes)) = sampled.stretch(encoding, rest, span.end - at, is_last)
+            else {
+                ids.truncate(complete.0);
+                from = complete.1;
+                continue;
+            };
+            if from < at {
+                encode(&text[from..at], &mut ids);
+            }
+            ids.extend_from_slice(known);
+            from = at + bytes;
+            if text.is_char_boundary(from) {
+                complete = (ids.len(), from);
             }
         }
+        ids.truncate(complete.0);
+        from = complete.1;
         if from < text.len() {
             encode(&text[from..], &mut ids);
         }

@@ -33,16 +33,16 @@ impl<'m> SampledIds<'m> {
 
     /// Handles text. Returns the sampled ids for it, if they match.
     pub(crate) fn text(&mut self, encoding: &impl Encoding, text: &str) -> Option<&'m [u32]> {
-        self.stretch(encoding, text, text.len(), true).map(|(ids, _)| ids)
+        self.stretch(encoding, text.as_bytes(), text.len(), true).map(|(ids, _)| ids)
     }
 
     /// Handles text whose first `wanted` bytes belong to this message. Returns the sampled ids for
     /// these, if they match, and their length in bytes. Unless `exact` is set, the last id may
-    /// extend beyond `wanted`.
+    /// extend beyond `wanted`, also into a character.
     pub(crate) fn stretch(
         &mut self,
         encoding: &impl Encoding,
-        text: &str,
+        text: &[u8],
         wanted: usize,
         exact: bool,
     ) -> Option<(&'m [u32], usize)> {
@@ -53,14 +53,14 @@ impl<'m> SampledIds<'m> {
                 Some(Token::Bytes(bytes)) => bytes,
                 Some(Token::Control(_)) | None => return true,
             };
-            if !text.as_bytes()[covered..].starts_with(bytes) {
+            if !text[covered..].starts_with(bytes) {
                 return true;
             }
             covered += bytes.len();
             covered >= wanted
         });
         let fits = if exact { covered == wanted } else { covered >= wanted };
-        let Some(last) = known.filter(|_| fits && text.is_char_boundary(covered)) else {
+        let Some(last) = known.filter(|_| fits) else {
             self.differs();
             return None;
         };

@@ -207,8 +207,8 @@ impl<'a> Reader<'a> {
             (Some(role), _) => Kind::Said(role),
         };
         let mut blank = std::mem::take(blank);
-        if matches!(self.said, Some(Kind::Call { .. } | Kind::Reply)) {
-            // The white space before it is layout.
+        if kind != Kind::Reasoning && matches!(self.said, Some(Kind::Call { .. } | Kind::Reply)) {
+            // The white space before it is layout, but not after a token of reasoning.
             blank.trim_start();
         }
         self.speak(kind, blank, out);

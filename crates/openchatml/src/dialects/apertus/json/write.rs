@@ -174,7 +174,9 @@ impl Turn {
             _ if message.is_call() => Some(List::Calls),
             _ => None,
         };
-        let goes_on = list.is_some() && self.list == list;
+        // A list of calls that was separate stays so: replies belong to the calls of one list.
+        let begins_list = message.is_call() && !super::super::RULES.continues_calls(message);
+        let goes_on = list.is_some() && self.list == list && !begins_list;
         if !goes_on && self.list.take().is_some() {
             out.push_str("]}");
         }
