@@ -8,6 +8,7 @@ mod commands;
 mod console;
 mod encodings;
 mod failure;
+mod file_name;
 mod input;
 mod jobs;
 mod jsonl;

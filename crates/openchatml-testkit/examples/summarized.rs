@@ -3,6 +3,7 @@
 
 use std::io::{self, Read as _, Write as _};
 
+use openchatml::wire::Api;
 use openchatml::{Keep, ReadOptions, Role};
 use openchatml_testkit::wire::{ReasoningMode, Setup};
 
@@ -18,5 +19,5 @@ fn main() -> io::Result<()> {
         for_user: false,
         keep: Keep::Bodies,
     };
-    io::stdout().lock().write_all(setup.responses([text.as_slice()]).as_bytes())
+    io::stdout().lock().write_all(setup.written(Api::Responses, [text.as_slice()]).as_bytes())
 }

@@ -242,7 +242,7 @@ pub fn completions_stop(source: &mut Source<'_>) {
         let wires = [false, true].map(|for_user| {
             let setup = setup(for_user);
             let bytes = text.as_bytes();
-            [setup.chat([bytes]), setup.responses([bytes]), setup.messages([bytes])]
+            wire::Api::ALL.map(|api| setup.written(api, [bytes]))
         });
         (
             property::seen(&conversation),

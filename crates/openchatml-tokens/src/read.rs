@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use openchatml::lex::{Tape, Utf8Decoder, Utf8Piece};
+use openchatml::lex::{Tape, Utf8Decoder, Utf8Piece, begins_completion};
 use openchatml::{Conversation, Diagnostic, Document, Parsed, ReadOptions, Span, parse_tape};
 
-use crate::encoding::{Encoding, Token};
+use crate::encoding::Encoding;
 use crate::ids::{Lexeme, REPLACEMENT, foreign, not_text, unknown};
 use crate::tokenizer::Tokenizer;
 
@@ -145,29 +145,16 @@ impl<E: Encoding> Tokenizer<E> {
     pub fn is_completion(&self, ids: &[u32]) -> Option<bool> {
         let mut before = Vec::new();
         for id in ids {
-            match self.encoding().token(*id) {
-                Some(Token::Text(text)) => before.extend_from_slice(text.as_bytes()),
-                Some(Token::Bytes(bytes)) => before.extend_from_slice(bytes),
-                Some(Token::Control(spelling)) => {
-                    let mut controls = self.format().controls().entries().iter();
-                    let control = controls.find(|it| it.1 == spelling);
-                    return Some(control.is_some_and(|it| it.0.begins_completion()));
-                }
-                None => return Some(false),
-            }
-            // Only a recipient can come before the first control token.
-            let text = before.trim_ascii_start();
-            let is_header = text.starts_with(RECIPIENT) || RECIPIENT.starts_with(text);
-            if !is_header || text.contains(&b'\n') {
-                return Some(false);
+            match self.lexeme(*id) {
+                Lexeme::Control(control) => return begins_completion(&before, Some(control)),
+                Lexeme::Text(text) => before.extend_from_slice(text.as_bytes()),
+                Lexeme::Bytes(bytes) => before.extend_from_slice(bytes),
+                Lexeme::Foreign(_) | Lexeme::Unknown => return Some(false),
             }
         }
-        None
+        begins_completion(&before, None)
     }
 }
-
-/// The attribute that a completion can begin with.
-const RECIPIENT: &[u8] = b"to=";
 
 /// Parses ids with a tokenizer.
 fn read<E: Encoding>(tokenizer: &Tokenizer<E>, ids: &[u32], options: &ReadOptions) -> ParsedIds {

@@ -134,13 +134,7 @@ impl Control {
 
     /// Whether a text that begins with this control continues a prompt, because the control stands
     /// inside of a message or of a turn of the assistant.
-    ///
-    /// ```
-    /// use openchatml::Control;
-    ///
-    /// assert!(Control::Channel.begins_completion() && !Control::Start.begins_completion());
-    /// ```
-    pub const fn begins_completion(self) -> bool {
+    pub(crate) const fn begins_completion(self) -> bool {
         match self {
             Self::Channel => true,
             Self::OpenSection(section) => {

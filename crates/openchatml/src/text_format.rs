@@ -5,7 +5,7 @@ use std::fmt;
 use crate::Control;
 use crate::diagnostic::FormatError;
 use crate::dialect::{Carrier, Dialect, Format, TextForm};
-use crate::lex::TokenTable;
+use crate::lex::{TokenTable, begins_completion};
 use crate::rules::Completion;
 
 /// A format that is text with control tokens.
@@ -108,14 +108,12 @@ impl TextFormat {
     /// ```
     pub fn is_completion(self, text: &str) -> Option<bool> {
         let controls = self.form.controls;
-        if controls.find(text).is_some() {
-            return Some(controls.completion(text).is_some());
+        if let Some((at, control, _)) = controls.find(text) {
+            return begins_completion(&text.as_bytes()[..at], Some(control));
         }
-        let text = text.trim_ascii_start();
-        let goes_on = |word: &str| word.starts_with(text);
-        let may_go_on = TokenTable::is_before_completion(text)
-            || controls.entries().iter().any(|(_, spelling)| goes_on(spelling));
-        if may_go_on { None } else { Some(false) }
+        let begun = text.trim_ascii_start();
+        let is_cut_off = controls.entries().iter().any(|(_, spelling)| spelling.starts_with(begun));
+        if is_cut_off { None } else { begins_completion(text.as_bytes(), None) }
     }
 
     pub(crate) const fn form(self) -> &'static TextForm {

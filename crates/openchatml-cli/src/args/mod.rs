@@ -7,6 +7,7 @@ mod harmony;
 mod late;
 mod limits;
 mod names;
+mod protocol;
 mod read;
 mod template;
 mod write;
@@ -21,6 +22,7 @@ pub(crate) use self::limits::Bounds;
 #[cfg(feature = "run")]
 pub(crate) use self::names::choice;
 pub(crate) use self::names::{Choice, Written, text_format, written};
+pub(crate) use self::protocol::{Protocol, now};
 pub(crate) use self::read::{
     DenyArgs, JsonlArgs, O200K_HARMONY, PreambleArgs, ReadArgs, ReaderArgs,
 };

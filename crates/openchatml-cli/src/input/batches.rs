@@ -27,7 +27,7 @@ const SHOWN_BYTES: usize = 256;
 pub(crate) struct Batch {
     /// The lines, or the beginning of one line that is too long.
     pub(crate) bytes: Vec<u8>,
-    /// The span in the file.
+    /// The position in the file.
     pub(crate) offset: usize,
     /// The number of the first line, from 1.
     pub(crate) first_line: usize,
@@ -87,7 +87,7 @@ impl Batch {
 }
 
 impl Line<'_> {
-    /// Whether the batch is empty.
+    /// Whether the line contains only white space.
     pub(crate) fn is_blank(&self) -> bool {
         self.bytes.trim_ascii().is_empty()
     }

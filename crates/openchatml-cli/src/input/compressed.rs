@@ -56,17 +56,15 @@ impl Unpacked {
             let what = "it is UTF-16: convert it to UTF-8 first, for example with iconv";
             return Err(io::Error::new(io::ErrorKind::InvalidData, what));
         }
-        let kind = if first.starts_with(GZIP) {
-            Some(GZIP)
-        } else {
-            first.starts_with(ZSTD).then_some(ZSTD)
-        };
+        let (is_gzip, is_zstd) = (first.starts_with(GZIP), first.starts_with(ZSTD));
         let empty: Source = Box::new(io::empty());
         let whole = Cursor::new(first).chain(std::mem::replace(source, empty));
-        *self = match kind {
-            Some(GZIP) => Self::Gzip(Box::new(MultiGzDecoder::new(whole))),
-            Some(_) => Self::Zstd(Box::new(Frames::new(Box::new(whole)))),
-            None => Self::Plain(whole),
+        *self = if is_gzip {
+            Self::Gzip(Box::new(MultiGzDecoder::new(whole)))
+        } else if is_zstd {
+            Self::Zstd(Box::new(Frames::new(Box::new(whole))))
+        } else {
+            Self::Plain(whole)
         };
         Ok(())
     }

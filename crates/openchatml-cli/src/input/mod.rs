@@ -30,6 +30,7 @@ use openchatml::{Carrier, Code, Diagnostic, Format, Severity, Span};
 use crate::args::{Choice, FilesArgs};
 use crate::console::Console;
 use crate::failure::Failure;
+use crate::file_name;
 
 /// Canonical JSON.
 pub(crate) const JSON: Format = Format::JSON;
@@ -90,12 +91,7 @@ impl Origin {
 
     /// Whether the name of the file means that each line is a document.
     pub(crate) fn is_jsonl(&self) -> bool {
-        let Self::File(path) = self else { return false };
-        let ends = |path: &Path, words: &[&str]| {
-            path.extension().is_some_and(|end| words.iter().any(|word| end == *word))
-        };
-        let inside = path.file_stem().map(Path::new).filter(|_| ends(path, &["gz", "zst", "zstd"]));
-        ends(inside.unwrap_or(path), &["jsonl", "ndjson"])
+        self.path().is_some_and(file_name::is_jsonl)
     }
 
     /// Returns the name inside a message.

@@ -1,11 +1,13 @@
-//! Compresses output by the ending of its file: `.gz`, `.zst`.
+//! Compresses output if the name of its file says so.
 
 use std::io::{self, Write};
 use std::path::Path;
 
-use flate2::Compression;
+use flate2::Compression as Level;
 use flate2::write::GzEncoder;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+
+use crate::file_name::Compression;
 
 /// The number of bytes of a frame of zstd before it is compressed.
 const FRAME_BYTES: usize = 4 << 20;
@@ -26,11 +28,10 @@ impl std::fmt::Debug for Packer {
 impl Packer {
     /// Returns the packer for a file, if its name ends like that of a compressed one.
     pub(super) fn of(path: &Path) -> Option<Self> {
-        match path.extension()?.to_str()? {
-            "gz" => Some(Self::Gzip(GzEncoder::new(Vec::new(), Compression::default()))),
-            "zst" | "zstd" => Some(Self::Zstd(Vec::new())),
-            _ => None,
-        }
+        Some(match Compression::of(path)? {
+            Compression::Gzip => Self::Gzip(GzEncoder::new(Vec::new(), Level::default())),
+            Compression::Zstd => Self::Zstd(Vec::new()),
+        })
     }
 
     /// Takes bytes, and returns those that are ready to be written.

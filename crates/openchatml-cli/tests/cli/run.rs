@@ -134,15 +134,15 @@ fn users_see_only_answers() {
             _ => ANSWER.to_owned(),
         })
     });
-    for protocol in ["openchatml", "responses", "chat"] {
+    for protocol in ["openchatml", "responses", "chat", "anthropic"] {
         let folder = folder(QUESTION);
         let args = ["--upstream", server.url(), "--user", "--events", protocol, "chat.ocml"];
         let ran = run(&folder, &args).exits(0);
         let mut seen = String::new();
         for line in ran.stdout.lines() {
             let event = json(line);
-            let delta = event["delta"].as_str();
-            seen.push_str(delta.or(event["choices"][0]["delta"]["content"].as_str()).unwrap_or(""));
+            let deltas = ["/delta", "/choices/0/delta/content", "/delta/text"];
+            seen.extend(deltas.iter().filter_map(|place| event.pointer(place)?.as_str()));
         }
         assert_eq!(seen, "Done.", "{protocol}: {}", ran.stdout);
         for hidden in ["SECRET", "look", "run.step", "tool."] {

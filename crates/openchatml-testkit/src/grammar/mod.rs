@@ -18,6 +18,7 @@ mod openai;
 mod plan;
 mod responses;
 mod sharegpt;
+mod sides;
 mod turns;
 mod wire;
 mod words;

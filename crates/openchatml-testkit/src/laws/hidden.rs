@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use openchatml::convert::{convert, prepare};
 use openchatml::render::LayoutChoice;
+use openchatml::wire::Api;
 use openchatml::{
     Carrier, Content, Conversation, Document, End, Event, Format, Keep, Message, Policy,
     RenderOptions, Role, Stream, TextFormat, Visibility, render,
@@ -121,21 +122,14 @@ fn protocols(case: &Case<'_>) -> Vec<(&'static str, String)> {
             deltas.push_str(text);
         }
     });
-    vec![
-        ("a stream tells a user hidden text", deltas),
-        (
-            "a stream of Responses tells a user hidden text",
-            decoded(&setup.responses([case.text.as_bytes()])),
-        ),
-        (
-            "a stream of Chat Completions tells a user hidden text",
-            decoded(&setup.chat([case.text.as_bytes()])),
-        ),
-        (
-            "a stream of Messages tells a user hidden text",
-            decoded(&setup.messages([case.text.as_bytes()])),
-        ),
-    ]
+    let whats = [
+        (Api::Responses, "a stream of Responses tells a user hidden text"),
+        (Api::ChatCompletions, "a stream of Chat Completions tells a user hidden text"),
+        (Api::Messages, "a stream of Messages tells a user hidden text"),
+    ];
+    let written =
+        whats.map(|(api, what)| (what, decoded(&setup.written(api, [case.text.as_bytes()]))));
+    std::iter::once(("a stream tells a user hidden text", deltas)).chain(written).collect()
 }
 
 /// Returns the strings in JSON lines.

@@ -9,7 +9,7 @@ use super::{joined, lines};
 /// # Panics
 ///
 /// The chunks are inconsistent.
-pub fn chat(text: &str) -> Vec<Value> {
+pub(super) fn chat(text: &str) -> Vec<Value> {
     let chunks = lines(text);
     let (mut calls, mut is_over) = (0, false);
     for (place, chunk) in chunks.iter().enumerate() {

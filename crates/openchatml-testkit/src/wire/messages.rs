@@ -9,7 +9,7 @@ use super::{joined, lines};
 /// # Panics
 ///
 /// If they contradict each other.
-pub fn messages(text: &str) -> Vec<Value> {
+pub(super) fn messages(text: &str) -> Vec<Value> {
     let events = lines(text);
     let (mut open, mut blocks) = (None::<String>, 0);
     let (mut calls, mut reason, mut is_over) = (0, Value::Null, false);

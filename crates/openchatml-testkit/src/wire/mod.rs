@@ -7,15 +7,16 @@ mod responses;
 use crate::property::chunks;
 use crate::secrets;
 use openchatml::convert::Channels;
-use openchatml::wire::{ChatWriter, Ending, MessagesWriter, Reasoning, Response, ResponsesWriter};
+pub use openchatml::wire::Api;
+use openchatml::wire::{Ending, Reasoning, Response, Writer};
 use openchatml::{
     Document, Event, Format, Keep, Policy, ReadOptions, RenderOptions, Stream, TextFormat, render,
 };
 use serde_json::Value;
 
-pub use self::chat::chat;
-pub use self::messages::messages;
-pub use self::responses::responses;
+use self::chat::chat;
+use self::messages::messages;
+use self::responses::responses;
 
 /// The handling of reasoning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,34 +63,10 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Writes a text in these chunks as events of the Responses API, one per line.
-    pub fn responses<'c>(&self, chunks: impl IntoIterator<Item = &'c [u8]>) -> String {
-        let response = Response::new("resp_1", "m", 1);
-        let mut writer = ResponsesWriter::new(response)
-            .reasoning(self.thoughts.policy())
-            .limits(&self.options.limits);
-        let mut out = String::new();
-        self.stream(chunks, |event| writer.push(event, &mut out));
-        writer.finish(&Ending::default(), &mut out);
-        out
-    }
-
-    /// Writes a text in these chunks as chunks of Chat Completions, one per line.
-    pub fn chat<'c>(&self, chunks: impl IntoIterator<Item = &'c [u8]>) -> String {
-        let response = Response::new("chatcmpl-1", "m", 1);
-        let mut writer = ChatWriter::new(response)
-            .reasoning(self.thoughts.policy())
-            .limits(&self.options.limits);
-        let mut out = String::new();
-        self.stream(chunks, |event| writer.push(event, &mut out));
-        writer.finish(&Ending::default(), &mut out);
-        out
-    }
-
-    /// The events of the Messages API for a text that arrives in these chunks, each on a line.
-    pub fn messages<'c>(&self, chunks: impl IntoIterator<Item = &'c [u8]>) -> String {
-        let response = Response::new("msg_1", "m", 1);
-        let mut writer = MessagesWriter::new(response)
+    /// Writes a text in these chunks as the stream of an API, one event per line.
+    pub fn written<'c>(&self, api: Api, chunks: impl IntoIterator<Item = &'c [u8]>) -> String {
+        let response = Response::new(format!("{}1", api.id_prefix()), "m", 1);
+        let mut writer = Writer::new(api, response)
             .reasoning(self.thoughts.policy())
             .limits(&self.options.limits);
         let mut out = String::new();
@@ -114,6 +91,21 @@ impl Setup {
             stream.feed_with(chunk, &mut take);
         }
         stream.finish_with(&mut take);
+    }
+}
+
+/// Checks the stream of an API as its clients do, and returns its events without numbers and with
+/// adjacent deltas joined.
+///
+/// # Panics
+///
+/// The events are inconsistent.
+pub fn checked(api: Api, text: &str) -> Vec<Value> {
+    match api {
+        Api::Responses => responses(text),
+        Api::ChatCompletions => chat(text),
+        Api::Messages => messages(text),
+        api => panic!("no checks for {api:?}"),
     }
 }
 
@@ -184,8 +176,15 @@ pub fn writes(text: &str, cuts: &[usize], setup: &Setup) {
     let said = StreamTexts::by(setup, text);
     let reasoning = if setup.thoughts == ReasoningMode::Raw { said.reasoning.as_str() } else { "" };
 
-    let whole = responses(&setup.responses([bytes]));
-    assert_eq!(responses(&setup.responses(chunks.clone())), whole, "{text:?} at {cuts:?}");
+    let [of_responses, of_messages, of_chat] =
+        [Api::Responses, Api::Messages, Api::ChatCompletions].map(|api| {
+            let whole = checked(api, &setup.written(api, [bytes]));
+            let in_chunks = checked(api, &setup.written(api, chunks.clone()));
+            assert_eq!(in_chunks, whole, "{text:?} at {cuts:?}");
+            whole
+        });
+
+    let whole = of_responses;
     let of = |name: &str| -> String {
         let deltas = whole.iter().filter(|event| event["type"] == name);
         deltas.filter_map(|event| event["delta"].as_str()).collect()
@@ -194,8 +193,7 @@ pub fn writes(text: &str, cuts: &[usize], setup: &Setup) {
     assert_eq!(of("response.function_call_arguments.delta"), said.arguments, "{text:?}");
     assert_eq!(of("response.reasoning_text.delta"), reasoning, "{text:?}");
 
-    let whole = messages(&setup.messages([bytes]));
-    assert_eq!(messages(&setup.messages(chunks.clone())), whole, "{text:?} at {cuts:?}");
+    let whole = of_messages;
     let of = |place: &str| -> Vec<&str> {
         whole.iter().filter_map(|event| event.pointer(place)?.as_str()).collect()
     };
@@ -207,8 +205,7 @@ pub fn writes(text: &str, cuts: &[usize], setup: &Setup) {
         assert_eq!(of("/delta/thinking").concat(), reasoning, "{text:?}");
     }
 
-    let whole = chat(&setup.chat([bytes]));
-    assert_eq!(chat(&setup.chat(chunks)), whole, "{text:?} at {cuts:?}");
+    let whole = of_chat;
     let of = |place: &str| -> String {
         let deltas = whole.iter().filter_map(|chunk| chunk.pointer("/choices/0/delta"));
         deltas.filter_map(|delta| delta.pointer(place)?.as_str()).collect()
@@ -240,20 +237,17 @@ pub fn hides(one: &Document<'_>, two: &Document<'_>, setup: &Setup) {
     };
     // After a reply that is not JSON, the text for the user may appear late.
     let is_late = setup.format.carries().channels == Channels::Sections;
-    let [one_out, two_out] = [&one, &two].map(|text| setup.responses([text.as_bytes()]));
-    if setup.thoughts == ReasoningMode::Drop || types(&one_out) == types(&two_out) {
+    let written = |api| [&one, &two].map(|text| setup.written(api, [text.as_bytes()]));
+    let [one_out, two_out] = written(Api::Responses);
+    if setup.thoughts != ReasoningMode::Drop && types(&one_out) != types(&two_out) {
+        return;
+    }
+    for api in Api::ALL {
+        let [one_out, two_out] = written(api);
         match is_late {
-            true => assert_eq!(responses(&one_out), responses(&two_out), "{one:?} and {two:?}"),
-            false => assert_eq!(one_out, two_out, "{one:?} and {two:?}"),
-        }
-        let [one_out, two_out] = [&one, &two].map(|text| setup.chat([text.as_bytes()]));
-        match is_late {
-            true => assert_eq!(chat(&one_out), chat(&two_out), "{one:?} and {two:?}"),
-            false => assert_eq!(one_out, two_out, "{one:?} and {two:?}"),
-        }
-        let [one_out, two_out] = [&one, &two].map(|text| setup.messages([text.as_bytes()]));
-        match is_late {
-            true => assert_eq!(messages(&one_out), messages(&two_out), "{one:?} and {two:?}"),
+            true => {
+                assert_eq!(checked(api, &one_out), checked(api, &two_out), "{one:?} and {two:?}");
+            }
             false => assert_eq!(one_out, two_out, "{one:?} and {two:?}"),
         }
     }

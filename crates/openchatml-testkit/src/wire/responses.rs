@@ -12,7 +12,7 @@ use super::{joined, lines};
 /// # Panics
 ///
 /// The events are inconsistent.
-pub fn responses(text: &str) -> Vec<Value> {
+pub(super) fn responses(text: &str) -> Vec<Value> {
     let mut events = lines(text);
     let mut client = Client::default();
     for (number, event) in events.iter_mut().enumerate() {

@@ -4,6 +4,7 @@
 //! [`Lexeme`]s. It handles escapes and literal blocks completely: a reader sees them only as text
 //! between [`Control::Literal`] and [`Control::EndLiteral`].
 
+mod completion;
 mod frame;
 mod fronts;
 mod mask;
@@ -15,6 +16,7 @@ mod text;
 mod token_table;
 mod utf8;
 
+pub use self::completion::begins_completion;
 pub(crate) use self::frame::Frame;
 pub(crate) use self::fronts::Found;
 pub(crate) use self::mask::Mask;

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::Mask;
+use super::completion::begins_completion;
 use super::fronts::{Found, Fronts};
 use super::search::{Beginnings, Search};
 use crate::{Control, Span};
@@ -51,9 +52,6 @@ pub struct TokenTable {
     spellings: [&'static str; Control::COUNT],
     is_separable: bool,
 }
-
-/// The attribute that a raw completion can begin with.
-const RECIPIENT: &str = "to=";
 
 impl TokenTable {
     /// Creates a table of `(meaning, spelling)` pairs, in the order of the specification.
@@ -186,19 +184,8 @@ impl TokenTable {
     /// that ends in the header or in the turn of the assistant.
     pub(crate) fn completion(&self, text: &str) -> Option<(Control, Span)> {
         let (at, control, len) = self.find(text)?;
-        let before = text[..at].trim_ascii_start();
-        let is_header = before.is_empty() || before.starts_with(RECIPIENT);
-        let is_completion =
-            is_header && Self::is_before_completion(before) && control.begins_completion();
-        is_completion.then_some((control, Span::new(at, at + len)))
-    }
-
-    /// Whether a text can be what precedes the first control token of a raw completion: white
-    /// space, or a recipient.
-    pub(crate) fn is_before_completion(text: &str) -> bool {
-        let text = text.trim_ascii_start();
-        let is_header = text.starts_with(RECIPIENT) || RECIPIENT.starts_with(text);
-        is_header && !text.contains('\n')
+        let is_completion = begins_completion(&text.as_bytes()[..at], Some(control));
+        (is_completion == Some(true)).then_some((control, Span::new(at, at + len)))
     }
 
     /// Returns the search for these tokens.

@@ -4,9 +4,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use openchatml::wire::{
-    ChatWriter, Ending, Incomplete, MessagesWriter, Reasoning, Response, ResponsesWriter, Usage,
-};
+use openchatml::wire::{Api, Ending, Incomplete, Reasoning, Response, Usage, Writer};
 use openchatml::{Data, Event, Keep, Message, ReadOptions, Role, Stream, TextFormat, Value};
 use serde_json::{Value as Json, json};
 
@@ -19,16 +17,8 @@ fn stream(format: &str) -> Stream {
     Stream::new(format.parse().unwrap(), &options)
 }
 
-fn writer() -> ResponsesWriter {
-    ResponsesWriter::new(Response::new("resp_1", "m", 1))
-}
-
-fn chat_writer() -> ChatWriter {
-    ChatWriter::new(Response::new("chatcmpl-1", "m", 1))
-}
-
-fn messages_writer() -> MessagesWriter {
-    MessagesWriter::new(Response::new("msg_1", "m", 1))
+fn writer(api: Api) -> Writer {
+    Writer::new(api, Response::new(format!("{}1", api.id_prefix()), "m", 1))
 }
 
 fn lines(out: &str) -> Vec<Json> {
@@ -36,7 +26,7 @@ fn lines(out: &str) -> Vec<Json> {
 }
 
 /// Writes a completion in Harmony, fed in chunks of this size.
-fn written(mut writer: ResponsesWriter, text: &str, chunk: usize, ending: &Ending) -> Vec<Json> {
+fn written(mut writer: Writer, text: &str, chunk: usize, ending: &Ending) -> Vec<Json> {
     let mut out = String::new();
     let mut stream = stream("harmony");
     for chunk in text.as_bytes().chunks(chunk) {
@@ -63,7 +53,8 @@ fn a_summarizer_receives_paragraphs() {
             list.lock().unwrap().push(paragraph.to_owned());
             String::new()
         });
-        let events = written(writer().reasoning(policy), text, chunk, &Ending::default());
+        let events =
+            written(writer(Api::Responses).reasoning(policy), text, chunk, &Ending::default());
         let given = given.lock().unwrap();
         assert_eq!(*given, ["One.", "Two\r\nlines.", "Three.", "Four."]);
         // With an empty summary, nothing reveals that there was reasoning.
@@ -91,7 +82,7 @@ fn a_server_can_write_its_own_summaries() {
     let mute = || Reasoning::summary(|_| String::new());
     for (policy, is_written) in [(Reasoning::Drop, false), (mute(), true), (Reasoning::Raw, true)] {
         let is_raw = matches!(policy, Reasoning::Raw);
-        let (mut out, mut writer) = (String::new(), writer().reasoning(policy));
+        let (mut out, mut writer) = (String::new(), writer(Api::Responses).reasoning(policy));
         events.iter().for_each(|event| writer.push(event, &mut out));
         writer.finish(&Ending::default(), &mut out);
         assert_eq!(out.contains("Secret."), is_raw);
@@ -101,7 +92,7 @@ fn a_server_can_write_its_own_summaries() {
         assert_eq!(output[0]["summary"] == summary, is_written, "{output}");
     }
     for (policy, said) in [(Reasoning::Drop, None), (mute(), Some("I add."))] {
-        let (mut out, mut writer) = (String::new(), chat_writer().reasoning(policy));
+        let (mut out, mut writer) = (String::new(), writer(Api::ChatCompletions).reasoning(policy));
         events.iter().for_each(|event| writer.push(event, &mut out));
         let chunks = lines(&out);
         let deltas = chunks.iter().map(|chunk| &chunk["choices"][0]["delta"]);
@@ -120,7 +111,7 @@ fn a_response_that_is_cancelled_is_incomplete() {
     ] {
         let mut ending = Ending::default();
         ending.incomplete = incomplete;
-        let (mut responses, mut chat) = (writer(), chat_writer());
+        let (mut responses, mut chat) = (writer(Api::Responses), writer(Api::ChatCompletions));
         let (mut out, mut chunks) = (String::new(), String::new());
         let mut push = |event: Event<'_>| {
             responses.push(&event, &mut out);
@@ -144,7 +135,7 @@ fn a_response_that_is_cancelled_is_incomplete() {
 fn only_incomplete_responses_have_a_reason() {
     let mut ending = Ending::default();
     ending.incomplete = Some(Incomplete::ContentFilter);
-    let last = written(writer(), ANSWER, 1000, &ending).pop().unwrap();
+    let last = written(writer(Api::Responses), ANSWER, 1000, &ending).pop().unwrap();
     assert_eq!(last["type"], "response.completed");
     assert_eq!(last["response"]["incomplete_details"], Json::Null);
 }
@@ -153,7 +144,7 @@ fn only_incomplete_responses_have_a_reason() {
 fn a_server_can_report_a_failure() {
     let mut ending = Ending::default();
     ending.error = Some("out of memory".to_owned());
-    let last = written(writer(), ANSWER, 1000, &ending).pop().unwrap();
+    let last = written(writer(Api::Responses), ANSWER, 1000, &ending).pop().unwrap();
     assert_eq!(
         (&last["type"], &last["response"]["status"]),
         (&"response.failed".into(), &"failed".into())
@@ -163,14 +154,14 @@ fn a_server_can_report_a_failure() {
     // Output that was already sent remains.
     assert_eq!(last["response"]["output"][0]["content"][0]["text"], "4.");
     let mut out = String::new();
-    chat_writer().finish(&ending, &mut out);
+    writer(Api::ChatCompletions).finish(&ending, &mut out);
     assert_eq!(lines(&out)[1]["error"]["message"], "out of memory");
 }
 
 #[test]
 fn a_message_that_never_ends_is_incomplete() {
     let mut out = String::new();
-    let (mut stream, mut writer) = (stream("harmony"), writer());
+    let (mut stream, mut writer) = (stream("harmony"), writer(Api::Responses));
     let text = b"<|channel|>commentary to=functions.f json<|message|>{}";
     stream.feed_with(text, |event| writer.push(&event, &mut out));
     // The engine failed without ending the stream.
@@ -182,7 +173,7 @@ fn a_message_that_never_ends_is_incomplete() {
 
 #[test]
 fn items_can_be_omitted_in_the_last_event() {
-    let (kept, left) = (writer(), writer().keep(Keep::Nothing));
+    let (kept, left) = (writer(Api::Responses), writer(Api::Responses).keep(Keep::Nothing));
     let mut kept = written(kept, ANSWER, 1000, &Ending::default());
     let mut left = written(left, ANSWER, 1000, &Ending::default());
     let output = |event: Option<Json>| event.unwrap()["response"]["output"].take();
@@ -201,7 +192,7 @@ fn a_response_repeats_parameters_of_the_request() {
     let number = Value::from(Data::Number("0.70".into()));
     response.request.push(("temperature".into(), number));
     let mut out = String::new();
-    ResponsesWriter::new(response).start(&mut out);
+    Writer::new(Api::Responses, response).start(&mut out);
     let first = &lines(&out)[0]["response"];
     assert_eq!((&first["tool_choice"], &first["status"]), (&"none".into(), &"in_progress".into()));
     assert!(out.contains(r#""temperature":0.70"#));
@@ -222,7 +213,7 @@ fn call_ids_are_unique() {
     );
     // A transcript, because a completion ends at the first `<|call|>`.
     let mut stream = Stream::new(TextFormat::OPENCHATML_2_2, &ReadOptions::default());
-    let (mut out, mut writer) = (String::new(), writer());
+    let (mut out, mut writer) = (String::new(), writer(Api::Responses));
     stream.feed_with(text, |event| writer.push(&event, &mut out));
     stream.finish_with(|event| writer.push(&event, &mut out));
     writer.finish(&Ending::default(), &mut out);
@@ -238,7 +229,8 @@ fn dropped_messages_are_counted() {
     let text = "<|channel|>final<|message|>Done.<|end|><|start|>system<|message|>Obey.<|end|>\
         <|start|>functions.f to=assistant<|channel|>commentary<|message|>20<|end|>";
     let mut out = String::new();
-    let (mut stream, mut writer) = (stream("harmony"), writer().reasoning(Reasoning::Raw));
+    let (mut stream, mut writer) =
+        (stream("harmony"), writer(Api::Responses).reasoning(Reasoning::Raw));
     stream.feed_with(text, |event| writer.push(&event, &mut out));
     assert_eq!(writer.left_out(), 2);
     writer.finish(&Ending::default(), &mut out);
@@ -251,7 +243,8 @@ fn foreign_messages_make_no_calls() {
     call.recipient = Some("functions.f".into());
     call.foreign = true;
     let (mut out, mut chunks, mut blocks) = (String::new(), String::new(), String::new());
-    let (mut responses, mut chat, mut messages) = (writer(), chat_writer(), messages_writer());
+    let (mut responses, mut chat, mut messages) =
+        (writer(Api::Responses), writer(Api::ChatCompletions), writer(Api::Messages));
     for event in [
         Event::MessageStart { index: 0, message: (&call).into() },
         Event::ToolCallDelta { index: 0, text: "{}".into() },
@@ -279,9 +272,9 @@ fn text_outside_of_messages_is_omitted() {
         Event::Delta { index: 0, text: "no call".into(), is_preamble: false },
     ];
     let (mut out, mut chunks) = (String::new(), String::new());
-    let mut responses = writer().reasoning(Reasoning::Raw);
-    let mut chat = chat_writer().reasoning(Reasoning::Raw);
-    let mut messages = messages_writer().reasoning(Reasoning::Raw);
+    let mut responses = writer(Api::Responses).reasoning(Reasoning::Raw);
+    let mut chat = writer(Api::ChatCompletions).reasoning(Reasoning::Raw);
+    let mut messages = writer(Api::Messages).reasoning(Reasoning::Raw);
     let mut blocks = String::new();
     for event in &events {
         responses.push(event, &mut out);
@@ -296,9 +289,9 @@ fn text_outside_of_messages_is_omitted() {
 #[test]
 fn a_writer_can_move_to_another_thread() {
     fn goes<T: Send + 'static>(_: T) {}
-    goes(writer().reasoning(Reasoning::summary(|_| String::new())));
-    goes(chat_writer());
-    goes(messages_writer());
+    goes(writer(Api::Responses).reasoning(Reasoning::summary(|_| String::new())));
+    goes(writer(Api::ChatCompletions));
+    goes(writer(Api::Messages));
 }
 
 #[test]
@@ -307,7 +300,7 @@ fn the_usage_is_written_if_it_is_given() {
     let mut usage = Usage::new(70, 9);
     (usage.cached, usage.reasoning) = (64, 5);
     ending.usage = Some(usage);
-    let last = written(writer(), ANSWER, 1000, &ending).pop().unwrap();
+    let last = written(writer(Api::Responses), ANSWER, 1000, &ending).pop().unwrap();
     assert_eq!(
         last["response"]["usage"],
         json!({
@@ -318,7 +311,7 @@ fn the_usage_is_written_if_it_is_given() {
             "total_tokens": 79,
         }),
     );
-    let last = written(writer(), ANSWER, 1000, &Ending::default()).pop().unwrap();
+    let last = written(writer(Api::Responses), ANSWER, 1000, &Ending::default()).pop().unwrap();
     assert_eq!(last["response"]["usage"], Json::Null);
 }
 
@@ -334,8 +327,8 @@ fn calls_are_certain_within_the_limits_of_the_reader() {
         options.continues = Some(Role::Assistant);
         options.limits.json_depth = depth;
         let (mut responses, mut chat) = (String::new(), String::new());
-        let mut one = writer().limits(&options.limits);
-        let mut two = chat_writer().limits(&options.limits);
+        let mut one = writer(Api::Responses).limits(&options.limits);
+        let mut two = writer(Api::ChatCompletions).limits(&options.limits);
         let mut stream = Stream::new(TextFormat::HARMONY, &options);
         let mut push = |event: Event<'_>| {
             one.push(&event, &mut responses);
@@ -353,7 +346,8 @@ fn calls_are_certain_within_the_limits_of_the_reader() {
 
 /// The events of the Messages API for a completion in Harmony.
 fn blocks(text: &str, ending: &Ending) -> Vec<Json> {
-    let (mut out, mut stream, mut writer) = (String::new(), stream("harmony"), messages_writer());
+    let (mut out, mut stream, mut writer) =
+        (String::new(), stream("harmony"), writer(Api::Messages));
     stream.feed_with(text, |event| writer.push(&event, &mut out));
     stream.finish_with(|event| writer.push(&event, &mut out));
     writer.finish(ending, &mut out);

@@ -1,6 +1,7 @@
 //! What is written of a stream in the words of other protocols.
 
 use openchatml::Keep;
+use openchatml::wire::Api;
 use openchatml_testkit::wire::{self, ReasoningMode, Setup};
 use serde_json::{Map, Value, json};
 
@@ -22,12 +23,13 @@ pub(crate) fn case(case: &Case, writes: &Writes, failures: &mut Failures) {
         for_user: writes.user,
         keep: Keep::Bodies,
     };
-    let (got, core): (_, fn(&Value) -> Value) = match writes.to.as_str() {
-        "responses" => (wire::responses(&setup.responses([bytes.as_slice()])), event),
-        "messages" => (wire::messages(&setup.messages([bytes.as_slice()])), block),
-        "chat" => (wire::chat(&setup.chat([bytes.as_slice()])), chunk),
+    let (api, core): (_, fn(&Value) -> Value) = match writes.to.as_str() {
+        "responses" => (Api::Responses, event),
+        "messages" => (Api::Messages, block),
+        "chat" => (Api::ChatCompletions, chunk),
         other => panic!("{}: no protocol {other}", case.name),
     };
+    let got = wire::checked(api, &setup.written(api, [bytes.as_slice()]));
     let got: String = got.iter().map(|event| format!("{}\n", sorted(core(event)))).collect();
     let lines = writes.output.lines().filter(|line| !line.trim().is_empty());
     let expected: String = lines

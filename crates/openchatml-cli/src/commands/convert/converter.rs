@@ -22,6 +22,7 @@ use crate::args::{BareArgs, ReadArgs, RenderArgs, Written};
 use crate::console::Console;
 use crate::encodings::Encodings;
 use crate::failure::Failure;
+use crate::file_name;
 use crate::input::{JSON, finding};
 use crate::reader::{Reader, is_empty};
 
@@ -245,23 +246,13 @@ impl Converter {
 
     /// Returns the name of the output for an input file of this name, in a folder of outputs.
     pub(super) fn name_of_output(&self, input: &Path) -> PathBuf {
-        let ends = |path: &Path, words: &[&str]| {
-            path.extension().is_some_and(|end| words.iter().any(|word| end == *word))
-        };
-        let packed = input.extension().filter(|_| ends(input, &["gz", "zst", "zstd"]));
-        let name = if packed.is_some() { input.with_extension("") } else { input.to_owned() };
-        let is_kept = self.keeps_format || ends(&name, &["jsonl", "ndjson"]);
-        let name = match self.carrier() {
+        let is_kept = self.keeps_format || file_name::is_jsonl(input);
+        file_name::rename_unpacked(input, |name| match self.carrier() {
             _ if is_kept => name,
             Carrier::Json => name.with_extension("json"),
-            _ if ends(&name, &["json"]) => name.with_extension("txt"),
+            _ if file_name::ends_with(&name, &["json"]) => name.with_extension("txt"),
             _ => name,
-        };
-        let Some(packed) = packed else { return name };
-        let mut name = name.into_os_string();
-        name.push(".");
-        name.push(packed);
-        name.into()
+        })
     }
 
     /// Returns the written document and its losses.

@@ -1,13 +1,13 @@
 //! Reports what happens during a run, to people or to a program.
 
-use clap::{Args, ValueEnum};
-use openchatml::wire::{ChatWriter, Ending, Framing, Response, ResponsesWriter};
+use clap::Args;
+use openchatml::wire::{Api, Ending, Framing, Response, Writer};
 use openchatml::{Event, Policy, Severity, UserEvents};
 use openchatml_tools::{CancellationToken, Session, SessionEvent};
 
 use super::Kept;
 use super::console_report::ConsoleReport;
-use crate::args::PreambleArgs;
+use crate::args::{PreambleArgs, Protocol, now};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::output::Target;
@@ -15,11 +15,12 @@ use crate::output::Target;
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Events")]
 pub(super) struct EventsArgs {
-    /// Write events of OpenChatML to standard output instead of the answer, one per line
+    /// Write the events of OpenChatML and of the run (run.step, tool.start, tool.progress,
+    /// tool.cancel, tool.done) to standard output instead of the answer, one per line
     #[arg(long, conflicts_with = "events")]
     json: bool,
 
-    /// The same with this protocol; each request to the model is one response
+    /// The same with this protocol; in those of APIs, each request to the model is one response
     #[arg(long, value_name = "PROTOCOL")]
     events: Option<Protocol>,
 
@@ -33,17 +34,6 @@ pub(super) struct EventsArgs {
 
     #[command(flatten)]
     preambles: PreambleArgs,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Protocol {
-    /// The events of OpenChatML and of the run: run.step, tool.start, tool.progress, tool.cancel,
-    /// tool.done
-    Openchatml,
-    /// The stream of the Responses API
-    Responses,
-    /// The chunks of Chat Completions
-    Chat,
 }
 
 impl EventsArgs {
@@ -69,7 +59,7 @@ pub(super) struct Events<'c> {
     model: String,
     created: u64,
     /// The response that is being written.
-    response: Option<Writer>,
+    response: Option<Box<Writer>>,
     target: Target,
     console: &'c Console,
     text: String,
@@ -77,11 +67,6 @@ pub(super) struct Events<'c> {
     cut_off: Option<String>,
     /// The error after which nothing can be written.
     failure: Option<Failure>,
-}
-
-enum Writer {
-    Responses(Box<ResponsesWriter>),
-    Chat(Box<ChatWriter>),
 }
 
 impl<'c> Events<'c> {
@@ -102,14 +87,13 @@ impl<'c> Events<'c> {
             return Err(Failure::Usage(text.to_owned()));
         }
         let policy = args.user.then(|| args.preambles.policy());
-        let now = jiff::Timestamp::now().as_second();
         Ok(Self {
             protocol,
             console_report: protocol.is_none().then(|| ConsoleReport::new(policy, kept, console)),
             framing: if args.sse { Framing::Sse } else { Framing::Lines },
             policy,
             model: model.clone().unwrap_or_else(|| "unknown".to_owned()),
-            created: u64::try_from(now).unwrap_or_default(),
+            created: now(),
             response: None,
             user: None,
             target: Target::stdout(),
@@ -138,10 +122,10 @@ impl<'c> Events<'c> {
             }
         }
         let Some(protocol) = self.protocol else { return };
-        match protocol {
-            Protocol::Openchatml if self.policy.is_some() => self.own_for_user(event),
-            Protocol::Openchatml => self.own(event),
-            Protocol::Responses | Protocol::Chat => self.foreign(event, protocol),
+        match protocol.api() {
+            Some(api) => self.foreign(event, api),
+            None if self.policy.is_some() => self.own_for_user(event),
+            None => self.own(event),
         }
         self.flush();
         if self.failure.is_some() {
@@ -188,11 +172,11 @@ impl<'c> Events<'c> {
         self.text.push_str(if self.framing == Framing::Sse { "\n\n" } else { "\n" });
     }
 
-    fn foreign(&mut self, event: &SessionEvent<'_>, protocol: Protocol) {
+    fn foreign(&mut self, event: &SessionEvent<'_>, api: Api) {
         match event {
             SessionEvent::Step { number, .. } => {
                 self.end_response();
-                self.begin_response(protocol, *number);
+                self.begin_response(api, *number);
             }
             SessionEvent::Replied(_) => self.end_response(),
             SessionEvent::Said(event) => {
@@ -201,37 +185,25 @@ impl<'c> Events<'c> {
                     None => Some(event.borrowed()),
                     Some(policy) => event.borrowed().for_user(policy),
                 };
-                match (response, visible_event) {
-                    (Some(Writer::Responses(writer)), Some(event)) => writer.push(&event, text),
-                    (Some(Writer::Chat(writer)), Some(event)) => writer.push(&event, text),
-                    _ => {}
+                if let (Some(writer), Some(event)) = (response, visible_event) {
+                    writer.push(&event, text);
                 }
             }
             _ => {}
         }
     }
 
-    fn begin_response(&mut self, protocol: Protocol, number: usize) {
-        let kind = if protocol == Protocol::Chat { "chatcmpl-" } else { "resp_" };
-        let id = format!("{kind}{}_{number}", self.created);
+    fn begin_response(&mut self, api: Api, number: usize) {
+        let id = format!("{}{}_{number}", api.id_prefix(), self.created);
         let response = Response::new(id, &self.model, self.created);
-        self.response = Some(if protocol == Protocol::Chat {
-            let mut writer = ChatWriter::new(response).framing(self.framing);
-            writer.start(&mut self.text);
-            Writer::Chat(Box::new(writer))
-        } else {
-            let mut writer = ResponsesWriter::new(response).framing(self.framing);
-            writer.start(&mut self.text);
-            Writer::Responses(Box::new(writer))
-        });
+        let mut writer = Writer::new(api, response).framing(self.framing);
+        writer.start(&mut self.text);
+        self.response = Some(Box::new(writer));
     }
 
     fn end_response(&mut self) {
-        let ending = Ending::default();
-        match self.response.take() {
-            Some(Writer::Responses(writer)) => writer.finish(&ending, &mut self.text),
-            Some(Writer::Chat(writer)) => writer.finish(&ending, &mut self.text),
-            None => {}
+        if let Some(writer) = self.response.take() {
+            writer.finish(&Ending::default(), &mut self.text);
         }
     }
 

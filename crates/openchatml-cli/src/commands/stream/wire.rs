@@ -1,11 +1,10 @@
-//! The protocols of events.
+//! The options of the protocols, and their writers.
 
 use clap::{Args, ValueEnum};
-use openchatml::wire::{
-    ChatWriter, Ending, Framing, MessagesWriter, Reasoning, Response, ResponsesWriter, Usage,
-};
+use openchatml::wire::{self, Ending, Framing, Reasoning, Response, Usage};
 use openchatml::{Event, Limits};
 
+use crate::args::{Protocol, now};
 use crate::failure::Failure;
 
 #[derive(Args, Debug)]
@@ -32,18 +31,6 @@ pub(super) struct WireArgs {
     prompt_tokens: Option<u64>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Protocol {
-    /// The events of OpenChatML
-    Openchatml,
-    /// The stream of the Responses API
-    Responses,
-    /// The chunks of Chat Completions
-    Chat,
-    /// The stream of Anthropic's Messages API
-    Anthropic,
-}
-
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum ReasoningArg {
     /// Drop it
@@ -55,42 +42,24 @@ enum ReasoningArg {
 impl WireArgs {
     /// Returns the writer for the events of a stream with these limits.
     pub(super) fn writer(&self, framing: Framing, limits: &Limits) -> Result<Writer, Failure> {
-        if self.events == Protocol::Openchatml {
+        let Some(api) = self.events.api() else {
             return match self.unused() {
                 Some(option) => Err(Failure::Usage(format!(
                     "`{option}` requires `--events` with `responses`, `chat` or `anthropic`"
                 ))),
                 None => Ok(Writer::OpenChatMl(framing)),
             };
-        }
-        let created = self.created.unwrap_or_else(|| {
-            u64::try_from(jiff::Timestamp::now().as_second()).unwrap_or_default()
-        });
-        let kind = match self.events {
-            Protocol::Chat => "chatcmpl-",
-            Protocol::Anthropic => "msg_",
-            Protocol::Openchatml | Protocol::Responses => "resp_",
         };
-        let id = self.response_id.clone().unwrap_or_else(|| format!("{kind}{created}"));
+        let created = self.created.unwrap_or_else(now);
+        let id = self.response_id.clone();
+        let id = id.unwrap_or_else(|| format!("{}{created}", api.id_prefix()));
         let response = Response::new(id, self.model.as_deref().unwrap_or("unknown"), created);
         let reasoning = match self.reasoning {
             Some(ReasoningArg::Raw) => Reasoning::Raw,
             Some(ReasoningArg::Drop) | None => Reasoning::Drop,
         };
-        Ok(match self.events {
-            Protocol::Chat => {
-                let writer = ChatWriter::new(response).framing(framing).reasoning(reasoning);
-                Writer::Chat(Box::new(writer.limits(limits)))
-            }
-            Protocol::Anthropic => {
-                let writer = MessagesWriter::new(response).framing(framing).reasoning(reasoning);
-                Writer::Anthropic(Box::new(writer.limits(limits)))
-            }
-            Protocol::Openchatml | Protocol::Responses => {
-                let writer = ResponsesWriter::new(response).framing(framing).reasoning(reasoning);
-                Writer::Responses(Box::new(writer.limits(limits)))
-            }
-        })
+        let writer = wire::Writer::new(api, response).framing(framing).reasoning(reasoning);
+        Ok(Writer::Api(Box::new(writer.limits(limits))))
     }
 
     /// Returns an option that the events of OpenChatML do not support.
@@ -117,9 +86,7 @@ impl WireArgs {
 /// Writes events.
 pub(super) enum Writer {
     OpenChatMl(Framing),
-    Responses(Box<ResponsesWriter>),
-    Chat(Box<ChatWriter>),
-    Anthropic(Box<MessagesWriter>),
+    Api(Box<wire::Writer>),
 }
 
 impl Writer {
@@ -132,9 +99,7 @@ impl Writer {
     pub(super) fn start(&mut self, out: &mut String) {
         match self {
             Self::OpenChatMl(_) => {}
-            Self::Responses(writer) => writer.start(out),
-            Self::Chat(writer) => writer.start(out),
-            Self::Anthropic(writer) => writer.start(out),
+            Self::Api(writer) => writer.start(out),
         }
     }
 
@@ -151,9 +116,7 @@ impl Writer {
                 event.write_json(out);
                 out.push_str("\n\n");
             }
-            Self::Responses(writer) => writer.push(event, out),
-            Self::Chat(writer) => writer.push(event, out),
-            Self::Anthropic(writer) => writer.push(event, out),
+            Self::Api(writer) => writer.push(event, out),
         }
     }
 
@@ -161,17 +124,7 @@ impl Writer {
     pub(super) fn finish(self, ending: &Ending, out: &mut String) -> usize {
         match self {
             Self::OpenChatMl(_) => 0,
-            Self::Responses(writer) => {
-                let left_out = writer.left_out();
-                writer.finish(ending, out);
-                left_out
-            }
-            Self::Chat(writer) => {
-                let left_out = writer.left_out();
-                writer.finish(ending, out);
-                left_out
-            }
-            Self::Anthropic(writer) => {
+            Self::Api(writer) => {
                 let left_out = writer.left_out();
                 writer.finish(ending, out);
                 left_out

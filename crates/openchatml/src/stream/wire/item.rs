@@ -1,7 +1,6 @@
 //! Items of the output of a response.
 
 use super::object::Object;
-use super::progress::CallId;
 
 /// The item that is being written.
 #[derive(Debug)]
@@ -28,7 +27,7 @@ pub(super) enum What {
     Answer,
     Preamble,
     Reasoning { is_raw: bool },
-    Call { tool: String, call_id: CallId },
+    Call { tool: String, call_id: String },
 }
 
 /// The progress of an item.
@@ -149,7 +148,7 @@ impl Item {
             What::Call { tool, call_id } => object
                 .text("type", "function_call")
                 .text("status", status.as_str())
-                .text("call_id", &call_id.id)
+                .text("call_id", call_id)
                 .text("name", tool)
                 .text("arguments", &self.text)
                 .end(),

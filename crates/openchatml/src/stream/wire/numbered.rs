@@ -1,13 +1,12 @@
 //! Numbered events of the Responses API.
 
-use super::Framing;
 use super::item::{Item, MESSAGE, What};
 use super::object::Object;
+use super::writer::Sink;
 
 /// Writes events with their sequence numbers.
 #[derive(Default)]
 pub(super) struct Events {
-    pub(super) framing: Framing,
     /// The number of events so far.
     count: u64,
 }
@@ -17,12 +16,12 @@ impl Events {
     pub(super) fn write(
         &mut self,
         name: &'static str,
-        out: &mut String,
+        sink: &mut Sink<'_>,
         fields: impl for<'f> FnOnce(Object<'f>) -> Object<'f>,
     ) {
         let number = self.count;
         self.count += 1;
-        self.framing.write(out, Some(name), |out| {
+        sink.settings.framing.write(sink.out, Some(name), |out| {
             let object = Object::new(out).text("type", name).number("sequence_number", number);
             fields(object).end();
         });
@@ -33,10 +32,10 @@ impl Events {
         &mut self,
         name: &'static str,
         item: &Item,
-        out: &mut String,
+        sink: &mut Sink<'_>,
         fields: impl for<'f> FnOnce(Object<'f>) -> Object<'f>,
     ) {
-        self.item(name, item, out, |object| {
+        self.item(name, item, sink, |object| {
             // Arguments are not parts.
             let object = match item.what {
                 What::Call { .. } => object,
@@ -53,10 +52,10 @@ impl Events {
         &mut self,
         name: &'static str,
         item: &Item,
-        out: &mut String,
+        sink: &mut Sink<'_>,
         fields: impl for<'f> FnOnce(Object<'f>) -> Object<'f>,
     ) {
-        self.item(name, item, out, |object| fields(object.place("summary_index", item.count)));
+        self.item(name, item, sink, |object| fields(object.place("summary_index", item.count)));
     }
 
     /// Writes an event for an item.
@@ -64,10 +63,10 @@ impl Events {
         &mut self,
         name: &'static str,
         item: &Item,
-        out: &mut String,
+        sink: &mut Sink<'_>,
         fields: impl for<'f> FnOnce(Object<'f>) -> Object<'f>,
     ) {
-        self.write(name, out, |object| {
+        self.write(name, sink, |object| {
             fields(object.text("item_id", &item.id).place("output_index", item.place))
         });
     }

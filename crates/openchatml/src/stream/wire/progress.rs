@@ -12,8 +12,6 @@ use crate::{Severity, function_name, json};
 /// The state after the events so far.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
-    /// The limits that the stream was read with.
-    pub(super) limits: Limits,
     /// How the response ended, unless another message began after that.
     done: Option<Done>,
     has_messages: bool,
@@ -68,13 +66,14 @@ impl Progress {
         call: Option<&Message<'_>>,
         arguments: &str,
         id: &CallId,
+        limits: &Limits,
     ) -> bool {
         let is_certain = call.is_some_and(|call| {
             call.end == End::Call
                 && !call.recovered
                 && !self.is_wrong
                 && id.is_fresh
-                && are_valid(call, arguments, &self.limits)
+                && are_valid(call, arguments, limits)
         });
         self.has_uncertain_call |= !is_certain;
         is_certain
@@ -123,14 +122,14 @@ pub(super) struct CallId {
 }
 
 impl CallIds {
-    /// Returns the id of a call, which is the item at `place`: its own id, or a new one if it has
-    /// none or its id is already used.
-    pub(super) fn of(&mut self, call: &Message<'_>, response: &Response, place: usize) -> CallId {
+    /// Returns the id of the call with this number: its own id, or a new one if it has none or its
+    /// id is already used.
+    pub(super) fn of(&mut self, call: &Message<'_>, response: &Response, number: usize) -> CallId {
         let own = call.call_id.as_deref();
         let is_fresh = own.is_none_or(|id| !self.taken.contains(id));
         let mut id = match own.filter(|_| is_fresh) {
             Some(own) => own.to_owned(),
-            None => response.item_id("call", place),
+            None => response.item_id("call", number),
         };
         while self.taken.contains(&id) {
             id.push('_');

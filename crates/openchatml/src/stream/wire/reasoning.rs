@@ -6,11 +6,12 @@ use std::fmt;
 ///
 /// ```
 /// use openchatml::Event;
-/// use openchatml::wire::{ChatWriter, Ending, Reasoning, Response};
+/// use openchatml::wire::{Api, Ending, Reasoning, Response, Writer};
 ///
 /// let written = |policy| {
 ///     let mut out = String::new();
-///     let mut writer = ChatWriter::new(Response::new("chatcmpl-1", "m", 0)).reasoning(policy);
+///     let response = Response::new("chatcmpl-1", "m", 0);
+///     let mut writer = Writer::new(Api::ChatCompletions, response).reasoning(policy);
 ///     let message = openchatml::Message::reasoning("");
 ///     for event in [
 ///         Event::MessageStart { index: 0, message: (&message).into() },

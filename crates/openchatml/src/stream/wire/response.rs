@@ -2,20 +2,21 @@
 
 use std::borrow::Cow;
 
+use super::Api;
 use super::object::Object;
 use crate::json::{Value, write_value};
 
 /// The identity of a response, and the fields of its request that it repeats.
 ///
 /// ```
-/// use openchatml::wire::{Response, ResponsesWriter};
+/// use openchatml::wire::{Api, Response, Writer};
 /// use openchatml::{Data, Value};
 ///
 /// let mut response = Response::new("resp_1", "gpt-oss-20b", 1_763_000_000);
 /// let temperature = Value::from(Data::Number("0.7".into()));
 /// response.request.push(("temperature".into(), temperature));
 /// let mut out = String::new();
-/// ResponsesWriter::new(response).start(&mut out);
+/// Writer::new(Api::Responses, response).start(&mut out);
 /// assert!(out.contains(r#""temperature":0.7"#));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -77,7 +78,7 @@ impl Response {
     /// ```
     pub fn new(id: impl Into<String>, model: impl Into<String>, created_at: u64) -> Self {
         let id = id.into();
-        let own = ["resp_", "chatcmpl-", "msg_"].into_iter().find_map(|kind| id.strip_prefix(kind));
+        let own = Api::ALL.into_iter().find_map(|api| id.strip_prefix(api.id_prefix()));
         let items = format!("{}_", own.unwrap_or(&id));
         Self { id, model: model.into(), created_at, items, request: Vec::new() }
     }
@@ -149,13 +150,13 @@ pub(super) struct State<'s> {
 /// How a response ended, as far as its events do not contain it.
 ///
 /// ```
-/// use openchatml::wire::{Ending, Response, ResponsesWriter, Usage};
+/// use openchatml::wire::{Api, Ending, Response, Usage, Writer};
 ///
 /// let mut ending = Ending::default();
 /// ending.usage = Some(Usage::new(7, 2));
 /// ending.error = Some("the engine stopped".to_owned());
 /// let mut out = String::new();
-/// ResponsesWriter::new(Response::new("resp_1", "m", 0)).finish(&ending, &mut out);
+/// Writer::new(Api::Responses, Response::new("resp_1", "m", 0)).finish(&ending, &mut out);
 /// assert!(out.contains(r#""type":"response.failed""#));
 /// assert!(out.contains(r#""total_tokens":9"#));
 /// ```
@@ -220,14 +221,15 @@ impl Incomplete {
 /// The number of tokens of a response.
 ///
 /// ```
-/// use openchatml::wire::{ChatWriter, Ending, Response, Usage};
+/// use openchatml::wire::{Api, Ending, Response, Usage, Writer};
 ///
 /// let mut ending = Ending::default();
 /// let mut usage = Usage::new(70, 9);
 /// (usage.cached, usage.reasoning) = (64, 5);
 /// ending.usage = Some(usage);
 /// let mut out = String::new();
-/// ChatWriter::new(Response::new("chatcmpl-1", "m", 0)).finish(&ending, &mut out);
+/// let response = Response::new("chatcmpl-1", "m", 0);
+/// Writer::new(Api::ChatCompletions, response).finish(&ending, &mut out);
 /// let usage = out.lines().last().unwrap();
 /// assert!(usage.contains(r#""choices":[],"usage":{"prompt_tokens":70,"#));
 /// assert!(usage.contains(r#""completion_tokens_details":{"reasoning_tokens":5}"#));
