@@ -371,7 +371,9 @@ fn may_open(text: &str, form: &TextForm) -> bool {
 /// after a header, it would be part of the header. Also `None` for the tokens of 1.x, whose exact
 /// version is unknown.
 fn header_place(text: &str, form: &TextForm) -> Option<Span> {
-    let (front, start) = (text.trim_ascii_start(), Span::at(0));
+    // White space that YAML allows in a header.
+    let front = text.trim_start_matches([' ', '\t', '\r', '\n']);
+    let start = Span::at(0);
     let blank = text.len() - front.len();
     let opens = match blank {
         0 => form.controls.opens(text),
