@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use openchatml::convert::{Channels, Intents, Markers};
 use openchatml::{
     Body, Channel, Content, Conversation, Data, Document, End, Format, Header, Infill, InfillOrder,
-    Intent, Marker, Message, Part, Role, Segment, Tool, Value,
+    Intent, Marker, Message, Pair, Part, Role, Segment, Tool, Value,
 };
 
 use crate::{Source, one_in, pick, text};
@@ -18,6 +18,9 @@ pub fn document(source: &mut Source<'_>, format: Format) -> Document<'static> {
     }
     if carries.files && one_in(source, 8) {
         return files(source, format);
+    }
+    if carries.pairs && one_in(source, 8) {
+        return pair(source, format);
     }
     Document::Conversation(conversation(source, format))
 }
@@ -56,6 +59,19 @@ fn files(source: &mut Source<'_>, format: Format) -> Document<'static> {
         _ => Content::Text(text::hostile(source).into()),
     };
     Document::Files((0..count).map(|_| Part::from(part(source))).collect())
+}
+
+/// Generates a pair, usually with the same prompt and different answers.
+fn pair(source: &mut Source<'_>, format: Format) -> Document<'static> {
+    let chosen = conversation(source, format);
+    let mut rejected = match one_in(source, 4) {
+        true => conversation(source, format),
+        false => chosen.clone(),
+    };
+    if let Some(last) = rejected.messages.last_mut() {
+        last.body = text::hostile(source).into();
+    }
+    Document::Pair(Pair::new(chosen, rejected).into())
 }
 
 /// Generates a conversation whose fields `format` can carry.

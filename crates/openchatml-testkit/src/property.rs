@@ -359,6 +359,12 @@ fn places(document: &Document<'_>, text: &str) -> Vec<(usize, usize)> {
                 _ => Vec::new(),
             })
             .collect(),
+        Document::Pair(pair) => {
+            let mut places = messages(&pair.chosen);
+            places.extend(messages(&pair.rejected).into_iter().skip(pair.shared()));
+            places.sort_unstable();
+            places
+        }
         _ => Vec::new(),
     }
 }

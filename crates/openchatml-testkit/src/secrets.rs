@@ -232,6 +232,7 @@ fn conversations<'d>(document: &'d mut Document<'static>) -> Vec<&'d mut Convers
                 _ => None,
             })
             .collect(),
+        Document::Pair(pair) => vec![&mut pair.chosen, &mut pair.rejected],
         _ => Vec::new(),
     }
 }

@@ -183,7 +183,7 @@ pub use self::json::{Data, Value};
 pub use self::limits::Limits;
 pub use self::model::{
     Body, Channel, Content, Conversation, Document, End, Header, Infill, InfillOrder, Intent,
-    Marker, Message, Part, Role, Segment, Segments, Tool, Visibility, Weight, function_name,
+    Marker, Message, Pair, Part, Role, Segment, Segments, Tool, Visibility, Weight, function_name,
 };
 pub use self::options::{Mode, ReadOptions, Recover, RenderOptions};
 pub use self::parse::{parse, parse_tape};

@@ -34,10 +34,15 @@ pub fn parse<'a>(text: &'a str, format: Format, options: &ReadOptions) -> Parsed
     match (format.carrier, format.dialect.text, &format.dialect.json) {
         (Carrier::Json, _, Some(json)) => {
             let mut parsed = (json.read)(text, options);
-            if let Document::Conversation(it) = &mut parsed.document
-                && it.is_of(FormId::NONE)
-            {
-                it.origin = json.id;
+            let conversations = match &mut parsed.document {
+                Document::Conversation(it) => vec![it],
+                Document::Pair(pair) => vec![&mut pair.chosen, &mut pair.rejected],
+                Document::Infill(_) | Document::Files(_) => Vec::new(),
+            };
+            for conversation in conversations {
+                if conversation.is_of(FormId::NONE) {
+                    conversation.origin = json.id;
+                }
             }
             parsed
         }

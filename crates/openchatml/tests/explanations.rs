@@ -134,7 +134,7 @@ fn findings(block: &Block) -> Vec<Diagnostic> {
     let parsed = strict.read();
     let mut found = parsed.diagnostics;
     let conversation = parsed.document.clone().into_conversation();
-    found.extend(lint::check(&conversation, lint::SAMPLE));
+    found.extend(lint::check(&parsed.document, lint::SAMPLE));
     if let Some(format) = block.value("to") {
         let format = format.parse().unwrap();
         match convert::convert(&parsed.document, format, &RenderOptions::default()) {
@@ -167,7 +167,7 @@ fn duplicates(text: &str) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for line in text.lines() {
         let parsed = parse(line, Format::OPENAI, &ReadOptions::default());
-        let fingerprint = lint::fingerprint(&parsed.into_conversation());
+        let fingerprint = lint::fingerprint(&parsed.document);
         if known.contains(&fingerprint) {
             found.push(Code::Duplicate.at(Span::at(0), "the same conversation again"));
         }

@@ -16,6 +16,7 @@ mod objects;
 mod oddities;
 mod openai;
 mod plan;
+mod records;
 mod responses;
 mod sharegpt;
 mod sides;
@@ -117,6 +118,7 @@ const GRAMMARS: &[Grammar] = &[
     json("anthropic", anthropic::write),
     json("gemini", gemini::write),
     json("sharegpt", sharegpt::write),
+    json("records", records::write),
 ];
 
 const FRAME: &str = "<|start|>assistant";

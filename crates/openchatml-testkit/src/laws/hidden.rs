@@ -147,17 +147,7 @@ fn view(document: &Document<'_>) -> View {
         let view = Policy::default().view(conversation);
         seen.extend(view.messages().map(|it| (it.role().to_string(), it.text().to_owned())));
     };
-    match document {
-        Document::Conversation(conversation) => see(conversation),
-        Document::Files(parts) => {
-            for part in parts {
-                if let Content::Conversation(conversation) = &part.content {
-                    see(conversation);
-                }
-            }
-        }
-        _ => {}
-    }
+    document.conversations().into_iter().for_each(&mut see);
     seen
 }
 
@@ -165,7 +155,7 @@ fn view(document: &Document<'_>) -> View {
 /// have no view.
 fn without_view(document: &Document<'_>) -> String {
     match document {
-        Document::Conversation(_) => String::new(),
+        Document::Conversation(_) | Document::Pair(_) => String::new(),
         Document::Files(parts) => {
             let contents = parts.iter().map(|part| &part.content);
             let rest = contents.filter(|it| !matches!(it, Content::Conversation(_)));

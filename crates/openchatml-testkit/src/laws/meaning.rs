@@ -1,6 +1,6 @@
 //! Laws of meaning: a grammatical document is read without errors and with the generated content.
 
-use openchatml::{Format, Severity, Visibility, parse};
+use openchatml::{Document, Format, Severity, Visibility, parse};
 
 use super::{Broken, Verdict, brief, strict};
 use crate::grammar::{ExpectedMessage, Sample, Shown};
@@ -15,13 +15,19 @@ pub(crate) fn meaning(sample: &Sample) -> Verdict {
         let cause = format!("{} {}", error.code, without_data(&error.message));
         return Err(Broken { what: "an error in what is well-formed", cause, detail });
     }
-    let Some(conversation) = parsed.document.as_conversation() else { return Ok(()) };
+    let messages: Vec<_> = match &parsed.document {
+        Document::Conversation(conversation) => conversation.messages.iter().collect(),
+        Document::Pair(pair) => {
+            let rest = &pair.rejected.messages[pair.shared()..];
+            pair.chosen.messages.iter().chain(rest).collect()
+        }
+        _ => return Ok(()),
+    };
     if said.is_empty() {
         return Ok(());
     }
-    let read: Vec<_> = conversation
-        .messages
-        .iter()
+    let read: Vec<_> = messages
+        .into_iter()
         .map(|message| {
             let shown = match message.visibility() {
                 Visibility::User => Shown::User,

@@ -20,7 +20,8 @@ pub(super) fn document<'a>(
             let adapted = files(parts, carries, losses)?;
             Some((Document::Files(adapted), None))
         }
-        Document::Infill(_) => None,
+        // Each side of a pair is a document of its own.
+        Document::Infill(_) | Document::Pair(_) => None,
     }
 }
 

@@ -7,6 +7,7 @@
 mod adapt;
 mod beyond;
 mod fill;
+mod pair;
 mod sidecar;
 
 pub(crate) use self::beyond::losses as losses_beyond;
@@ -204,6 +205,9 @@ pub fn prepare<'d>(
     target: Format,
     options: &RenderOptions,
 ) -> Result<Prepared<'d>, RenderError> {
+    if let Document::Pair(pair) = document {
+        return pair::of_pair(pair, target, options);
+    }
     if let Some(prepared) = by_template(document, target, options) {
         return prepared.map(|(mut prepared, mut remarks)| {
             prepared.losses.append(&mut remarks);

@@ -6,7 +6,7 @@
 use super::{Candidate, candidate};
 use crate::dialect::Carrier;
 use crate::dialects::ALL;
-use crate::signs::{Case, Items, JsonSigns, Seen, Sign, Sketch};
+use crate::signs::{Case, Items, JsonSigns, Seen, Sketch};
 
 /// The score against a format for each unknown key.
 const MISFIT: u32 = 20;
@@ -28,24 +28,6 @@ pub(super) fn detect(sketch: &Sketch) -> Vec<Candidate> {
     });
     cases.collect()
 }
-
-/// Finds a format that is recognized but not supported. Returns its score, its name and the
-/// evidence.
-pub(super) fn foreign(sketch: &Sketch) -> Option<(u32, &'static str, Seen)> {
-    let items = items_of(sketch, &["messages"]);
-    let found = FOREIGN.iter().filter_map(|(name, signs)| {
-        let found =
-            signs.iter().filter_map(|(sign, weight)| Some((*weight, sign.find(sketch, items)?)));
-        let found: Vec<_> = found.collect();
-        let score = found.iter().map(|(weight, _)| weight).sum();
-        Some((score, *name, found.first()?.1))
-    });
-    found.max_by_key(|(score, ..)| *score)
-}
-
-/// Formats and records that are recognized, so that an error can name them.
-const FOREIGN: &[(&str, &[(Sign, u32)])] =
-    &[("a preference pair", &[(Sign::Key("chosen"), 60), (Sign::Key("rejected"), 60)])];
 
 /// Computes how well documents match a format.
 fn score(sketch: &Sketch, signs: &JsonSigns, case: &mut Case) {

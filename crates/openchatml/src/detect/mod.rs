@@ -58,14 +58,14 @@ impl Candidate {
     }
 }
 
-/// A format or a kind of record that is recognized but not supported.
+/// Input that is recognized, but cannot be read as it is.
 ///
 /// ```
 /// use openchatml::{detect, recognize};
 ///
-/// let text = r#"{"prompt":"2 + 2?","chosen":"4.","rejected":"5."}"#;
+/// let text = "analysisThe user says hi.assistantfinalHello!";
 /// assert!(detect(text).is_empty());
-/// assert_eq!(recognize([text]).unwrap().name, "a preference pair");
+/// assert!(recognize([text]).unwrap().name.contains("control tokens"));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -113,27 +113,18 @@ pub fn detect(text: &str) -> Vec<Candidate> {
 pub fn detect_records<'t>(records: impl IntoIterator<Item = &'t str>) -> Vec<Candidate> {
     let (sketch, first) = sketch(records);
     let mut found = match sketch {
-        Some(sketch) => {
-            let candidates = json::detect(&sketch);
-            let best = candidates.iter().map(|it| u32::from(it.confidence)).max().unwrap_or(0);
-            match json::foreign(&sketch) {
-                Some((score, ..)) if score > best => Vec::new(),
-                _ => candidates,
-            }
-        }
+        Some(sketch) => json::detect(&sketch),
         None => first.map(markup).unwrap_or_default(),
     };
     found.sort_by_key(|candidate| std::cmp::Reverse(candidate.confidence));
     found
 }
 
-/// Returns what these records are, if they are recognized but in no supported format.
+/// Returns what these records are, if they are recognized but cannot be read as they are.
 ///
 /// ```
 /// use openchatml::recognize;
 ///
-/// let pair = r#"{"prompt":"2 + 2?","chosen":"4.","rejected":"5."}"#;
-/// assert_eq!(recognize([pair]).map(|it| it.name), Some("a preference pair"));
 /// assert_eq!(recognize([r#"{"messages":[]}"#]), None);
 ///
 /// // A server has removed the control tokens.
@@ -142,12 +133,7 @@ pub fn detect_records<'t>(records: impl IntoIterator<Item = &'t str>) -> Vec<Can
 /// ```
 pub fn recognize<'t>(records: impl IntoIterator<Item = &'t str>) -> Option<Recognized> {
     let (sketch, first) = sketch(records);
-    let Some(sketch) = sketch else { return first.and_then(stripped) };
-    let (score, name, seen) = json::foreign(&sketch)?;
-    let best = json::detect(&sketch).iter().map(|it| u32::from(it.confidence)).max();
-    let what = format!("signs of {name}");
-    let evidence = Evidence { what, record: seen.record, span: seen.span };
-    (score > best.unwrap_or(0)).then_some(Recognized { name, evidence, help: None })
+    if sketch.is_some() { None } else { first.and_then(stripped) }
 }
 
 /// Recognizes a completion from which a server has removed the control tokens.

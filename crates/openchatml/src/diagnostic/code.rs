@@ -162,6 +162,8 @@ codes! {
         "invisible characters", "This conversation contains invisible characters.";
     Duplicate = "W-DUPLICATE", Warning,
         "conversation that occurs twice", "This conversation occurs twice.";
+    UnbalancedPair = "W-UNBALANCED-PAIR", Warning,
+        "preference pair without a preference", "These two answers cannot be compared.";
 }
 
 impl fmt::Display for Code {

@@ -415,7 +415,7 @@ impl<'o> DocumentReader<'o> {
         mut json: Json<'a>,
         read: Result<()>,
         document: Document<'a>,
-        checks: impl FnOnce(&Conversation<'a>) -> Option<&'static CheckRules>,
+        checks: impl Fn(&Conversation<'a>) -> Option<&'static CheckRules>,
     ) -> Parsed<'a> {
         if let Err(error) = read.and_then(|()| json.end()) {
             self.error(error);
@@ -426,10 +426,16 @@ impl<'o> DocumentReader<'o> {
         for (span, repair) in json.take_repaired() {
             self.repaired(span, repair, "");
         }
-        if let Some(conversation) = document.as_conversation()
-            && let Some(checks) = checks(conversation)
-        {
-            self.check(conversation, checks);
+        match &document {
+            Document::Conversation(conversation) => self.check(conversation, &checks),
+            Document::Pair(pair) => {
+                self.check(&pair.chosen, &checks);
+                // The messages that both have are checked once.
+                let mut rest = pair.rejected.clone();
+                rest.messages.drain(..pair.shared());
+                self.check(&rest, &checks);
+            }
+            Document::Infill(_) | Document::Files(_) => {}
         }
         // Sorted by place. The diagnostic about the limit comes last.
         let shown = self.found.len().min(self.options.limits.diagnostics);
@@ -438,7 +444,12 @@ impl<'o> DocumentReader<'o> {
     }
 
     /// Checks a conversation that was read from JSON.
-    fn check(&mut self, conversation: &Conversation<'_>, checks: &'static CheckRules) {
+    fn check<'a>(
+        &mut self,
+        conversation: &Conversation<'a>,
+        checks: impl Fn(&Conversation<'a>) -> Option<&'static CheckRules>,
+    ) {
+        let Some(checks) = checks(conversation) else { return };
         let mut checker = Checker::new(checks);
         let mut found = Vec::new();
         if let Some(header) = &conversation.header {

@@ -8,11 +8,12 @@
 //!     Message::user("What is 2 + 2?"),
 //!     Message::answer("<think>Easy.</think>4."),
 //! ]);
-//! let found = lint::check(&conversation, lint::DOCUMENT);
+//! let found = lint::check(&conversation.into(), lint::DOCUMENT);
 //! let codes: Vec<_> = found.iter().map(|found| found.code).collect();
 //! assert_eq!(codes, [Code::VisibleReasoning]);
 //! ```
 
+mod pairs;
 mod reasoning;
 mod turns;
 mod unicode;
@@ -21,7 +22,7 @@ pub use self::unicode::invisible;
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use crate::model::Conversation;
+use crate::model::Document;
 use crate::{Code, Diagnostic};
 
 /// The lints for any conversation.
@@ -36,54 +37,70 @@ pub const SAMPLE: &[Code] = &[
     Code::LateSystem,
     Code::VisibleReasoning,
     Code::HiddenUnicode,
+    Code::UnbalancedPair,
 ];
 
-/// Checks a conversation with the lints of these codes. Codes without a lint are ignored. The
-/// diagnostics are in the order of the messages.
+/// Checks the conversations of a document with the lints of these codes. Codes without a lint are
+/// ignored. The diagnostics are in the order of the messages.
 ///
 /// ```
 /// use openchatml::{Code, Conversation, Message, lint};
 ///
-/// let question = Conversation::from_messages([Message::user("What is 2 + 2?")]);
+/// let question = Conversation::from_messages([Message::user("What is 2 + 2?")]).into();
 /// assert_eq!(lint::check(&question, lint::DOCUMENT), []);
 /// assert_eq!(lint::check(&question, lint::SAMPLE)[0].code, Code::NoAssistant);
 /// ```
-pub fn check(conversation: &Conversation<'_>, codes: &[Code]) -> Vec<Diagnostic> {
+pub fn check(document: &Document<'_>, codes: &[Code]) -> Vec<Diagnostic> {
     let mut found = Vec::new();
-    for code in codes {
-        match code {
-            Code::EmptyMessage => turns::empty(conversation, &mut found),
-            Code::NoAssistant => turns::no_assistant(conversation, &mut found),
-            Code::RepeatedRole => turns::repeated(conversation, &mut found),
-            Code::LateSystem => turns::late_system(conversation, &mut found),
-            Code::VisibleReasoning => reasoning::visible(conversation, &mut found),
-            Code::HiddenUnicode => unicode::hidden(conversation, &mut found),
-            _ => {}
+    for conversation in document.conversations() {
+        let mut own = Vec::new();
+        for code in codes {
+            match code {
+                Code::EmptyMessage => turns::empty(conversation, &mut own),
+                Code::NoAssistant => turns::no_assistant(conversation, &mut own),
+                Code::RepeatedRole => turns::repeated(conversation, &mut own),
+                Code::LateSystem => turns::late_system(conversation, &mut own),
+                Code::VisibleReasoning => reasoning::visible(conversation, &mut own),
+                Code::HiddenUnicode => unicode::hidden(conversation, &mut own),
+                _ => {}
+            }
         }
+        // The sides of a pair can share messages.
+        let is_new = |it: &Diagnostic| !found.contains(it);
+        own.retain(is_new);
+        found.append(&mut own);
+    }
+    if let Document::Pair(pair) = document
+        && codes.contains(&Code::UnbalancedPair)
+    {
+        pairs::unbalanced(pair, &mut found);
     }
     found.sort_by_key(|found| found.span.start);
     found
 }
 
-/// Returns a number that two conversations share if their messages are the same, and hardly
-/// otherwise, to find [duplicates](Code::Duplicate) in a data set. It depends on the version of the
-/// library, so do not store it.
+/// Returns a number that two documents share if their messages are the same, and hardly otherwise,
+/// to find [duplicates](Code::Duplicate) in a data set. It depends on the version of the library, so
+/// do not store it.
 ///
 /// ```
 /// use openchatml::{Conversation, Message, lint};
 ///
-/// let say = |text| Conversation::from_messages([Message::user(text)]);
+/// let say = |text| Conversation::from_messages([Message::user(text)]).into();
 /// assert_eq!(lint::fingerprint(&say("Hi.")), lint::fingerprint(&say("Hi.")));
 /// assert_ne!(lint::fingerprint(&say("Hi.")), lint::fingerprint(&say("Bye.")));
 /// ```
-pub fn fingerprint(conversation: &Conversation<'_>) -> u128 {
+pub fn fingerprint(document: &Document<'_>) -> u128 {
     let half = |seed: u8| {
         let mut hasher = DefaultHasher::new();
         seed.hash(&mut hasher);
-        for message in &conversation.messages {
-            (message.role.as_str(), &message.name, &message.recipient).hash(&mut hasher);
-            (message.channel.map(|it| it.as_str()), &message.content_type).hash(&mut hasher);
-            message.body.text().hash(&mut hasher);
+        for conversation in document.conversations() {
+            conversation.messages.len().hash(&mut hasher);
+            for message in &conversation.messages {
+                (message.role.as_str(), &message.name, &message.recipient).hash(&mut hasher);
+                (message.channel.map(|it| it.as_str()), &message.content_type).hash(&mut hasher);
+                message.body.text().hash(&mut hasher);
+            }
         }
         u128::from(hasher.finish())
     };

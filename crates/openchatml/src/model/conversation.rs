@@ -3,7 +3,7 @@
 use crate::model::FormId;
 use std::borrow::Cow;
 
-use super::{DocumentLayout, Header, Infill, Message};
+use super::{DocumentLayout, Header, Infill, Message, Pair};
 use crate::json::Value;
 
 /// A conversation: an optional header, the declared tools, and a flat list of messages.
@@ -147,7 +147,8 @@ impl<'a> Tool<'a> {
     }
 }
 
-/// A document. Only OpenChatML 0.1 has documents that are not conversations.
+/// A document. OpenChatML 0.1 has tasks and files, and records of data sets can be pairs. All others
+/// are conversations.
 ///
 /// ```
 /// use openchatml::{Document, parse};
@@ -168,6 +169,8 @@ pub enum Document<'a> {
     Infill(Infill<'a>),
     /// A multi-file sequence (OpenChatML 0.1 §6).
     Files(Vec<Part<'a>>),
+    /// A preference pair.
+    Pair(Box<Pair<'a>>),
 }
 
 impl<'a> Document<'a> {
@@ -201,6 +204,30 @@ impl<'a> Document<'a> {
         }
     }
 
+    /// Returns all conversations: that of the document, those in files, or both of a pair.
+    ///
+    /// ```
+    /// use openchatml::{Conversation, Document, Infill, Pair};
+    ///
+    /// let pair = Pair::new(Conversation::default(), Conversation::default());
+    /// assert_eq!(Document::Pair(pair.into()).conversations().len(), 2);
+    /// assert!(Document::Infill(Infill::new("fn main() {", "}")).conversations().is_empty());
+    /// ```
+    pub fn conversations(&self) -> Vec<&Conversation<'a>> {
+        match self {
+            Self::Conversation(conversation) => vec![conversation],
+            Self::Infill(_) => Vec::new(),
+            Self::Files(parts) => {
+                let conversations = parts.iter().filter_map(|part| match &part.content {
+                    Content::Conversation(conversation) => Some(conversation),
+                    Content::Text(_) | Content::Infill(_) => None,
+                });
+                conversations.collect()
+            }
+            Self::Pair(pair) => pair.sides().into(),
+        }
+    }
+
     /// Returns the document with owned text.
     ///
     /// ```
@@ -218,6 +245,7 @@ impl<'a> Document<'a> {
             Self::Files(parts) => {
                 Document::Files(parts.into_iter().map(Part::into_owned).collect())
             }
+            Self::Pair(pair) => Document::Pair(Box::new(pair.into_owned())),
         }
     }
 }

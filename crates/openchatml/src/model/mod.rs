@@ -10,6 +10,7 @@ mod header;
 mod infill;
 mod layout;
 mod message;
+mod pair;
 mod raw;
 mod weight;
 
@@ -24,6 +25,7 @@ pub use self::infill::{Infill, InfillOrder};
 pub(crate) use self::layout::{DocumentLayout, Layout, Shape};
 pub(crate) use self::message::Pieces;
 pub use self::message::{Message, Visibility};
+pub use self::pair::Pair;
 pub(crate) use self::raw::{Raw, RawPiece, RawRest};
 pub use self::weight::Weight;
 pub use crate::roles::{Channel, End, Intent, Marker, Role};

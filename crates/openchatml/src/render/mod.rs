@@ -134,6 +134,13 @@ fn fitted<'d>(
     format: Format,
     options: &RenderOptions,
 ) -> Result<(Cow<'d, Document<'d>>, Origins), RenderError> {
+    if let Document::Pair(_) = document {
+        let prepared = convert::prepare(document, format, options)?;
+        return match prepared.losses.first() {
+            Some(loss) => Err(refused(loss, format)),
+            None => Ok((prepared.document, prepared.origins)),
+        };
+    }
     let beyond = document.as_conversation().map(|it| convert::losses_beyond(it, Some(format)));
     let (prepared, is_composed) = convert::open(document, format, options)?;
     let Prepared { document, losses, origins } = prepared;

@@ -80,6 +80,8 @@ pub struct Carries {
     pub infill: bool,
     /// Whether it has multi-file sequences.
     pub files: bool,
+    /// Whether it has preference pairs.
+    pub pairs: bool,
 }
 
 /// The channels of a format.
@@ -195,6 +197,7 @@ impl Carries {
         recovered: false,
         infill: false,
         files: false,
+        pairs: false,
     };
 
     /// What formats with sections can express, whose calls have JSON arguments.
@@ -227,6 +230,7 @@ impl Carries {
         recovered: true,
         infill: true,
         files: true,
+        pairs: true,
         ..Self::NOTHING
     };
 }

@@ -1,10 +1,10 @@
 //! Lints: what they find, and what they leave alone.
 
-use openchatml::{Code, Conversation, End, Intent, Message, Role, lint};
+use openchatml::{Code, Conversation, Document, End, Format, Intent, Message, Role, lint, parse};
 
 fn codes(messages: impl IntoIterator<Item = Message<'static>>) -> Vec<&'static str> {
-    let conversation = Conversation::from_messages(messages);
-    let found = lint::check(&conversation, lint::SAMPLE);
+    let document = Conversation::from_messages(messages).into();
+    let found = lint::check(&document, lint::SAMPLE);
     found.iter().map(|found| found.code.as_str()).collect()
 }
 
@@ -27,7 +27,7 @@ fn usual_conversations_have_no_findings() {
         ])
         .is_empty()
     );
-    assert!(lint::check(&Conversation::default(), lint::SAMPLE).is_empty());
+    assert!(lint::check(&Document::default(), lint::SAMPLE).is_empty());
 }
 
 #[test]
@@ -56,21 +56,23 @@ fn each_lint_finds_what_it_is_about() {
 
 #[test]
 fn characters_are_counted_and_named() {
-    let conversation = Conversation::from_messages([Message::user("a\u{200b}b\u{202e}\u{e0041}")]);
-    let found = lint::check(&conversation, &[Code::HiddenUnicode, Code::ParseJson]);
+    let document =
+        Conversation::from_messages([Message::user("a\u{200b}b\u{202e}\u{e0041}")]).into();
+    let found = lint::check(&document, &[Code::HiddenUnicode, Code::ParseJson]);
     assert_eq!(
         found[0].message,
         "U+200B, a character without width (and 2 more such characters in this message)"
     );
-    let two = Conversation::from_messages([Message::user("a\u{200b}b\u{200b}")]);
+    let two = Conversation::from_messages([Message::user("a\u{200b}b\u{200b}")]).into();
     let found = lint::check(&two, &[Code::HiddenUnicode]);
     assert!(found[0].message.ends_with("(and one more such character in this message)"));
 }
 
 #[test]
 fn fingerprints_tell_conversations_apart() {
-    let of =
-        |messages: Vec<Message<'static>>| lint::fingerprint(&Conversation::from_messages(messages));
+    let of = |messages: Vec<Message<'static>>| {
+        lint::fingerprint(&Conversation::from_messages(messages).into())
+    };
     let all = [
         of(vec![]),
         of(vec![Message::user("a")]),
@@ -84,4 +86,32 @@ fn fingerprints_tell_conversations_apart() {
         assert!(!all[..at].contains(one), "{at}");
     }
     assert_eq!(all[1], of(vec![Message::user("a")]));
+}
+
+#[test]
+fn pairs_have_a_preference() {
+    let codes = |text: &str| {
+        let parsed = parse(text, Format::RECORDS, &Default::default());
+        let found = lint::check(&parsed.document, lint::SAMPLE);
+        found.iter().map(|found| found.message.clone()).collect::<Vec<_>>()
+    };
+    let side = |question: &str, answer: &str| {
+        format!(
+            r#"[{{"role":"user","content":"{question}"}},{{"role":"assistant","content":"{answer}"}}]"#
+        )
+    };
+    let pair = |chosen: String, rejected: String| {
+        codes(&format!(r#"{{"chosen":{chosen},"rejected":{rejected}}}"#))
+    };
+    assert!(pair(side("A?", "B."), side("A?", "C.")).is_empty());
+    assert_eq!(pair(side("A?", "B."), side("A?", "B.")), ["`chosen` and `rejected` are the same"]);
+    let other = ["`chosen` and `rejected` answer different prompts"];
+    assert_eq!(pair(side("A?", "B."), side("Z?", "C.")), other);
+    let question = r#"[{"role":"user","content":"A?"}]"#;
+    let found = pair(side("A?", "B."), question.to_owned());
+    let ends = "`rejected` does not end with a message of `assistant`".to_owned();
+    assert!(found.contains(&ends), "{found:?}");
+    // What both sides have is reported once.
+    let found = codes(r#"{"prompt":" ","chosen":"B.","rejected":"C."}"#);
+    assert_eq!(found, ["the message of `user` is empty"]);
 }

@@ -113,12 +113,11 @@ impl Plan {
                 all.push(found);
             }
             if self.lints.finds_duplicates
-                && let Some(conversation) = parsed.document.as_conversation()
-                && !conversation.messages.is_empty()
+                && parsed.document.conversations().iter().any(|it| !it.messages.is_empty())
             {
                 let end = page.text.floor_char_boundary(BEGINNING);
                 lines.conversations.push(OneLine {
-                    fingerprint: lint::fingerprint(conversation),
+                    fingerprint: lint::fingerprint(&parsed.document),
                     number: page.first_line(),
                     offset: page.offset(),
                     beginning: page.text[..end].to_owned(),

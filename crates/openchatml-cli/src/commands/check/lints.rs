@@ -10,7 +10,7 @@ pub(super) struct LintArgs {
     ///
     /// Without this option, documents are checked for W-EMPTY-MESSAGE, W-LATE-SYSTEM,
     /// W-VISIBLE-REASONING and W-HIDDEN-UNICODE. Lines of JSONL, which are samples of a data set,
-    /// are also checked for W-NO-ASSISTANT, W-REPEATED-ROLE and W-DUPLICATE.
+    /// are also checked for W-NO-ASSISTANT, W-REPEATED-ROLE, W-UNBALANCED-PAIR and W-DUPLICATE.
     #[arg(long, value_name = "CODE,…", value_delimiter = ',', value_parser = selected)]
     select: Vec<Selected>,
 
@@ -36,7 +36,8 @@ impl Selected {
 }
 
 /// The lints that depend on which messages there are.
-const ORDER: &[Code] = &[Code::NoAssistant, Code::RepeatedRole, Code::LateSystem];
+const ORDER: &[Code] =
+    &[Code::NoAssistant, Code::RepeatedRole, Code::LateSystem, Code::UnbalancedPair];
 
 fn is_lint(code: Code) -> bool {
     lint::SAMPLE.contains(&code) || code == Code::Duplicate
@@ -107,15 +108,13 @@ impl Lints {
         is_sample: bool,
         found: &mut Vec<Diagnostic>,
     ) {
-        if let Some(conversation) = document.as_conversation() {
-            let codes = if is_sample { &self.sample } else { &self.document };
-            let mut own = lint::check(conversation, codes);
-            // A message that is not read as meant is reported already.
-            if found.iter().any(|found| found.severity == Severity::Error) {
-                own.retain(|found| !ORDER.contains(&found.code));
-            }
-            found.append(&mut own);
+        let codes = if is_sample { &self.sample } else { &self.document };
+        let mut own = lint::check(document, codes);
+        // A message that is not read as meant is reported already.
+        if found.iter().any(|found| found.severity == Severity::Error) {
+            own.retain(|found| !ORDER.contains(&found.code));
         }
+        found.append(&mut own);
         found.retain(|found| !self.ignored.iter().any(|it| it.has(found.code)));
         found.sort_by_key(|found| found.span.start);
     }

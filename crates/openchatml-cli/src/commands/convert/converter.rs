@@ -8,8 +8,8 @@ use openchatml::convert::{Loss, Lost, Sidecar, convert, convert_with_sidecar, pr
 use openchatml::prompt::Prompt;
 use openchatml::render::Profile;
 use openchatml::{
-    Carrier, Code, Conversation, Diagnostic, Document, End, Format, Mode, Parsed, RenderOptions,
-    Span, Tool,
+    Carrier, Code, Conversation, Diagnostic, Document, End, Format, Mode, Pair, Parsed,
+    RenderOptions, Span, Tool,
 };
 
 use super::beside::{self, BesideArgs};
@@ -24,6 +24,7 @@ use crate::encodings::Encodings;
 use crate::failure::Failure;
 use crate::file_name;
 use crate::input::{JSON, finding};
+use crate::output::escape;
 use crate::reader::{Reader, is_empty};
 
 /// The purpose of the output.
@@ -102,6 +103,8 @@ pub(super) struct Converted {
     pub(super) losses: Vec<Loss>,
     /// The lost data that is kept for a sidecar.
     pub(super) sidecar: Option<Sidecar>,
+    /// Whether the output is a JSON object with both sides of a pair, in any format.
+    pub(super) is_pair: bool,
 }
 
 impl Converter {
@@ -324,6 +327,12 @@ impl Converter {
                 }
             }
         }
+        if let Document::Pair(pair) = &document
+            && !self.writes_pairs()
+        {
+            self.convert_sides(pair, &mut converted);
+            return converted;
+        }
         match self.write(&document, &kept) {
             Ok(Output { text, mut losses, sidecar }) => {
                 converted.output = Some(text);
@@ -341,6 +350,52 @@ impl Converter {
             Err(Refused::Found(found)) => converted.found.push(*found),
         }
         converted
+    }
+
+    /// Whether the output can contain a pair.
+    fn writes_pairs(&self) -> bool {
+        self.template.is_none() && self.tokens.is_none() && self.target.carries().pairs
+    }
+
+    /// Converts each side of a pair. The output is an object with both: `chosen` and `rejected`.
+    fn convert_sides(&self, pair: &Pair<'_>, converted: &mut Converted) {
+        // A sidecar belongs to one conversation.
+        let converter = Self { wants_sidecar: false, beside: None, ..self.clone() };
+        let side = |side: &Conversation<'_>| {
+            converter.converted(Parsed::new(side.clone().into(), Vec::new()))
+        };
+        let (chosen, mut rejected) = (side(&pair.chosen), side(&pair.rejected));
+        rejected.found.retain(|found| !chosen.found.contains(found));
+        let is_shared = |loss: &Loss| loss.message.is_none_or(|at| at < pair.shared());
+        rejected.losses.retain(|loss| !(is_shared(loss) && chosen.losses.contains(loss)));
+        for loss in &mut rejected.losses {
+            loss.message = loss.message.map(|message| pair.number_of_rejected(message));
+        }
+        converted.found.extend(chosen.found.into_iter().chain(rejected.found));
+        converted.losses.extend(chosen.losses.into_iter().chain(rejected.losses));
+        let (Some(chosen), Some(rejected)) = (chosen.output, rejected.output) else { return };
+        if let Some(tokens) = &self.tokens
+            && matches!(tokens.shape, TokenOutput::Table { .. })
+        {
+            converted.output =
+                Some(format!("== chosen ==\n{chosen}\n\n== rejected ==\n{rejected}"));
+            return;
+        }
+        converted.is_pair = true;
+        let mut output = String::with_capacity(chosen.len() + rejected.len() + 32);
+        for (key, text) in [("{\"chosen\":", chosen), (",\"rejected\":", rejected)] {
+            output.push_str(key);
+            match self.carrier() {
+                Carrier::Json => output.push_str(&text),
+                _ => {
+                    output.push('"');
+                    escape(&text, &mut output);
+                    output.push('"');
+                }
+            }
+        }
+        output.push('}');
+        converted.output = Some(output);
     }
 
     /// Reports a loss. The loss of earlier reasoning in a prompt has the same name for all writers.

@@ -28,6 +28,15 @@ pub(super) struct Outcome {
     pub(super) reject: Option<String>,
     /// The text for the sidecar.
     pub(super) sidecar: Option<Sidecar>,
+    /// Whether the output is a JSON object with both sides of a pair, in any format.
+    pub(super) is_pair: bool,
+}
+
+impl Outcome {
+    /// The carrier of the output of this converter.
+    pub(super) fn carrier(&self, converter: &Converter) -> Carrier {
+        if self.is_pair { Carrier::Json } else { converter.carrier() }
+    }
 }
 
 /// How to judge, report and write documents.
@@ -62,7 +71,7 @@ impl OutputRules {
         format: Format,
         before: &[Diagnostic],
     ) -> Outcome {
-        let Converted { mut output, found, mut losses, sidecar } =
+        let Converted { mut output, found, mut losses, sidecar, is_pair } =
             converter.convert(&slot.text, format);
         let mut all = before.to_vec();
         for mut found in found {
@@ -106,6 +115,7 @@ impl OutputRules {
                 self.tell_losses(page, allowed, &mut outcome);
                 outcome.output = Some(text);
                 outcome.sidecar = sidecar;
+                outcome.is_pair = is_pair;
             }
             None => outcome.reject = self.reject(page, &all),
         }

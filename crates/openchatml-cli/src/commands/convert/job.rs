@@ -323,8 +323,8 @@ impl<'a> Job<'a> {
         let converter = &*converter.reading(format)?;
         let slot = Slot::whole(page.text);
         let mut outcome = output_rules.convert(converter, &page, &slot, format, &decoded.found);
+        let carrier = outcome.carrier(converter);
         outcome.output = outcome.output.map(|text| {
-            let carrier = converter.carrier();
             if output_rules.shape == DocumentLayout::Document && carrier != Carrier::Json {
                 return text;
             }
@@ -440,9 +440,10 @@ impl Lines {
             }
             (Some(slot), Ok(())) => output_rules.convert(converter, page, slot, *format, found),
         };
-        match (outcome.output, slot) {
+        match (&outcome.output, slot) {
             (Some(text), Some(slot)) => {
-                output_rules.write(&text, page, slot, converter.carrier(), &mut self.output);
+                let carrier = outcome.carrier(converter);
+                output_rules.write(text, page, slot, carrier, &mut self.output);
             }
             _ => self.refused += 1,
         }

@@ -5,9 +5,7 @@ mod out;
 use std::path::PathBuf;
 
 use clap::Args;
-use openchatml::{
-    Code, Content, Conversation, Diagnostic, Document, End, Format, Message, Mode, Policy,
-};
+use openchatml::{Code, Conversation, Diagnostic, Document, End, Format, Message, Mode, Policy};
 use serde::de::IgnoredAny;
 
 use self::out::{OutputTarget, body};
@@ -207,7 +205,7 @@ impl Show {
     /// token of a completion does not count.
     fn is_cut_off(&self, document: &Document<'_>) -> bool {
         let is_open = |message: &Message<'_>| matches!(message.end, End::Open | End::Prompt);
-        let conversations = conversations(document);
+        let conversations = document.conversations();
         let is_own = |message: &&Message<'_>| !message.foreign;
         let mut last = conversations.iter().filter_map(|it| it.messages.iter().rfind(is_own));
         !self.reader.options.open_prompt && last.any(is_open)
@@ -230,11 +228,15 @@ impl Show {
     }
 
     fn conversations(&self, document: &Document<'_>, shown: &mut Shown) {
-        let conversations = conversations(document);
+        let conversations = document.conversations();
         if conversations.is_empty() {
             shown.report.push_str(&warning_line("the document contains no conversation"));
         }
-        for conversation in conversations {
+        let sides = ["chosen", "rejected"];
+        for (index, conversation) in conversations.into_iter().enumerate() {
+            if matches!(document, Document::Pair(_)) && self.message.is_none() {
+                self.place.heading(sides[index.min(1)], &mut shown.text);
+            }
             match (self.message, self.audience) {
                 (Some(index), _) => return self.message(conversation, index, shown),
                 (None, Audience::Debug) => {
@@ -275,21 +277,6 @@ impl Show {
         };
         shown.report.push_str(&refusal);
         shown.status = Status::Found;
-    }
-}
-
-/// The conversations of a document.
-fn conversations<'d>(document: &'d Document<'_>) -> Vec<&'d Conversation<'d>> {
-    match document {
-        Document::Conversation(conversation) => vec![conversation],
-        Document::Files(parts) => parts
-            .iter()
-            .filter_map(|part| match &part.content {
-                Content::Conversation(conversation) => Some(conversation),
-                _ => None,
-            })
-            .collect(),
-        _ => Vec::new(),
     }
 }
 

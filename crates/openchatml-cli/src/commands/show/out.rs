@@ -58,6 +58,18 @@ impl OutputTarget {
         self.entry(look(message.role, visibility), &label, &body(message), out);
     }
 
+    /// Appends a heading of several messages.
+    pub(super) fn heading(self, text: &str, out: &mut String) {
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        let look = Look::new().bold();
+        match self.has_colors {
+            true => out.push_str(&format!("{look}== {text} =={look:#}\n")),
+            false => out.push_str(&format!("== {text} ==\n")),
+        }
+    }
+
     /// Appends only text.
     pub(super) fn text(self, text: &str, out: &mut String) {
         out.push_str(&if self.is_terminal { visible(text) } else { text.into() });

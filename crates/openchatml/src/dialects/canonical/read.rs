@@ -5,8 +5,8 @@ use crate::dialects::book_of;
 use crate::document::{DocumentReader, NO_TOKENS, Root, function_of};
 use crate::json::{Data, Json, JsonError};
 use crate::model::{
-    Content, Conversation, Document, End, Header, Infill, InfillOrder, Message, Part, Role, Shape,
-    Tool,
+    Content, Conversation, Document, End, Header, Infill, InfillOrder, Message, Pair, Part, Role,
+    Shape, Tool,
 };
 use crate::options::ReadOptions;
 use crate::pairing::Pairing;
@@ -53,7 +53,7 @@ static CHECKS: CheckRules = CheckRules {
     rules: RULES_OF_ALL,
 };
 
-const KEYS: &[&str] = &["header", "tools", "messages", "infill", "files"];
+const KEYS: &[&str] = &["header", "tools", "messages", "infill", "files", "chosen", "rejected"];
 
 fn read_document<'a>(
     reader: &mut DocumentReader<'_>,
@@ -63,6 +63,7 @@ fn read_document<'a>(
     let mut conversation = Conversation::default();
     let mut other = None;
     let mut is_conversation = false;
+    let (mut chosen, mut rejected) = (None, None);
     let start = json.offset();
     let read = reader.object(json, KEYS, |reader, json, key| {
         match key {
@@ -70,6 +71,8 @@ fn read_document<'a>(
             "tools" => tools(reader, json, &mut conversation.tools)?,
             "messages" => reader.messages(json, &mut conversation.messages, message)?,
             "infill" => other = infill(reader, json)?.map(Document::Infill),
+            "chosen" => chosen = side(reader, json)?,
+            "rejected" => rejected = side(reader, json)?,
             _ => {
                 let mut parts = Vec::new();
                 let read = files(reader, json, &mut parts);
@@ -80,19 +83,45 @@ fn read_document<'a>(
         is_conversation |= matches!(key, "header" | "tools" | "messages");
         Ok(())
     });
-    if is_conversation && other.is_some() {
-        let text = "the object must have only one of `messages`, `infill` and `files`";
+    let has_side = chosen.is_some() || rejected.is_some();
+    if has_side && (chosen.is_none() || rejected.is_none()) {
+        reader.lacks("the object has only one of `chosen` and `rejected`", start);
+    }
+    if usize::from(is_conversation) + usize::from(other.is_some()) + usize::from(has_side) > 1 {
+        let text = "the object must have only one of `messages`, `infill`, `files`, and a pair";
         reader.drop_item(Code::ParseJson.at(Span::new(start, json.position()), text));
+    }
+    if has_side && other.is_none() {
+        let pair = Pair::new(chosen.unwrap_or_default(), rejected.unwrap_or_default());
+        other = Some(Document::Pair(pair.into()));
     }
     *document = match other {
         Some(other) if !is_conversation => other,
         None if !is_conversation && read.is_ok() => {
-            reader.lacks("the object must have `messages`, `infill` or `files`", start);
+            let text =
+                "the object must have `messages`, `infill`, `files`, or a pair of conversations";
+            reader.lacks(text, start);
             conversation.into()
         }
         _ => conversation.into(),
     };
     read.map(|_| ())
+}
+
+/// Reads a side of a pair: a conversation.
+fn side<'a>(
+    reader: &mut DocumentReader<'_>,
+    json: &mut Json<'a>,
+) -> Result<Option<Conversation<'a>>> {
+    let start = json.offset();
+    let mut document = Document::default();
+    read_document(reader, json, &mut document)?;
+    if let Document::Conversation(conversation) = document {
+        return Ok(Some(conversation));
+    }
+    let span = Span::new(start, json.position());
+    reader.drop_item(Code::ParseJson.at(span, "a side of a pair must be a conversation"));
+    Ok(None)
 }
 
 fn header<'a>(reader: &mut DocumentReader<'_>, json: &mut Json<'a>) -> Result<Option<Header<'a>>> {
@@ -198,11 +227,10 @@ fn files<'a>(
                 parts.push(Content::Conversation(conversation).into());
             }
             Document::Infill(infill) => parts.push(Content::Infill(infill).into()),
-            Document::Files(_) => {
+            Document::Files(_) | Document::Pair(_) => {
                 let span = Span::new(start, json.position());
-                reader.drop_item(
-                    Code::ParseJson.at(span, "a file list cannot contain another file list"),
-                );
+                let text = "a file list can contain neither another file list nor a pair";
+                reader.drop_item(Code::ParseJson.at(span, text));
             }
         }
         read

@@ -29,6 +29,13 @@ pub(super) fn write(
             }
             out.push_str("]}");
         }
+        Document::Pair(pair) => {
+            out.push_str(r#"{"chosen":"#);
+            write_conversation(&mut out, &pair.chosen, options);
+            out.push_str(r#","rejected":"#);
+            write_conversation(&mut out, &pair.rejected, options);
+            out.push('}');
+        }
     }
     Ok(out)
 }

@@ -13,8 +13,9 @@ use crate::rules::{Carries, ContentRules};
 use crate::services::{self, parts};
 use crate::signs::{JsonSigns, Kind, Sign};
 
-/// Records of data sets: `{"prompt": …, "completion": …}`, and
-/// `{"instruction": …, "input": …, "output": …}`.
+/// Records of data sets: `{"prompt": …, "completion": …}`,
+/// `{"instruction": …, "input": …, "output": …}`, and preference pairs:
+/// `{"prompt": …, "chosen": …, "rejected": …}`.
 ///
 /// ```
 /// use openchatml::{Carrier, Format, Role, dialects, parse};
@@ -61,6 +62,7 @@ const BETWEEN: &str = "\n";
 static CARRIES: Carries = Carries {
     roles: &[Role::System, Role::User, Role::Assistant],
     ends: &[End::End],
+    pairs: true,
     ..Carries::NOTHING
 };
 
@@ -68,8 +70,8 @@ static CHECKS: CheckRules = CheckRules::by_order(&NO_TOKENS);
 
 /// The features of records. A `prompt` alone is a request of another kind.
 static SIGNS: JsonSigns = JsonSigns {
-    holders: &["completion", "instruction"],
-    around: &["completion", "instruction"],
+    holders: &["completion", "instruction", "chosen"],
+    around: &["completion", "instruction", "chosen"],
     keys: read::KEYS,
     lists: false,
     required: &["role"],
@@ -78,6 +80,8 @@ static SIGNS: JsonSigns = JsonSigns {
     parts: &[],
     signs: &[
         (Sign::Key("prompt"), 40),
+        (Sign::Key("chosen"), 30),
+        (Sign::Key("rejected"), 30),
         (Sign::KeyOf("instruction", Kind::String), 10),
         (Sign::KeyOf("output", Kind::String), 50),
     ],

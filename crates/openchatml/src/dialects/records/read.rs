@@ -1,14 +1,14 @@
 //! Reads a record.
 
 use super::{BETWEEN, CHECKS, FORM};
-use crate::Code;
 use crate::document::{DocumentReader, Speaker, Written};
 use crate::json::{Data, Json, JsonError, Value};
-use crate::model::{Conversation, DocumentLayout, Layout, Message, Role, Shape};
+use crate::model::{Conversation, Document, DocumentLayout, Layout, Message, Pair, Role, Shape};
 use crate::options::ReadOptions;
 use crate::reading::Parsed;
 use crate::services::State;
 use crate::services::parts::joined;
+use crate::{Code, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;
 
@@ -16,6 +16,8 @@ type Result<T> = std::result::Result<T, JsonError>;
 pub(super) const KEYS: &[&str] = &[
     "prompt",
     "completion",
+    "chosen",
+    "rejected",
     "instruction",
     "input",
     "output",
@@ -33,6 +35,13 @@ pub(super) const KEYS: &[&str] = &[
     "title",
     "hash",
     "score",
+    "prompt_id",
+    "score_chosen",
+    "score_rejected",
+    "chosen_score",
+    "rejected_score",
+    "chosen_model",
+    "rejected_model",
     "metadata",
     "meta",
     "text",
@@ -42,14 +51,19 @@ pub(super) const KEYS: &[&str] = &[
 pub(super) const TEXTS: &str = "texts";
 pub(super) const INSTRUCTION: &str = "instruction";
 
+/// The messages of a side of a record, and whether they are a list of messages.
+type Side<'a> = (Vec<Message<'a>>, bool);
+
 /// The parts of a record.
 #[derive(Default)]
 struct Record<'a> {
     system: Option<Message<'a>>,
     history: Vec<Message<'a>>,
     /// The prompt, and whether it is a list of messages.
-    prompt: Option<(Vec<Message<'a>>, bool)>,
-    completion: Option<(Vec<Message<'a>>, bool)>,
+    prompt: Option<Side<'a>>,
+    completion: Option<Side<'a>>,
+    chosen: Option<Side<'a>>,
+    rejected: Option<Side<'a>>,
     instruction: Option<Message<'a>>,
     input: Option<Message<'a>>,
     output: Option<Message<'a>>,
@@ -65,20 +79,75 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
         Some(b'{') => record.read(&mut reader, &mut json, &mut state),
         _ => reader.wrong(&mut json, "an object"),
     };
-    let key = record.finish(&mut reader, &mut conversation, &mut state);
+    if let Some(pair) = record.take_pair(&mut reader, &mut state) {
+        let most = options.limits.messages;
+        let document = pair.into_document(state, &mut reader, &json, most);
+        return reader.finish(json, read, document, |_| Some(&CHECKS));
+    }
+    let form = record.finish(&mut reader, &mut conversation);
     if conversation.messages.len() > options.limits.messages {
         conversation.messages.truncate(options.limits.messages);
         reader.too_many(0, &json);
     }
     state.end(&mut conversation, FORM, &options.limits);
-    if let Some((key, asked)) = key {
+    if let Some(form) = form {
+        form.store(&mut conversation);
+    }
+    reader.finish(json, read, conversation.into(), |_| Some(&CHECKS))
+}
+
+/// How a record was written.
+struct RecordForm {
+    /// The kind of the record, as the key of its data.
+    key: &'static str,
+    /// The number of messages before the completion.
+    asked: usize,
+}
+
+impl RecordForm {
+    fn store(self, conversation: &mut Conversation<'_>) {
         let layout = conversation.layout.get_or_insert_with(|| {
             Box::new(DocumentLayout { form: FORM, ..DocumentLayout::default() })
         });
-        layout.beyond.get_or_insert_default().key = key;
-        layout.shape = Shape::Exchange(asked);
+        layout.beyond.get_or_insert_default().key = self.key;
+        layout.shape = Shape::Exchange(self.asked);
     }
-    reader.finish(json, read, conversation.into(), |_| Some(&CHECKS))
+}
+
+/// A preference pair of a record.
+struct RecordPair<'a> {
+    form: RecordForm,
+    prompt: Vec<Message<'a>>,
+    sides: [Vec<Message<'a>>; 2],
+}
+
+impl<'a> RecordPair<'a> {
+    fn into_document(
+        self,
+        state: State<'a>,
+        reader: &mut DocumentReader<'_>,
+        json: &Json<'a>,
+        most: usize,
+    ) -> Document<'a> {
+        let Self { form, prompt, sides } = self;
+        let mut is_cut = false;
+        let mut room = most.saturating_sub(prompt.len());
+        let [mut chosen, rejected] = sides.map(|side| {
+            is_cut |= side.len() > room;
+            let mut messages = prompt.clone();
+            messages.extend(side.into_iter().take(room));
+            room = most.saturating_sub(messages.len());
+            messages.truncate(most);
+            Conversation::from_messages(messages)
+        });
+        if is_cut || prompt.len() > most {
+            reader.too_many(0, json);
+        }
+        let limits = reader.options.limits.clone();
+        state.end(&mut chosen, FORM, &limits);
+        form.store(&mut chosen);
+        Document::Pair(Pair::new(chosen, rejected).into())
+    }
 }
 
 impl<'a> Record<'a> {
@@ -93,6 +162,8 @@ impl<'a> Record<'a> {
             match key {
                 "prompt" => self.prompt = side(reader, json, Role::User)?,
                 "completion" => self.completion = side(reader, json, Role::Assistant)?,
+                "chosen" => self.chosen = side(reader, json, Role::Assistant)?,
+                "rejected" => self.rejected = side(reader, json, Role::Assistant)?,
                 "instruction" => self.instruction = reader.text_message(json, Role::User)?,
                 "input" => self.input = reader.text_message(json, Role::User)?,
                 "output" => self.output = reader.text_message(json, Role::Assistant)?,
@@ -102,43 +173,93 @@ impl<'a> Record<'a> {
             }
             Ok(())
         })?;
-        let has_sides = self.prompt.is_some() && self.completion.is_some();
-        if !has_sides && (self.instruction.is_none() || self.output.is_none()) {
-            let text =
-                "the object has neither `prompt` and `completion`, nor `instruction` and `output`";
+        let lacks = match (&self.chosen, &self.rejected) {
+            (Some(_), None) if self.completion.is_none() => {
+                let text = "the object has `chosen`, but no `rejected`";
+                let found = Code::ParseJson.at(Span::new(start, start + 1), text);
+                reader.tolerate(found.help("`chosen` is read as a completion"));
+                self.completion = self.chosen.take();
+                None
+            }
+            (Some(_), None) => Some("the object has `completion` and `chosen`, but no `rejected`"),
+            (None, Some(_)) => Some("the object has `rejected`, but no `chosen`"),
+            (Some(chosen), Some(_)) => {
+                let has_prompt = self.prompt.is_some() || self.instruction.is_some() || chosen.1;
+                let text = "the texts `chosen` and `rejected` require a `prompt`";
+                (!has_prompt).then_some(text)
+            }
+            (None, None) => {
+                let has_sides = self.prompt.is_some() && self.completion.is_some()
+                    || self.instruction.is_some() && self.output.is_some();
+                let text = "the object has neither `prompt` and `completion`, nor `instruction` and `output`, nor `chosen` and `rejected`";
+                (!has_sides).then_some(text)
+            }
+        };
+        if let Some(text) = lacks {
             reader.lacks(text, start);
         }
         Ok(())
     }
 
-    /// Moves the messages to the conversation. Returns the kind of the record, and the number of
-    /// messages before the completion.
+    /// Takes the pair, if the record has one.
+    fn take_pair(
+        &mut self,
+        reader: &mut DocumentReader<'_>,
+        state: &mut State<'a>,
+    ) -> Option<RecordPair<'a>> {
+        let (Some(chosen), Some(rejected)) = (self.chosen.take(), self.rejected.take()) else {
+            return None;
+        };
+        let Self { system, history, prompt, completion, instruction, input, output, .. } =
+            std::mem::take(self);
+        let completion = completion.into_iter().flat_map(|side| side.0);
+        drop_others(reader, completion.chain(output), "the record has `chosen` and `rejected`");
+        let is_text = matches!(prompt, Some((_, false))) && !chosen.1 && !rejected.1;
+        let key = if is_text { TEXTS } else { "" };
+        let mut messages: Vec<_> = system.filter(|it| !it.body.is_empty()).into_iter().collect();
+        messages.extend(history);
+        match prompt {
+            // Some data sets repeat the prompt, which the lists already contain.
+            Some((text, false)) if [&chosen, &rejected].iter().all(|it| begins(it, &text)) => {
+                let text = text.first().map(|it| it.body.text().into_owned()).unwrap_or_default();
+                state.keep("prompt", Data::String(text.into()).into());
+            }
+            Some((prompt, _)) => {
+                drop_others(
+                    reader,
+                    instruction.into_iter().chain(input),
+                    "the record has a prompt",
+                );
+                messages.extend(prompt);
+            }
+            None => messages.extend(asked(reader, instruction, input)),
+        }
+        let form = RecordForm { key, asked: messages.len() };
+        Some(RecordPair { form, prompt: messages, sides: [chosen.0, rejected.0] })
+    }
+
+    /// Moves the messages to the conversation.
     fn finish(
         self,
         reader: &mut DocumentReader<'_>,
         conversation: &mut Conversation<'a>,
-        state: &mut State<'a>,
-    ) -> Option<(&'static str, usize)> {
+    ) -> Option<RecordForm> {
         let messages = &mut conversation.messages;
-        let Self { system, history, prompt, completion, instruction, input, output } = self;
+        let Self { system, history, prompt, completion, instruction, input, output, .. } = self;
         messages.extend(system.filter(|system| !system.body.is_empty()));
         messages.extend(history);
-        let is_text = |side: &Option<(Vec<Message<'a>>, bool)>| matches!(side, Some((_, false)));
+        let is_text = |side: &Option<Side<'a>>| matches!(side, Some((_, false)));
         let mut key = "";
         if prompt.is_some() || completion.is_some() {
             if is_text(&prompt) && is_text(&completion) {
                 key = TEXTS;
             }
             let others = [instruction, input, output].into_iter().flatten();
-            for other in others.filter(|other| !other.body.is_empty()) {
-                let found =
-                    Code::ParseJson.at(other.span, "the record already has a prompt or completion");
-                reader.drop_value(found.help("it will be dropped"));
-            }
+            drop_others(reader, others, "the record already has a prompt or completion");
             messages.extend(prompt.into_iter().flat_map(|side| side.0));
             let asked = messages.len();
             messages.extend(completion.into_iter().flat_map(|side| side.0));
-            return Some((key, asked));
+            return Some(RecordForm { key, asked });
         }
         if instruction.is_some() || output.is_some() {
             key = INSTRUCTION;
@@ -146,9 +267,26 @@ impl<'a> Record<'a> {
         messages.extend(asked(reader, instruction, input));
         let asked = messages.len();
         messages.extend(output);
-        let _ = state;
-        (!key.is_empty()).then_some((key, asked))
+        (!key.is_empty()).then_some(RecordForm { key, asked })
     }
+}
+
+/// Reports texts that have no place in the record.
+fn drop_others<'a>(
+    reader: &mut DocumentReader<'_>,
+    others: impl IntoIterator<Item = Message<'a>>,
+    why: &'static str,
+) {
+    for other in others.into_iter().filter(|other| !other.body.is_empty()) {
+        reader.drop_value(Code::ParseJson.at(other.span, why).help("it will be dropped"));
+    }
+}
+
+/// Whether a side is a list of messages that begins with this text of the user, after instructions.
+fn begins(side: &Side<'_>, prompt: &[Message<'_>]) -> bool {
+    let (messages, is_list) = side;
+    let first = messages.iter().find(|it| !matches!(it.role, Role::System | Role::Developer));
+    *is_list && first.is_some() && first == prompt.first()
 }
 
 /// Returns the message of an instruction and its input.
@@ -182,8 +320,12 @@ fn side<'a>(
     reader: &mut DocumentReader<'_>,
     json: &mut Json<'a>,
     role: Role,
-) -> Result<Option<(Vec<Message<'a>>, bool)>> {
+) -> Result<Option<Side<'a>>> {
     let mut messages = Vec::new();
+    if json.peek() == Some(b'{') {
+        reader.message(json, &mut messages, message)?;
+        return Ok(Some((messages, true)));
+    }
     if json.peek() != Some(b'[') {
         messages.extend(reader.text_message(json, role)?);
         return Ok((!messages.is_empty()).then_some((messages, false)));
@@ -236,7 +378,7 @@ fn history<'a>(reader: &mut DocumentReader<'_>, json: &mut Json<'a>) -> Result<V
             Ok(())
         })?;
         if count < 2 {
-            let span = crate::Span::new(start, json.position());
+            let span = Span::new(start, json.position());
             let found = Code::ParseJson.at(span, "a round of `history` must be a pair of texts");
             reader.tolerate(found);
         }

@@ -4,7 +4,7 @@ use super::read::{INSTRUCTION, TEXTS};
 use super::{BETWEEN, FORM};
 use crate::document::write_string_field;
 use crate::json::{Value, write_string};
-use crate::model::{Conversation, Document, Message, Role, Shape};
+use crate::model::{Conversation, Document, Message, Pair, Role, Shape};
 use crate::options::RenderOptions;
 use crate::services::{self, aside_of, content_of, write_field};
 use crate::writing::RenderError;
@@ -13,11 +13,12 @@ pub(super) fn write(
     document: &Document<'_>,
     options: &RenderOptions,
 ) -> Result<String, RenderError> {
+    if let Document::Pair(pair) = document {
+        return Ok(write_pair(pair));
+    }
     let conversation = services::conversation(document, options, FORM)?;
-    let layout = conversation.layout.as_deref().filter(|layout| layout.form == FORM);
-    let key = layout.and_then(|layout| layout.beyond.as_deref()).map_or("", |beyond| beyond.key);
     let mut out = String::with_capacity(services::estimate(conversation));
-    let is_written = match (key, conversation.messages.as_slice()) {
+    let is_written = match (key_of(conversation), conversation.messages.as_slice()) {
         (TEXTS, [prompt, completion]) => texts(&mut out, prompt, completion),
         (INSTRUCTION, messages) => instruction(&mut out, messages),
         _ => false,
@@ -26,12 +27,62 @@ pub(super) fn write(
         out.clear();
         sides(&mut out, conversation);
     }
+    end(&mut out, conversation);
+    Ok(out)
+}
+
+/// Returns the kind of the record that a conversation was read from.
+fn key_of(conversation: &Conversation<'_>) -> &'static str {
+    let layout = conversation.layout.as_deref().filter(|layout| layout.form == FORM);
+    layout.and_then(|layout| layout.beyond.as_deref()).map_or("", |beyond| beyond.key)
+}
+
+/// Ends a record with its other fields.
+fn end(out: &mut String, conversation: &Conversation<'_>) {
     let (fields, _) = aside_of(conversation, FORM);
     for (key, value) in fields {
-        write_field(&mut out, key, value);
+        write_field(out, key, value);
     }
     out.push('}');
-    Ok(out)
+}
+
+/// Writes a pair: two texts with their prompt, or lists of messages.
+fn write_pair(pair: &Pair<'_>) -> String {
+    let [chosen, rejected] = pair.sides();
+    let mut out = String::with_capacity(services::estimate(chosen) + services::estimate(rejected));
+    if let ([prompt, good], [same, bad]) = (&chosen.messages[..], &rejected.messages[..])
+        && key_of(chosen) == TEXTS
+        && prompt == same
+        && prompt.role == Role::User
+        && [good, bad].iter().all(|side| side.role == Role::Assistant)
+    {
+        out.push_str("{\"prompt\":");
+        write_string(&mut out, &prompt.body.text());
+        write_string_field(&mut out, "chosen", Some(&good.body.text()));
+        write_string_field(&mut out, "rejected", Some(&bad.body.text()));
+    } else {
+        let shared = pair.shared();
+        let asked = match chosen.shape(FORM) {
+            Shape::Exchange(asked) if asked <= shared => asked,
+            // A side is never empty because of its prompt.
+            _ => shared.min(chosen.messages.len().min(rejected.messages.len()).saturating_sub(1)),
+        };
+        let has_prompt = asked > 0 && aside_of(chosen, FORM).0.iter().all(|it| it.0 != "prompt");
+        let asked = if has_prompt { asked } else { 0 };
+        out.push('{');
+        if has_prompt {
+            out.push_str("\"prompt\":[");
+            list(&mut out, &chosen.messages[..asked]);
+            out.push_str("],");
+        }
+        out.push_str("\"chosen\":[");
+        list(&mut out, &chosen.messages[asked..]);
+        out.push_str("],\"rejected\":[");
+        list(&mut out, &rejected.messages[asked..]);
+        out.push(']');
+    }
+    end(&mut out, chosen);
+    out
 }
 
 /// Writes two texts. Returns whether the messages are a text of each side.
@@ -100,14 +151,19 @@ fn sides(out: &mut String, conversation: &Conversation<'_>) {
         [("{\"prompt\":[", &messages[..asked]), ("],\"completion\":[", &messages[asked..])]
     {
         out.push_str(key);
-        for (index, message) in side.iter().enumerate() {
-            out.push_str(if index == 0 { "" } else { "," });
-            out.push_str("{\"role\":\"");
-            out.push_str(message.role.as_str());
-            out.push('"');
-            write_string_field(out, "content", Some(&message.body.text()));
-            out.push('}');
-        }
+        list(out, side);
     }
     out.push(']');
+}
+
+/// Writes messages, separated by commas.
+fn list(out: &mut String, messages: &[Message<'_>]) {
+    for (index, message) in messages.iter().enumerate() {
+        out.push_str(if index == 0 { "" } else { "," });
+        out.push_str("{\"role\":\"");
+        out.push_str(message.role.as_str());
+        out.push('"');
+        write_string_field(out, "content", Some(&message.body.text()));
+        out.push('}');
+    }
 }

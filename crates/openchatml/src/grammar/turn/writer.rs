@@ -25,11 +25,11 @@ pub(crate) fn write(
     let mut writer = Writer { rules, options, turns, sink };
     match document {
         Document::Conversation(conversation) => writer.conversation(conversation, false),
-        Document::Infill(_) | Document::Files(_) if !rules.has_files => {
+        Document::Infill(infill) if rules.has_files => writer.infill(infill, "", ""),
+        Document::Files(parts) if rules.has_files => writer.files(parts),
+        Document::Infill(_) | Document::Files(_) | Document::Pair(_) => {
             Err(RenderError::not_a_conversation(rules.form.name()))
         }
-        Document::Infill(infill) => writer.infill(infill, "", ""),
-        Document::Files(parts) => writer.files(parts),
     }
 }
 
