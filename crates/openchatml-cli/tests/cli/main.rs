@@ -16,6 +16,7 @@ mod limits;
 #[cfg(feature = "run")]
 mod mcp;
 mod output;
+mod pairs;
 mod render;
 mod reports;
 #[cfg(feature = "run")]

@@ -1,0 +1,55 @@
+//! Preference pairs: two conversations in a record.
+
+use crate::support::{json, ocml_with};
+
+const PAIR: &str = r#"{"prompt":"2 + 2?","chosen":"4.","rejected":"5."}"#;
+
+#[test]
+fn a_line_of_a_pair_is_a_line_with_both_sides() {
+    let input = format!("{PAIR}\n{PAIR}\n");
+    let ran = ocml_with(["convert", "--jsonl", "-t", "chatml"], &input).silent();
+    let lines: Vec<_> = ran.stdout.lines().map(json).collect();
+    let question = "<|im_start|>user\n2 + 2?<|im_end|>\n<|im_start|>assistant\n";
+    assert_eq!(lines.len(), 2);
+    assert_eq!(lines[0]["chosen"], format!("{question}4.<|im_end|>\n"));
+    assert_eq!(lines[1]["rejected"], format!("{question}5.<|im_end|>\n"));
+
+    let ran = ocml_with(["convert", "-t", "openai", "-"], PAIR).silent();
+    let pair = json(&ran.stdout);
+    assert_eq!(pair["chosen"]["messages"][1]["content"], "4.");
+    assert_eq!(pair["rejected"]["messages"][1]["content"], "5.");
+
+    let ran = ocml_with(["convert", "--jsonl", "-t", "records"], PAIR).silent();
+    assert_eq!(ran.stdout, format!("{PAIR}\n"));
+}
+
+#[test]
+fn each_side_of_a_pair_has_ids_and_a_mask() {
+    let args = ["tokens", "-t", "harmony", "--bare", "--training", "--mask", "--jsonl"];
+    let pair = json(&ocml_with(args, PAIR).silent().stdout);
+    let [chosen, rejected] = ["chosen", "rejected"].map(|side| pair[side]["ids"].clone());
+    assert_eq!(chosen.as_array().unwrap().len(), rejected.as_array().unwrap().len());
+    assert_ne!(chosen, rejected);
+    assert_eq!(pair["chosen"]["mask"], pair["rejected"]["mask"]);
+    let table = ocml_with(["tokens", "-t", "harmony", "--table", "-"], PAIR).silent();
+    assert!(table.stdout.starts_with("== chosen ==\n"), "{}", table.stdout);
+}
+
+#[test]
+fn both_sides_are_shown_and_checked() {
+    let shown = ocml_with(["show", "-"], PAIR).silent().stdout;
+    assert!(shown.starts_with("== chosen ==\n"), "{shown}");
+    assert!(shown.contains("\n== rejected ==\n") && shown.contains("  5."), "{shown}");
+    let same = PAIR.replace("5.", "4.");
+    ocml_with(["check", "--jsonl", "-"], &same).exits(0).says("W-UNBALANCED-PAIR");
+    let args = ["check", "--jsonl", "--ignore", "W-UNBALANCED-PAIR", "-"];
+    assert!(!ocml_with(args, &same).exits(0).stderr.contains("W-UNBALANCED-PAIR"));
+}
+
+#[test]
+fn a_loss_of_the_prompt_is_reported_once() {
+    let pair = r#"{"prompt":[{"role":"user","content":"A?"}],"chosen":"B.","rejected":"C.","id":1}"#;
+    let ran = ocml_with(["convert", "-t", "chatml", "-v", "-"], pair).exits(0);
+    assert_eq!(ran.stderr.matches("field dropped").count(), 1, "{}", ran.stderr);
+    ocml_with(["convert", "-t", "chatml", "--no-loss", "-"], pair).exits(1);
+}
