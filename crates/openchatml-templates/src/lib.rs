@@ -54,6 +54,7 @@ pub use self::template::Template;
 /// The examples of the guides and of the README, as doc tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide/chat-templates.md")]
+#[doc = include_str!("../../../docs/migrating.md")]
 #[doc = include_str!("../README.md")]
 mod guide {}
 

@@ -72,8 +72,8 @@ pub fn push_line(out: &mut String, line: &str) {
     out.push('\n');
 }
 
-/// Returns the pages whose blocks show results: the guides in `docs/guide` and the
-/// READMEs of the crates.
+/// Returns the pages whose blocks show results: the guides in `docs/guide`, the page for programs
+/// that migrate, and the READMEs of the crates.
 ///
 /// # Panics
 ///
@@ -81,6 +81,7 @@ pub fn push_line(out: &mut String, line: &str) {
 pub fn guides() -> Vec<PathBuf> {
     let mut paths = files(&docs().join("guide"));
     assert!(!paths.is_empty(), "there are no guides");
+    paths.push(docs().join("migrating.md"));
     paths.extend(readmes());
     paths.sort();
     paths
