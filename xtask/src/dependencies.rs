@@ -65,7 +65,7 @@ fn check_package(package: &Value, found: &mut Vec<String>) {
 }
 
 /// Whether one alternative of a licence expression is completely allowed.
-fn is_allowed(expression: &str) -> bool {
+pub(crate) fn is_allowed(expression: &str) -> bool {
     let clean = expression.replace(['(', ')'], "").replace('/', " OR ");
     clean.split(" OR ").any(|choice| {
         let mut parts = choice.split(" AND ");

@@ -1,6 +1,7 @@
 //! `cargo xtask tidy` checks rules that the compiler does not check. `cargo xtask seeds` writes the
 //! seeds of the fuzz targets. `cargo xtask picture` draws the picture of the README.
-//! `cargo xtask public-api` compares the public API with its lists.
+//! `cargo xtask public-api` compares the public API with its lists. `cargo xtask sbom` writes a bill of
+//! materials of the command.
 
 mod code;
 mod dependencies;
@@ -10,6 +11,7 @@ mod graph;
 mod names;
 mod picture;
 mod public_api;
+mod sbom;
 mod seeds;
 mod sources;
 
@@ -42,7 +44,11 @@ fn main() -> ExitCode {
             let binaries = std::env::args().nth(2).unwrap_or_else(|| "target/debug".to_owned());
             picture::draw(binaries.as_ref()).err().into_iter().collect()
         }
-        _ => vec!["usage: cargo xtask tidy|seeds|picture|public-api [--update]".to_owned()],
+        Some("sbom") => {
+            let folder = std::env::args().nth(2).unwrap_or_else(|| "target/sbom".to_owned());
+            sbom::write(folder.as_ref())
+        }
+        _ => vec!["usage: cargo xtask tidy|seeds|picture|public-api|sbom".to_owned()],
     };
     let mut err = std::io::stderr().lock();
     for line in &found {

@@ -116,6 +116,11 @@ pub fn grammar(
     Ok(Grammar { text, ends, unenforced })
 }
 
+/// The example of the README, as a doc test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 /// All error types can be boxed and sent to other threads.
 const _: () = {
     const fn is_error<E: std::error::Error + Send + Sync + 'static>() {}

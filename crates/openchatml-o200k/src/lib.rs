@@ -34,3 +34,8 @@ mod vocabulary;
 
 pub use self::encoder::Encoder;
 pub use self::split::pieces;
+
+/// The example of the README, as a doc test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

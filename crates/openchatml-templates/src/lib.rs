@@ -51,9 +51,11 @@ pub use self::options::{Arguments, Options};
 pub use self::pieces::{Piece, Rendered};
 pub use self::template::Template;
 
-/// The examples of the guide, as doc tests.
+/// The examples of the guides and of the README, as doc tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide/chat-templates.md")]
+#[doc = include_str!("../../../docs/migrating.md")]
+#[doc = include_str!("../README.md")]
 mod guide {}
 
 /// All error types can be boxed and sent to other threads.

@@ -7,6 +7,7 @@ pub mod bytes;
 pub mod completion;
 pub mod conversion;
 pub mod document;
+pub mod examples;
 pub mod external_files;
 pub mod fixes;
 pub mod grammar;

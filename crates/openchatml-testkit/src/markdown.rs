@@ -72,32 +72,49 @@ pub fn push_line(out: &mut String, line: &str) {
     out.push('\n');
 }
 
-/// Returns the guides in `docs/guide`.
+/// Returns the pages whose blocks show results: the guides in `docs/guide`, the page for programs
+/// that migrate, and the READMEs of the crates.
 ///
 /// # Panics
 ///
 /// There are no guides.
 pub fn guides() -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(docs().join("guide")).expect("there is a folder of guides");
-    let paths = entries.map(|entry| entry.expect("it can be listed").path());
-    let mut paths: Vec<_> =
-        paths.filter(|path| path.extension().is_some_and(|it| it == "md")).collect();
-    paths.sort();
+    let mut paths = files(&docs().join("guide"));
     assert!(!paths.is_empty(), "there are no guides");
+    paths.push(docs().join("migrating.md"));
+    paths.extend(readmes());
+    paths.sort();
     paths
 }
 
 /// Returns the guides and all other pages.
 pub fn pages() -> Vec<PathBuf> {
     let root = docs().join("..");
-    let mut pages = guides();
-    for folder in [docs(), docs().join("conversions"), root.clone(), root.join("conformance")] {
-        let entries = std::fs::read_dir(folder).expect("there is such a folder");
-        let paths = entries.map(|entry| entry.expect("it can be listed").path());
-        pages.extend(paths.filter(|path| path.extension().is_some_and(|it| it == "md")));
-    }
+    let folders = [
+        docs().join("guide"),
+        docs(),
+        docs().join("conversions"),
+        root.clone(),
+        root.join("conformance"),
+    ];
+    let mut pages: Vec<_> = folders.iter().flat_map(|folder| files(folder)).collect();
+    pages.extend(readmes());
     pages.sort();
     pages
+}
+
+/// Returns the READMEs of the crates.
+fn readmes() -> Vec<PathBuf> {
+    let crates = std::fs::read_dir(docs().join("../crates")).expect("there is a folder of crates");
+    let readmes = crates.map(|entry| entry.expect("it can be listed").path().join("README.md"));
+    readmes.filter(|path| path.exists()).collect()
+}
+
+/// Returns the Markdown files of a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("there is such a folder");
+    let paths = entries.map(|entry| entry.expect("it can be listed").path());
+    paths.filter(|path| path.extension().is_some_and(|it| it == "md")).collect()
 }
 
 /// Returns the folder `docs`.

@@ -20,6 +20,10 @@
 //! assert_eq!(read.into_conversation().messages, messages);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! The folder `examples` has three programs: `stream_to_openai` reads sampled ids and writes
+//! messages of OpenAI's API, `loss_mask` writes a training sample with its mask, and
+//! `custom_encoding` uses a vocabulary of its own.
 
 #![forbid(unsafe_code)]
 
@@ -54,9 +58,10 @@ pub use self::stream::TokenStream;
 pub use self::tokenizer::Tokenizer;
 pub use self::truncate::{Cut, OldestFirst, Scheme, TruncateError, Truncated, Truncation, Unit};
 
-/// The examples of the guide, as doc tests.
+/// The examples of the guide and of the README, as doc tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide/tokens.md")]
+#[doc = include_str!("../README.md")]
 mod guide {}
 
 /// All error types can be boxed and sent to other threads.

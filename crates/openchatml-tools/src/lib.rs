@@ -54,6 +54,9 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! The program `tool_loop` in the folder `examples` is the whole loop: a model that calls a tool
+//! until it answers.
 
 #![forbid(unsafe_code)]
 
@@ -103,6 +106,11 @@ pub use self::toolbox::{Entry, InvalidToolName, Toolbox};
 /// Stops the run of a [`Session`].
 #[cfg(feature = "session")]
 pub use tokio_util::sync::CancellationToken;
+
+/// The example of the README, as a doc test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
 
 /// All error types can be boxed and sent to other threads.
 const _: () = {

@@ -112,6 +112,9 @@
 //! # Ok::<(), openchatml::RenderError>(())
 //! ```
 //!
+//! The folder `examples` has two programs: `parse_and_print` reads a file of any format, and
+//! `convert_data_set` converts JSONL and rejects lines with their reasons.
+//!
 //! # Design
 //!
 //! The core does no I/O and has no clock and no global state: the same input always gives the same
@@ -196,8 +199,9 @@ pub use self::text_format::TextFormat;
 pub use self::view::{DebugMessage, Policy, Preambles, UserMessage, UserView};
 pub use self::writing::RenderError;
 
-/// The examples of a guide or of the README, which `cargo test` runs.
+/// The examples of a guide and of the READMEs, which `cargo test` runs.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide/responses-and-chat.md")]
 #[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 mod guide {}

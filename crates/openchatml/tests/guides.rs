@@ -13,8 +13,9 @@
 
 mod markdown;
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use markdown::Block;
 use openchatml::render::{LayoutChoice, Profile};
@@ -23,7 +24,7 @@ use openchatml::{
     UserEvents, Visibility, convert, history,
 };
 use openchatml_testkit::markdown::{
-    Place, anchor, keep_guides, lines, pages, push_line, with_blocks,
+    Place, anchor, docs, keep_guides, lines, pages, push_line, with_blocks,
 };
 
 #[test]
@@ -52,6 +53,102 @@ fn links_between_documents_have_targets() {
         }
     }
     assert!(broken.is_empty(), "{broken:#?}");
+}
+
+#[test]
+fn security_page_names_existing_tests() {
+    let root = docs().join("..");
+    let mut code = Vec::new();
+    read_all(&root.join("crates"), &mut code);
+    let page = std::fs::read_to_string(root.join("SECURITY.md")).unwrap();
+    let words: Vec<_> = page.split('`').skip(1).step_by(2).collect();
+    let is_test = |word: &&str| {
+        word.matches('_').count() > 1
+            && word.chars().all(|c| matches!(c, 'a'..='z' | '0'..='9' | '_'))
+    };
+    let tests: Vec<_> = words.iter().copied().filter(is_test).collect();
+    assert!(tests.len() > 40, "{tests:?}");
+    let is_file = |word: &&str| word.starts_with(".ci/") || word.ends_with(".rs");
+    for test in tests {
+        let start = format!("fn {test}(");
+        assert!(code.iter().any(|text| text.contains(&start)), "there is no test `{test}`");
+    }
+    for file in words.iter().copied().filter(is_file) {
+        assert!(root.join(file).is_file(), "there is no file `{file}`");
+    }
+}
+
+/// Adds the text of each Rust file in a folder and below it.
+fn read_all(folder: &Path, code: &mut Vec<String>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            read_all(&path, code);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            code.push(std::fs::read_to_string(path).unwrap());
+        }
+    }
+}
+
+#[test]
+fn pages_name_existing_items() {
+    let crates = docs().join("../crates");
+    let lists = std::fs::read_dir(crates).unwrap().map(|entry| entry.unwrap().path());
+    let lists = lists.filter_map(|path| std::fs::read_to_string(path.join("public-api.txt")).ok());
+    let items: HashSet<_> = lists.flat_map(|list| members(&list)).collect();
+    let types: HashSet<_> = items.iter().map(|item| item.0.as_str()).collect();
+    let mut unknown = Vec::new();
+    // The list of changes also has the old names.
+    for path in pages().into_iter().filter(|path| !path.ends_with("CHANGELOG.md")) {
+        let text = std::fs::read_to_string(&path).unwrap();
+        for line in lines(&text).filter(|line| line.place == Place::Text) {
+            let spans = line.text.split('`').skip(1).step_by(2);
+            for item in spans.flat_map(members).filter(|item| types.contains(item.0.as_str())) {
+                if item.1 != "default" && !items.contains(&item) {
+                    unknown.push(format!("{}: {}::{}", path.display(), item.0, item.1));
+                }
+            }
+        }
+    }
+    assert!(unknown.is_empty(), "{unknown:#?}");
+}
+
+/// Returns the types and their members that a text names: `Type::member`, with or without the
+/// parameters of the type.
+fn members(text: &str) -> Vec<(String, String)> {
+    let mut depth = 0_usize;
+    let mut plain = String::new();
+    for c in text.replace("->", "").chars() {
+        depth = if c == '\n' { 0 } else { depth + usize::from(c == '<') };
+        if depth == 0 {
+            plain.push(c);
+        }
+        depth = depth.saturating_sub(usize::from(c == '>'));
+    }
+    let paths = plain.split(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | ':'));
+    let pairs = paths.flat_map(|path| {
+        let segments: Vec<_> = path.trim_end_matches(':').split("::").map(str::to_owned).collect();
+        let pairs = segments.windows(2).map(|pair| (pair[0].clone(), pair[1].clone()));
+        pairs.collect::<Vec<_>>()
+    });
+    pairs.filter(|pair| pair.0.starts_with(char::is_uppercase) && !pair.1.is_empty()).collect()
+}
+
+#[test]
+fn summary_of_the_site_lists_every_page() {
+    let summary = docs().join("SUMMARY.md");
+    let text = std::fs::read_to_string(&summary).unwrap();
+    let listed: Vec<_> = links(&text).map(|link| canonical(&docs().join(link))).collect();
+    for page in
+        pages().iter().map(|page| canonical(page)).filter(|page| *page != canonical(&summary))
+    {
+        let count = listed.iter().filter(|link| **link == page).count();
+        assert_eq!(count, 1, "{}: SUMMARY.md must list it once", page.display());
+    }
+}
+
+fn canonical(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 #[test]
