@@ -68,7 +68,11 @@ fn pair(source: &mut Source<'_>, format: Format) -> Document<'static> {
         true => conversation(source, format),
         false => chosen.clone(),
     };
-    if let Some(last) = rejected.messages.last_mut() {
+    // A prompt has no text, and the arguments of a call can be limited to JSON.
+    if let Some(last) = rejected.messages.last_mut()
+        && last.end == End::End
+        && !last.is_call()
+    {
         last.body = text::hostile(source).into();
     }
     Document::Pair(Pair::new(chosen, rejected).into())

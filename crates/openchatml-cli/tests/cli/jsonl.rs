@@ -102,7 +102,7 @@ fn refused_lines_are_omitted_and_stored_with_their_diagnostics() {
 #[test]
 fn a_line_in_an_unknown_format_is_refused_alone() {
     let folder = Folder::new();
-    let foreign = r#"{"prompt":"p","chosen":"c","rejected":"r"}"#;
+    let foreign = r#"{"question":"q","reply":"r"}"#;
     for lines in [format!("{foreign}\n{MESSAGES}\n"), format!("{MESSAGES}\n{foreign}\n{foreign}")] {
         folder.file("a.jsonl", &lines);
         let ran = folder.ocml(["convert", "-t", "openai", "a.jsonl", "--rejects", "bad.jsonl"]);
@@ -265,12 +265,11 @@ fn a_line_in_another_format_is_read_in_its_own() {
 }
 
 #[test]
-fn unsupported_records_are_refused_by_name() {
-    let pair = r#"{"prompt":"p","chosen":"c","rejected":"r"}"#;
+fn records_without_a_format_are_refused_alone() {
     for count in [3, 1200] {
-        let input = format!("{PLAIN}\n").repeat(count) + pair + "\n";
+        let input = format!("{PLAIN}\n").repeat(count) + FOREIGN + "\n";
         let ran = ocml_with(["convert", "--jsonl", "-t", "openai"], &input).exits(1);
-        let ran = ran.says("the input looks like a preference pair");
+        let ran = ran.says("the document is not a conversation");
         assert_eq!(ran.stdout.lines().count(), count);
     }
 }
@@ -323,7 +322,7 @@ const CHAT: &str =
     r#"{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]}"#;
 const SHARED: &str =
     r#"{"conversations":[{"from":"human","value":"c"},{"from":"gpt","value":"d"}]}"#;
-const FOREIGN: &str = r#"{"prompt":"p","chosen":"c","rejected":"r"}"#;
+const FOREIGN: &str = r#"{"question":"q","reply":"r"}"#;
 
 #[test]
 fn a_line_that_is_not_json_does_not_turn_jsonl_into_one_document() {
@@ -339,9 +338,9 @@ fn lines_have_their_own_formats_and_unsupported_ones_are_refused_alone() {
     let input = format!("{CHAT}\n{SHARED}\n{FOREIGN}\n");
     let ran = ocml_with(["convert", "-t", "openai"], &input).exits(1);
     assert_eq!(ran.stdout.lines().count(), 2, "{}", ran.stdout);
-    ran.says("a preference pair").says("1 line of 3");
+    ran.says("the document is not a conversation").says("1 line of 3");
     let told = ocml_with(["detect"], &input).exits(0).stdout;
-    for kind in ["1 line: a preference pair", "1 line: openai", "1 line: sharegpt"] {
+    for kind in ["1 line: no format", "1 line: openai", "1 line: sharegpt"] {
         assert!(told.contains(kind), "{told}");
     }
     let both = format!("{CHAT}\n{SHARED}\n");

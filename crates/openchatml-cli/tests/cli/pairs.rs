@@ -48,7 +48,8 @@ fn both_sides_are_shown_and_checked() {
 
 #[test]
 fn a_loss_of_the_prompt_is_reported_once() {
-    let pair = r#"{"prompt":[{"role":"user","content":"A?"}],"chosen":"B.","rejected":"C.","id":1}"#;
+    let pair =
+        r#"{"prompt":[{"role":"user","content":"A?"}],"chosen":"B.","rejected":"C.","id":1}"#;
     let ran = ocml_with(["convert", "-t", "chatml", "-v", "-"], pair).exits(0);
     assert_eq!(ran.stderr.matches("field dropped").count(), 1, "{}", ran.stderr);
     ocml_with(["convert", "-t", "chatml", "--no-loss", "-"], pair).exits(1);
