@@ -53,8 +53,7 @@ fn converted(
     }
 
     // Two conversations with the same messages have the same fingerprint.
-    let fingerprint = parsed.document.as_conversation().map(lint::fingerprint);
-    if fingerprint.is_some_and(|fingerprint| !seen.insert(fingerprint)) {
+    if !seen.insert(lint::fingerprint(&parsed.document)) {
         return Err(vec!["the conversation occurs twice".to_owned()]);
     }
 

@@ -108,6 +108,8 @@ pub(crate) struct Batches {
     ahead: VecDeque<Batch>,
     /// The state in the array whose values are the documents.
     array: Option<Array>,
+    /// The failure after the lines that were peeked at.
+    failure: Option<Failure>,
 }
 
 /// The state in a JSON array.
@@ -118,6 +120,10 @@ struct Array {
     records: Vec<Range<usize>>,
     /// Where the next value begins in the buffered bytes.
     start: usize,
+    /// Whether the last value was followed by a comma.
+    is_after_comma: bool,
+    /// Whether the array has ended.
+    is_closed: bool,
 }
 
 impl Batches {
@@ -125,7 +131,18 @@ impl Batches {
     pub(crate) fn new(from: Opened, most: usize) -> Self {
         let (held, ahead) = (Vec::new(), VecDeque::new());
         let array = from.is_array.then(Array::default);
-        Self { from, held, scanned: 0, offset: 0, line: 1, most, is_done: false, ahead, array }
+        Self {
+            from,
+            held,
+            scanned: 0,
+            offset: 0,
+            line: 1,
+            most,
+            is_done: false,
+            ahead,
+            array,
+            failure: None,
+        }
     }
 
     /// Returns the first lines that are not blank without consuming them. They do not depend on the
@@ -133,7 +150,16 @@ impl Batches {
     pub(crate) fn look(&mut self) -> Result<Vec<Line<'_>>, Failure> {
         let (mut lines, mut bytes) = (0, 0);
         while lines < LOOK_LINES && bytes < LOOK_BYTES {
-            let Some(batch) = self.read()? else { break };
+            let batch = match self.read() {
+                Ok(Some(batch)) => batch,
+                Ok(None) => break,
+                // What comes before is read first.
+                Err(failure) if !self.ahead.is_empty() => {
+                    self.failure = Some(failure);
+                    break;
+                }
+                Err(failure) => return Err(failure),
+            };
             lines += batch.lines().filter(|line| !line.is_blank()).count();
             bytes = batch.offset + batch.bytes.len();
             self.ahead.push_back(batch);
@@ -146,7 +172,7 @@ impl Batches {
     pub(crate) fn next(&mut self) -> Result<Option<Batch>, Failure> {
         match self.ahead.pop_front() {
             Some(batch) => Ok(Some(batch)),
-            None => self.read(),
+            None => self.failure.take().map_or_else(|| self.read(), Err),
         }
     }
 
@@ -158,9 +184,15 @@ impl Batches {
                 self.scanned += 1;
                 match array.scanner.step(self.held[at]) {
                     Step::Inside => {}
-                    Step::Open => array.start = at + 1,
-                    Step::Comma | Step::Close => {
-                        array.end_record(&self.held, at);
+                    Step::Open => {
+                        // Between two arrays, there is no text.
+                        if array.is_closed {
+                            array.end_record(&self.held, at, Step::Inside);
+                        }
+                        array.start = at + 1;
+                    }
+                    step @ (Step::Comma | Step::Close) => {
+                        array.end_record(&self.held, at, step);
                         array.start = at + 1;
                     }
                     // Text after the array is a malformed value.
@@ -168,10 +200,14 @@ impl Batches {
                 }
             }
             if self.is_done {
-                array.end_record(&self.held, self.held.len());
+                if array.scanner.is_open() && self.held.is_empty() {
+                    let text = format!("{}: the array is cut off: it has no `]`", self.from.quoted);
+                    return Err(Failure::Refused(text));
+                }
+                array.end_record(&self.held, self.held.len(), Step::Inside);
                 array.start = self.held.len();
             }
-            if !array.records.is_empty() {
+            if !array.records.is_empty() || self.is_done && array.scanner.is_open() {
                 break Some(self.take_records(&mut array));
             }
             if self.is_done {
@@ -297,13 +333,18 @@ impl Batches {
 
 impl Array {
     /// Adds the value that ends at byte `end`, unless there is only white space.
-    fn end_record(&mut self, held: &[u8], end: usize) {
+    fn end_record(&mut self, held: &[u8], end: usize, step: Step) {
         let text = held.get(self.start..end).unwrap_or_default();
         let start = self.start + text.len() - text.trim_ascii_start().len();
         let len = text.trim_ascii().len();
         if len > 0 {
             self.records.push(start..start + len);
+        } else if step == Step::Comma || step == Step::Close && self.is_after_comma {
+            // A value is missing: the byte in its place is a malformed one.
+            self.records.push(end..end + 1);
         }
+        self.is_after_comma = step == Step::Comma;
+        self.is_closed |= step == Step::Close;
     }
 }
 
@@ -403,10 +444,40 @@ mod tests {
                 assert!(text[offset..].starts_with(text_of.as_bytes()));
             }
         }
-        // What is cut off, and what follows the array, is a value too.
-        assert_eq!(records(b"[{}, {\"a", 1000, false).len(), 2);
+        // What follows the array, and what is missing in it, is a value too.
         assert_eq!(records(b"[{}] x", 1000, true)[1].2, "x");
         assert_eq!(records(b"[]", 1000, true), []);
+        for (text, expected) in [
+            (&b"[{},,[]]"[..], [(4, ","), (5, "[]")]),
+            (b"[{}, ]", [(1, "{}"), (5, "]")]),
+            (b"[{}],[]", [(1, "{}"), (4, ",")]),
+        ] {
+            for is_slow in [false, true] {
+                let found = records(text, 1000, is_slow);
+                let found: Vec<_> = found.iter().map(|it| (it.1, it.2.as_str())).collect();
+                let last = &found[found.len() - 2..];
+                assert_eq!(last, expected, "{}", String::from_utf8_lossy(text));
+            }
+        }
+    }
+
+    #[test]
+    fn an_array_that_is_cut_off_is_an_error_after_its_values() {
+        for text in [&b"[{}"[..], b"[{},", b"[{}, \n", b"[{},{\"a\":[{}"] {
+            let mut opened = batches(std::io::Cursor::new(text.to_vec()), 1000).from;
+            opened.is_array = true;
+            let mut batches = Batches::new(opened, 1000);
+            assert!(!batches.look().unwrap().is_empty());
+            let mut count = 0;
+            let error = loop {
+                match batches.next() {
+                    Ok(Some(batch)) => count += batch.lines().count(),
+                    Ok(None) => panic!("no error"),
+                    Err(error) => break error,
+                }
+            };
+            assert!(count > 0 && error.to_string().contains("cut off"));
+        }
     }
 
     #[test]

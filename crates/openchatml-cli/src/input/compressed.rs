@@ -51,8 +51,12 @@ impl Unpacked {
         if let Some((_, what)) = other {
             return Err(io::Error::new(io::ErrorKind::InvalidData, format!("it {what}")));
         }
-        // Text in UTF-16 that begins with an ASCII character, without a byte order mark.
-        if let [0, 1..=0x7F, 0, 1..=0x7F, ..] | [1..=0x7F, 0, 1..=0x7F, 0, ..] = first[..] {
+        // Text in UTF-16 that begins with a byte order mark, or with ASCII characters.
+        if let [0xFF, 0xFE, ..]
+        | [0xFE, 0xFF, ..]
+        | [0, 1..=0x7F, 0, 1..=0x7F, ..]
+        | [1..=0x7F, 0, 1..=0x7F, 0, ..] = first[..]
+        {
             let what = "it is UTF-16: convert it to UTF-8 first, for example with iconv";
             return Err(io::Error::new(io::ErrorKind::InvalidData, what));
         }
@@ -190,11 +194,13 @@ mod tests {
 
     #[test]
     fn other_files_are_named() {
-        let cases: [(&[u8], &str); 4] = [
+        let cases: [(&[u8], &str); 6] = [
             (b"PAR1\0\0", "Parquet"),
             (b"PK\x03\x04", "ZIP"),
             (b"{\0\"\0a\0", "UTF-16"),
             (b"\0{\0\"\0a", "UTF-16"),
+            (b"\xFF\xFE{\0", "UTF-16"),
+            (b"\xFE\xFF\0{", "UTF-16"),
         ];
         for (bytes, name) in cases {
             assert!(read(bytes.to_vec()).unwrap_err().contains(name), "{name}");

@@ -177,9 +177,12 @@ fn may_hold_text(line: &str) -> bool {
 
 /// A record in a recognized but unsupported format.
 pub(crate) fn foreign(recognized: &Recognized) -> Diagnostic {
-    let Recognized { name, evidence, .. } = recognized;
-    let text = format!("the input looks like {name}, which ocml does not support");
+    let Recognized { name, evidence, help, .. } = recognized;
+    let text = format!("the input looks like {name}");
     let mut found = finding(Code::FormatUnknown, evidence.span, text);
+    if let Some(help) = help {
+        found = found.help(*help);
+    }
     found.dropped = Some(Dropped::Record);
     found
 }

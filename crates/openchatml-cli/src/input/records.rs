@@ -29,6 +29,11 @@ pub(super) enum Step {
 }
 
 impl Scanner {
+    /// Whether the array has begun and not ended.
+    pub(super) fn is_open(self) -> bool {
+        self.depth > 0
+    }
+
     pub(super) fn step(&mut self, byte: u8) -> Step {
         if self.in_string {
             match byte {

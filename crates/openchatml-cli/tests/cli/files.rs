@@ -69,7 +69,7 @@ fn places_after_invalid_bytes_refer_to_the_file() {
 
 #[test]
 fn binary_files_are_refused() {
-    let ran = ocml_with(["parse"], b"\xFF\xFEh\0i\0").exits(1).says("UTF-16");
+    let ran = ocml_with(["parse"], b"\xFF\xFEh\0i\0").exits(2).says("UTF-16");
     assert_eq!(ran.stdout, "");
     let ran = ocml_with(["parse"], b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR").exits(1);
     assert_eq!(ran.stderr.matches("error").count(), 1, "{}", ran.stderr);

@@ -8,6 +8,7 @@ mod detect;
 mod explain;
 mod files;
 mod fmt;
+mod folders;
 mod grammar;
 mod guides;
 mod help;

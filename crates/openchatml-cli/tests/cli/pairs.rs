@@ -19,6 +19,10 @@ fn a_line_of_a_pair_is_a_line_with_both_sides() {
     assert_eq!(pair["chosen"]["messages"][1]["content"], "4.");
     assert_eq!(pair["rejected"]["messages"][1]["content"], "5.");
 
+    // Canonical JSON is recognized again.
+    let parsed = ocml_with(["parse", "-"], PAIR).silent().stdout;
+    assert_eq!(ocml_with(["convert", "-t", "json", "-"], &parsed).silent().stdout, parsed);
+
     let ran = ocml_with(["convert", "--jsonl", "-t", "records"], PAIR).silent();
     assert_eq!(ran.stdout, format!("{PAIR}\n"));
 }

@@ -303,3 +303,15 @@ fn options_of_other_protocols_require_these_protocols() {
     let user = ["stream", "-f", "harmony", "--events", "chat", "--user", "--reasoning", "raw"];
     ocml(user).exits(2);
 }
+
+#[test]
+fn text_without_a_message_is_an_error() {
+    for events in ["chat", "responses", "anthropic", "openchatml"] {
+        let args = ["stream", "-f", "chatml", "--events", events];
+        ocml_with(args, "Hello!<|im_end|>").exits(1).says("use --role assistant");
+        let args = args.iter().chain(&["--role", "assistant"]);
+        assert_eq!(ocml_with(args, "Hello!<|im_end|>").exits(0).stderr, "");
+    }
+    let args = ["stream", "-f", "harmony", "--recover", "stripped"];
+    ocml_with(args, "analysisHm.assistantfinalHi.").exits(2).says("needs the whole text");
+}

@@ -96,8 +96,8 @@ fn pair(
         1 => {
             let record = object([
                 ("prompt", list(prompt)),
-                ("chosen", list(&[answer.clone()])),
-                ("rejected", list(&[other.clone()])),
+                ("chosen", list(std::slice::from_ref(answer))),
+                ("rejected", list(std::slice::from_ref(&other))),
             ]);
             (record, all())
         }

@@ -26,8 +26,13 @@ use crate::model::Document;
 use crate::{Code, Diagnostic};
 
 /// The lints for any conversation.
-pub const DOCUMENT: &[Code] =
-    &[Code::EmptyMessage, Code::LateSystem, Code::VisibleReasoning, Code::HiddenUnicode];
+pub const DOCUMENT: &[Code] = &[
+    Code::EmptyMessage,
+    Code::LateSystem,
+    Code::VisibleReasoning,
+    Code::HiddenUnicode,
+    Code::UnbalancedPair,
+];
 
 /// The lints for samples of a data set, each of which is a whole conversation.
 pub const SAMPLE: &[Code] = &[

@@ -33,7 +33,7 @@ pub(super) fn hidden(conversation: &Conversation<'_>, found: &mut Vec<Diagnostic
 /// assert_eq!(found, [(2, '\u{200b}', "a character without width")]);
 /// ```
 pub fn invisible(text: &str) -> impl Iterator<Item = (usize, char, &'static str)> {
-    let mut before = None;
+    let (mut before, mut flag) = (None, 0);
     // ASCII text, the most frequent case, is skipped at the speed of the search for other bytes.
     let first = text.bytes().position(|byte| !byte.is_ascii()).unwrap_or(text.len());
     let start = text[..first].char_indices().next_back().map_or(0, |(at, _)| at);
@@ -41,40 +41,85 @@ pub fn invisible(text: &str) -> impl Iterator<Item = (usize, char, &'static str)
     std::iter::from_fn(move || {
         loop {
             let (at, c) = rest.next()?;
+            if c == BLACK_FLAG {
+                flag = flag_end(text, at + c.len_utf8());
+            }
             let last = before.replace(c);
             let next = rest.peek().map(|it| it.1);
-            if let Some(what) = name(c, last, next) {
+            if at >= flag
+                && let Some(what) = name(c, last, next)
+            {
                 return Some((at, c, what));
             }
         }
     })
 }
 
-/// Returns what an invisible character is. Joiners and tags are not reported where scripts and
-/// emoji need them.
+/// The emoji of flags of regions are this character, the name of the region in tags, and a tag at
+/// the end.
+const BLACK_FLAG: char = '\u{1f3f4}';
+
+/// Returns the end of the flag of a region whose tags begin at `start`, or `start` if it is none.
+fn flag_end(text: &str, start: usize) -> usize {
+    // The letters of a country, and up to three letters or digits of a part of it.
+    const LONGEST: usize = 6;
+    let tags = text[start..].chars().take(LONGEST + 1);
+    let region: Vec<_> = tags
+        .take_while(|c| matches!(c, '\u{e0030}'..='\u{e0039}' | '\u{e0061}'..='\u{e007a}'))
+        .collect();
+    let end = start + region.iter().map(|c| c.len_utf8()).sum::<usize>();
+    let is_flag = (3..=LONGEST).contains(&region.len()) && text[end..].starts_with('\u{e007f}');
+    if is_flag { end + '\u{e007f}'.len_utf8() } else { start }
+}
+
+/// Returns what an invisible character is. Joiners, marks of direction and variation selectors are
+/// not reported where scripts and emoji need them.
 fn name(c: char, last: Option<char>, next: Option<char>) -> Option<&'static str> {
     let is_ascii = |c: Option<char>| c.is_none_or(|c| c.is_ascii());
     match c {
-        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-            Some("a control character that changes the direction of text")
-        }
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => Some(DIRECTION),
+        '\u{61c}' | '\u{200e}' | '\u{200f}' if is_ascii(last) && is_ascii(next) => Some(DIRECTION),
         '\u{200b}' | '\u{2060}' | '\u{feff}' => Some("a character without width"),
-        '\u{200c}' | '\u{200d}' if is_ascii(last) && is_ascii(next) => {
+        '\u{200c}' | '\u{200d}'
+            if is_ascii(last) && is_ascii(next) || last.is_some_and(is_joiner) =>
+        {
             Some("a joiner without width")
         }
-        '\u{2061}'..='\u{2064}' | '\u{206a}'..='\u{206f}' | '\u{180e}' | '\u{3164}' => {
-            Some("an invisible character")
+        '\u{ad}' | '\u{34f}' if is_ascii(last) && is_ascii(next) => Some("an invisible character"),
+        '\u{2061}'..='\u{2064}'
+        | '\u{206a}'..='\u{206f}'
+        | '\u{180e}'
+        | '\u{115f}'
+        | '\u{1160}'
+        | '\u{3164}'
+        | '\u{ffa0}'
+        | '\u{fff9}'..='\u{fffb}'
+        | '\u{1d173}'..='\u{1d17a}' => Some("an invisible character"),
+        '\u{e0000}'..='\u{e007f}' => Some("an invisible tag character"),
+        '\u{fe00}'..='\u{fe0f}' if last.is_none_or(takes_no_variation) => {
+            Some("an invisible variation selector")
         }
-        // Flags of regions are a black flag and tags.
-        '\u{e0000}'..='\u{e007f}' if !is_flag(last) => Some("an invisible tag character"),
-        '\u{e0100}'..='\u{e01ef}' if is_ascii(last) => Some("an invisible variation selector"),
+        '\u{e0100}'..='\u{e01ef}' if !last.is_some_and(is_ideograph) => {
+            Some("an invisible variation selector")
+        }
         _ => None,
     }
 }
 
-/// Whether a tag can follow this character in the emoji of a flag.
-fn is_flag(last: Option<char>) -> bool {
-    matches!(last, Some('\u{1f3f4}' | '\u{e0020}'..='\u{e007e}'))
+const DIRECTION: &str = "a control character that changes the direction of text";
+
+fn is_joiner(c: char) -> bool {
+    matches!(c, '\u{200c}' | '\u{200d}')
+}
+
+/// Whether no standard variation of this character exists. Digits have one, as keys of a telephone.
+fn takes_no_variation(c: char) -> bool {
+    c.is_ascii_alphabetic()
+        || matches!(c, ' ' | '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
+}
+
+fn is_ideograph(c: char) -> bool {
+    matches!(c, '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
 #[cfg(test)]
@@ -89,6 +134,13 @@ mod tests {
         assert_eq!(places("a\u{200d}b"), [1]);
         assert_eq!(places("\u{feff}a"), [0]);
         assert_eq!(places("a\u{e0041}"), [1]);
+        // Tags after a flag that are no region, or without an end.
+        assert_eq!(places("\u{1f3f4}\u{e0067}\u{e0062}\u{e0073}"), [4, 8, 12]);
+        assert_eq!(places("\u{1f3f4}\u{e0069}\u{e0020}\u{e007f}").len(), 3);
+        assert_eq!(places("\u{1f600}\u{e0100}"), [4]);
+        assert_eq!(places("\u{2764}\u{fe0f}\u{fe0f}"), [6]);
+        assert_eq!(places("\u{1f469}\u{200d}\u{200d}"), [7]);
+        assert_eq!(places("a\u{200f}b\u{ad}c\u{1d173}"), [1, 5, 8]);
         // Emoji, flags, Persian and Hindi.
         let fine = [
             "\u{1f469}\u{200d}\u{1f680}",
@@ -96,6 +148,9 @@ mod tests {
             "\u{645}\u{6cc}\u{200c}\u{62e}",
             "\u{915}\u{94d}\u{200d}\u{937}",
             "\u{2764}\u{fe0f}",
+            "1\u{fe0f}\u{20e3}",
+            "\u{908a}\u{e0101}",
+            "\u{5d0}\u{200f}!",
         ];
         for text in fine {
             assert!(places(text).is_empty(), "{text}");

@@ -6,12 +6,10 @@ use super::Conversation;
 /// same prompt and differ in the answer.
 ///
 /// ```
-/// use openchatml::{Conversation, Document, Format, Message, Pair, parse};
+/// use openchatml::{Document, Format, parse};
 ///
 /// let text = r#"{"prompt": "2 + 2?", "chosen": "4.", "rejected": "5."}"#;
 /// let parsed = parse(text, Format::RECORDS, &Default::default());
-/// let prompt = Message::user("2 + 2?");
-/// let side = |text| Conversation::from_messages([prompt.clone(), Message::answer(text)]);
 /// let Document::Pair(pair) = parsed.document else { panic!("it is a pair") };
 /// assert_eq!(pair.shared(), 1);
 /// assert_eq!(pair.chosen.messages[1].body.text(), "4.");

@@ -9,8 +9,8 @@ pub(super) struct LintArgs {
     /// Also check these lints, by code; `all` are all of them
     ///
     /// Without this option, documents are checked for W-EMPTY-MESSAGE, W-LATE-SYSTEM,
-    /// W-VISIBLE-REASONING and W-HIDDEN-UNICODE. Lines of JSONL, which are samples of a data set,
-    /// are also checked for W-NO-ASSISTANT, W-REPEATED-ROLE, W-UNBALANCED-PAIR and W-DUPLICATE.
+    /// W-VISIBLE-REASONING, W-HIDDEN-UNICODE and W-UNBALANCED-PAIR. Lines of JSONL, which are
+    /// samples of a data set, are also checked for W-NO-ASSISTANT, W-REPEATED-ROLE and W-DUPLICATE.
     #[arg(long, value_name = "CODE,…", value_delimiter = ',', value_parser = selected)]
     select: Vec<Selected>,
 

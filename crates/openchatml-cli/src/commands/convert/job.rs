@@ -1,6 +1,7 @@
 //! Converts files one by one, each as a whole or line by line.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use openchatml::{Carrier, Code, Format, Mode, Span};
 
@@ -151,18 +152,10 @@ impl<'a> Job<'a> {
             let text = "a sidecar belongs to one conversation, but the output is a folder";
             return Err(Failure::Usage(text.to_owned()));
         }
+        let work = outputs(&origins, folder, |path| converter.name_of_output(files.inside(path)))?;
         let mut rejects = self.rejects()?;
         let (mut tally, mut status) = (Tally::default(), Status::Fine);
-        for origin in &origins {
-            let Some(path) = origin.path() else {
-                let text = "standard input has no name: name an output file instead of a folder";
-                return Err(Failure::Usage(text.to_owned()));
-            };
-            let target = folder.join(converter.name_of_output(files.inside(path)));
-            if is_same(path, &target) {
-                let text = format!("the output `{}` is also input", target.display());
-                return Err(Failure::Usage(text));
-            }
+        for (origin, target) in work {
             if let Some(parent) = target.parent() {
                 let quoted = format!("`{}`", parent.display());
                 let made = std::fs::create_dir_all(parent);
@@ -390,6 +383,41 @@ impl<'a> Job<'a> {
             _ => Wanted::Any,
         }
     }
+}
+
+/// Returns each file with its output in a folder.
+///
+/// # Errors
+///
+/// Two files have the same output, or a file is also an output.
+fn outputs<'o>(
+    origins: &'o [Origin],
+    folder: &Path,
+    name: impl Fn(&Path) -> PathBuf,
+) -> Result<Vec<(&'o Origin, PathBuf)>, Failure> {
+    let mut sources: BTreeMap<PathBuf, &Path> = BTreeMap::new();
+    let mut outputs = Vec::new();
+    for origin in origins {
+        let Some(path) = origin.path() else {
+            let text = "standard input has no name: name an output file instead of a folder";
+            return Err(Failure::Usage(text.to_owned()));
+        };
+        let target = folder.join(name(path));
+        if is_same(path, &target) {
+            let text = format!("the output `{}` is also input", target.display());
+            return Err(Failure::Usage(text));
+        }
+        if let Some(other) = sources.insert(target.clone(), path) {
+            return Err(Failure::Usage(format!(
+                "`{}` and `{}` would both be written to `{}`: convert them to different folders",
+                other.display(),
+                path.display(),
+                target.display()
+            )));
+        }
+        outputs.push((origin, target));
+    }
+    Ok(outputs)
 }
 
 /// Whether a path names a folder.

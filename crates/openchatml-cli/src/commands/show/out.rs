@@ -7,7 +7,7 @@ use openchatml::{DebugMessage, Message, Role, Segment, UserMessage, Visibility};
 
 use crate::console::Console;
 use crate::output::Target;
-use crate::visible::{exposed, visible};
+use crate::visible::{exposed, visible, visible_line};
 
 /// The requirements of the output.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +46,7 @@ impl OutputTarget {
         ];
         for (name, value) in attributes {
             if let Some(value) = value {
-                label.push_str(&format!(" {name}={value}"));
+                label.push_str(&format!(" {name}={}", visible_line(value)));
             }
         }
         if visibility == Visibility::Hidden {
@@ -72,7 +72,10 @@ impl OutputTarget {
 
     /// Appends only text.
     pub(super) fn text(self, text: &str, out: &mut String) {
-        out.push_str(&if self.is_terminal { visible(text) } else { text.into() });
+        match self.is_terminal {
+            true => out.push_str(&visible(&exposed(text))),
+            false => out.push_str(text),
+        }
         if !out.ends_with('\n') {
             out.push('\n');
         }

@@ -7,7 +7,7 @@ use std::io::{self, Read as _};
 
 use clap::Args;
 use openchatml::wire::{Ending, Framing};
-use openchatml::{Event, Mode, Severity, TextFormat, UserEvents};
+use openchatml::{Event, Mode, Recover, Severity, TextFormat, UserEvents};
 
 use self::opening::{Ids, Texts};
 use self::wire::{WireArgs, Writer};
@@ -77,6 +77,10 @@ pub(crate) fn run(args: &StreamArgs, console: &Console) -> Result<Status, Failur
         let text = "the result of --strict can depend on hidden text: remove --strict or --user";
         return Err(Failure::Usage(text.to_owned()));
     }
+    if options.recover == Recover::Stripped {
+        let text = "--recover stripped needs the whole text: use `ocml parse` or `convert`";
+        return Err(Failure::Usage(text.to_owned()));
+    }
     let framing = if args.sse { Framing::Sse } else { Framing::Lines };
     let mut events = Events {
         writer: args.wire.writer(framing, &options.limits)?,
@@ -84,6 +88,7 @@ pub(crate) fn run(args: &StreamArgs, console: &Console) -> Result<Status, Failur
         console,
         text: String::new(),
         tally: Tally::default(),
+        has_messages: options.continues.is_some(),
     };
     let mut target = Target::stdout();
     let mut count = 0;
@@ -242,6 +247,8 @@ struct Events<'a> {
     console: &'a Console,
     text: String,
     tally: Tally,
+    /// Whether a message was read that is not text outside of messages, or the input continues one.
+    has_messages: bool,
 }
 
 impl Events<'_> {
@@ -259,6 +266,8 @@ impl Events<'_> {
                 self.console.detail(&diagnostic.to_string());
             }
         }
+        self.has_messages |=
+            matches!(&event, Event::MessageDone { message, .. } if !message.recovered);
         let Self { writer, text, user, .. } = self;
         let visible_event = match user {
             None => Some(event),
@@ -287,6 +296,11 @@ impl Events<'_> {
         target: &mut Target,
     ) -> Result<Status, Failure> {
         let mut status = self.tally.status(deny.deny_warnings);
+        // For a user, this could depend on hidden text.
+        if !self.has_messages && self.tally.errors > 0 && self.user.is_none() {
+            let text = "no message begins in the input; to read it as what a model writes after a prompt, use --role assistant";
+            self.console.error(text);
+        }
         if let Some(user) = self.user.take() {
             let cut_off = user.finish();
             status = if cut_off.is_some() { Status::Found } else { Status::Fine };

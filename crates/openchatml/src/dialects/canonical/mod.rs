@@ -53,7 +53,7 @@ const FORM: FormId = FormId::new("json");
 static SIGNS: JsonSigns = JsonSigns {
     holders: &["messages"],
     around: &[],
-    keys: &["header", "tools", "infill", "files"],
+    keys: &["header", "tools", "infill", "files", "chosen", "rejected"],
     lists: false,
     required: &["role"],
     message_keys: read::MESSAGE_KEYS,
@@ -63,6 +63,8 @@ static SIGNS: JsonSigns = JsonSigns {
         (Sign::Key("header"), 30),
         (Sign::Key("infill"), 80),
         (Sign::Key("files"), 80),
+        (Sign::KeyOf("chosen", Kind::Map), 80),
+        (Sign::KeyOf("rejected", Kind::Map), 80),
         (Sign::Message("channel"), 40),
         (Sign::Message("recipient"), 35),
         (Sign::Message("call_id"), 35),

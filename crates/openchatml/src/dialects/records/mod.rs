@@ -80,8 +80,10 @@ static SIGNS: JsonSigns = JsonSigns {
     parts: &[],
     signs: &[
         (Sign::Key("prompt"), 40),
-        (Sign::Key("chosen"), 30),
-        (Sign::Key("rejected"), 30),
+        (Sign::KeyOf("chosen", Kind::String), 30),
+        (Sign::KeyOf("chosen", Kind::List), 30),
+        (Sign::KeyOf("rejected", Kind::String), 30),
+        (Sign::KeyOf("rejected", Kind::List), 30),
         (Sign::KeyOf("instruction", Kind::String), 10),
         (Sign::KeyOf("output", Kind::String), 50),
     ],

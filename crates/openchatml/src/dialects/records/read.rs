@@ -177,7 +177,7 @@ impl<'a> Record<'a> {
             (Some(_), None) if self.completion.is_none() => {
                 let text = "the object has `chosen`, but no `rejected`";
                 let found = Code::ParseJson.at(Span::new(start, start + 1), text);
-                reader.tolerate(found.help("`chosen` is read as a completion"));
+                reader.report(found.help("`chosen` is read as a completion"));
                 self.completion = self.chosen.take();
                 None
             }

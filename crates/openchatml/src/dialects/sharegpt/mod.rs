@@ -89,6 +89,13 @@ static SIGNS: JsonSigns = JsonSigns {
         (Sign::Key("conversations"), 40),
         (Sign::Message("from"), 25),
         (Sign::Message("value"), 15),
+        // Some records name their keys like OpenAI, but not their roles.
+        (Sign::Word("role", "human"), 60),
+        (Sign::Word("role", "gpt"), 60),
+        (Sign::Word("role", "observation"), 60),
+        (Sign::Word("role", "function_call"), 60),
+        (Sign::Word("role", "tool_call"), 60),
+        (Sign::Word("role", "tool_response"), 60),
     ],
     usual: 0,
 };

@@ -1,0 +1,99 @@
+//! Folders as input and output, and files that hold many records.
+
+use std::fs::{create_dir_all, read_to_string};
+
+use crate::support::{Folder, json, ocml_with};
+
+const MESSAGES: &str =
+    r#"{"messages":[{"role":"user","content":"Hi."},{"role":"assistant","content":"Hello!"}]}"#;
+
+/// A folder with files of several kinds.
+fn data() -> Folder {
+    let folder = Folder::new();
+    create_dir_all(folder.path().join("data/sub")).unwrap();
+    create_dir_all(folder.path().join("data/.hidden")).unwrap();
+    for name in ["a.jsonl", "b.jsonl", "sub/c.json", "notes.md", ".hidden/d.jsonl"] {
+        folder.file(&format!("data/{name}"), MESSAGES);
+    }
+    folder
+}
+
+/// The files of the folder that `detect` reads, without their results.
+fn read(folder: &Folder, args: &[&str]) -> Vec<String> {
+    let ran = folder.ocml(["detect", "data"].iter().chain(args)).silent();
+    let lines = ran.stdout.lines().filter(|line| !line.starts_with(' '));
+    lines.map(|line| line.split_once(": ").unwrap().0.to_owned()).collect()
+}
+
+#[test]
+fn a_folder_stands_for_its_files() {
+    let folder = data();
+    assert_eq!(read(&folder, &[]), ["data/a.jsonl", "data/b.jsonl", "data/sub/c.json"]);
+    assert_eq!(read(&folder, &["--glob", "*.json"]), ["data/sub/c.json"]);
+    assert_eq!(read(&folder, &["--glob", "!sub/"]), ["data/a.jsonl", "data/b.jsonl"]);
+    folder.ocml(["check", "data", "--glob", "*.none"]).exits(2).says("has no files named *.none");
+    folder.ocml(["check", "data"]).exits(0);
+}
+
+#[test]
+fn ignored_files_are_not_read() {
+    let folder = data();
+    for (patterns, expected) in [
+        ("b.jsonl", &["data/a.jsonl", "data/sub/c.json"][..]),
+        ("*.jsonl\n!a.jsonl", &["data/a.jsonl", "data/sub/c.json"]),
+        ("sub/*", &["data/a.jsonl", "data/b.jsonl"]),
+        ("/sub/", &["data/a.jsonl", "data/b.jsonl"]),
+        ("# a comment\n**/c.json\na.jsonl", &["data/b.jsonl"]),
+    ] {
+        folder.file("data/.ocmlignore", patterns);
+        assert_eq!(read(&folder, &[]), expected, "{patterns}");
+        // What is ignored is not read by a pattern either.
+        let found = read(&folder, &["--glob", "*.json*"]);
+        assert_eq!(found, expected, "{patterns}");
+    }
+}
+
+#[test]
+fn the_output_has_the_same_folders() {
+    let folder = data();
+    folder.ocml(["convert", "-t", "chatml", "data", "-o", "out/"]).exits(0);
+    let out = |name: &str| read_to_string(folder.path().join("out").join(name)).unwrap();
+    assert!(json(out("a.jsonl").trim_end())["text"].is_string());
+    assert!(out("sub/c.txt").starts_with("<|im_start|>user\n"));
+}
+
+#[test]
+fn two_inputs_have_two_outputs() {
+    let folder = Folder::new();
+    create_dir_all(folder.path().join("data")).unwrap();
+    folder.file("data/x.json", MESSAGES);
+    folder.file("data/x.txt", "<|im_start|>user\nHi.<|im_end|>\n");
+    for format in ["chatml", "openai"] {
+        let ran = folder.ocml(["convert", "-t", format, "data", "-o", "out/"]).exits(2);
+        ran.says("would both be written");
+        assert!(!folder.path().join("out").exists());
+    }
+}
+
+#[test]
+fn records_of_an_array_are_documents() {
+    let input = format!("[{MESSAGES},\n{MESSAGES}]");
+    let ran = ocml_with(["convert", "-t", "openai"], &input).exits(0);
+    assert_eq!(ran.stdout, format!("{MESSAGES}\n{MESSAGES}\n"));
+    for wrong in [format!("[{MESSAGES},,{MESSAGES}]"), format!("[{MESSAGES},]")] {
+        ocml_with(["convert", "-t", "openai"], &wrong).exits(1).says("refused");
+    }
+    let cut = format!("[{MESSAGES},");
+    let ran = ocml_with(["convert", "-t", "openai"], &cut).exits(1);
+    assert_eq!(ran.stdout, format!("{MESSAGES}\n"));
+    ran.says("cut off");
+    ocml_with(["check"], &cut).exits(1).says("cut off");
+    ocml_with(["check"], format!("[{MESSAGES}")).exits(1).says("is not valid JSON");
+}
+
+#[test]
+fn text_in_utf_16_is_named() {
+    for bytes in [&b"\xFF\xFE{\0\"\0"[..], b"\xFE\xFF\0{\0\"", b"{\0\"\0a\0"] {
+        ocml_with(["check"], bytes).exits(2).says("UTF-16");
+    }
+}
