@@ -26,6 +26,13 @@ const LOOK_ALIKES: &[(&str, &str, usize)] = &[
     ("sharegpt", "openai", 7),
 ];
 
+/// Files whose format usually stays undecided, and their number of lines: requests, responses and
+/// lists of messages have nothing in common.
+const UNDECIDED: &[(&str, usize)] = &[("anthropic", 20)];
+
+/// How many of a hundred files of any other format are at least decided.
+const DECIDED: usize = 85;
+
 /// Generates well-formed documents of a format.
 fn documents(format: &'static str) -> Vec<String> {
     let texts = RefCell::new(Vec::new());
@@ -40,11 +47,12 @@ fn documents(format: &'static str) -> Vec<String> {
 fn each_file_is_detected(lines: usize) {
     for name in grammar::formats() {
         let format: Format = name.parse().expect("a format");
-        let mut wrong = Vec::new();
+        let (mut wrong, mut decided) = (Vec::new(), 0);
         let all = documents(name);
         for file in all.chunks(lines) {
             let found = detect_records(file.iter().map(String::as_str));
             let Some(best) = found.first().filter(|best| best.is_certain()) else { continue };
+            decided += 1;
             let is_same = |text: &String| {
                 let [one, other] =
                     [format, best.format].map(|it| parse(text, it, &Default::default()));
@@ -54,6 +62,8 @@ fn each_file_is_detected(lines: usize) {
                 wrong.push(best.format.to_string());
             }
         }
+        let is_decided = decided * 100 >= DECIDED * all.len() / lines;
+        assert!(is_decided || UNDECIDED.contains(&(name, lines)), "{name}: {decided} of {lines}");
         for (from, to, most) in LOOK_ALIKES {
             let before = wrong.len();
             wrong.retain(|it| *from != name || it != to);

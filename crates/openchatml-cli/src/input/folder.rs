@@ -36,7 +36,8 @@ pub(super) fn files(folder: &Path, globs: &[String]) -> Result<Vec<PathBuf>, Fai
     let patterns = patterns.build().map_err(|error| Failure::Usage(error.to_string()))?;
     let mut walk = WalkBuilder::new(folder);
     walk.standard_filters(false).hidden(true).add_custom_ignore_filename(IGNORE);
-    // As overrides of the walk, the patterns would win over the files with ignored names.
+    // Overrides of the walk would take precedence over the ignored names, so the patterns are a
+    // filter.
     walk.filter_entry(move |entry| {
         let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
         entry.depth() == 0 || !patterns.matched(entry.path(), is_folder).is_ignore()

@@ -179,10 +179,7 @@ fn may_hold_text(line: &str) -> bool {
 pub(crate) fn foreign(recognized: &Recognized) -> Diagnostic {
     let Recognized { name, evidence, help, .. } = recognized;
     let text = format!("the input looks like {name}");
-    let mut found = finding(Code::FormatUnknown, evidence.span, text);
-    if let Some(help) = help {
-        found = found.help(*help);
-    }
+    let mut found = finding(Code::FormatUnknown, evidence.span, text).help(*help);
     found.dropped = Some(Dropped::Record);
     found
 }
@@ -235,12 +232,8 @@ fn unknown(
 ) -> Failure {
     let mut lines = vec![format!("cannot detect the format of `{name}`")];
     if let Some(recognized) = recognized {
-        let unsupported = match recognized.help {
-            Some(_) => "",
-            None => ", which ocml does not support",
-        };
         let place = evidence.place(&recognized.evidence);
-        lines.push(format!("it looks like {}{unsupported} ({place})", recognized.name));
+        lines.push(format!("it looks like {} ({place})", recognized.name));
     }
     for candidate in found {
         let clue = candidate.evidence.first().map(|it| evidence.place(it)).unwrap_or_default();
@@ -258,9 +251,7 @@ fn unknown(
         lines.push(nothing_found(evidence.page));
     }
     let help = match recognized {
-        Some(Recognized { help: Some(help), .. }) => help,
-        // A recognized format has no name for the option.
-        Some(_) => "`ocml formats` lists the supported formats",
+        Some(recognized) => recognized.help,
         None => "name the format with `--from FORMAT`; `ocml formats` lists them",
     };
     lines.push(format!("help: {help}"));

@@ -52,9 +52,17 @@ fn both_sides_are_shown_and_checked() {
 
 #[test]
 fn a_loss_of_the_prompt_is_reported_once() {
-    let pair =
-        r#"{"prompt":[{"role":"user","content":"A?"}],"chosen":"B.","rejected":"C.","id":1}"#;
-    let ran = ocml_with(["convert", "-t", "chatml", "-v", "-"], pair).exits(0);
-    assert_eq!(ran.stderr.matches("field dropped").count(), 1, "{}", ran.stderr);
-    ocml_with(["convert", "-t", "chatml", "--no-loss", "-"], pair).exits(1);
+    let side = |text: &str| {
+        let messages = serde_json::json!([
+            {"role": "user", "name": "Eric", "content": "A?"},
+            {"role": "assistant", "channel": "analysis", "content": "Hm."},
+            {"role": "assistant", "channel": "final", "content": text},
+        ]);
+        serde_json::json!({ "messages": messages })
+    };
+    let pair = serde_json::json!({"chosen": side("B."), "rejected": side("C.")}).to_string();
+    let ran = ocml_with(["convert", "-t", "chatml-wire:text", "-v", "-"], &pair).exits(0);
+    assert_eq!(ran.stderr.matches("name dropped").count(), 1, "{}", ran.stderr);
+    assert_eq!(ran.stderr.matches("analysis dropped").count(), 1, "{}", ran.stderr);
+    ocml_with(["convert", "-t", "chatml-wire:text", "--no-loss", "-"], &pair).exits(1);
 }

@@ -11,6 +11,7 @@ mod pair;
 mod sidecar;
 
 pub(crate) use self::beyond::losses as losses_beyond;
+pub use self::pair::join_losses;
 pub use self::sidecar::{OtherConversation, Sidecar};
 use crate::rules::{self, ConversationRule, Join};
 pub use crate::rules::{

@@ -74,8 +74,8 @@ pub struct Recognized {
     pub name: &'static str,
     /// The evidence.
     pub evidence: Evidence,
-    /// What helps, if anything.
-    pub help: Option<&'static str>,
+    /// What helps.
+    pub help: &'static str,
 }
 
 /// Returns the formats that `text` can be in, the most likely one first. Empty if there is no
@@ -129,7 +129,7 @@ pub fn detect_records<'t>(records: impl IntoIterator<Item = &'t str>) -> Vec<Can
 ///
 /// // A server has removed the control tokens.
 /// let stripped = recognize(["analysisThe user says hi.assistantfinalHello!"]).unwrap();
-/// assert!(stripped.help.unwrap().contains("skip_special_tokens=False"));
+/// assert!(stripped.help.contains("skip_special_tokens=False"));
 /// ```
 pub fn recognize<'t>(records: impl IntoIterator<Item = &'t str>) -> Option<Recognized> {
     let (sketch, first) = sketch(records);
@@ -145,7 +145,7 @@ fn stripped(text: &str) -> Option<Recognized> {
     let span = parsed.diagnostics.first().map_or(Span::at(0), |found| found.span);
     let what = "words of headers without control tokens".to_owned();
     let evidence = Evidence { what, record: 0, span };
-    Some(Recognized { name: form.name, evidence, help: Some(form.help) })
+    Some(Recognized { name: form.name, evidence, help: form.help })
 }
 
 /// Returns a sketch of the records if they are JSON, and the inspected part of the first record.

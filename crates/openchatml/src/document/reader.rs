@@ -1,6 +1,7 @@
 //! What all readers of JSON formats share: diagnostics with places and pointers, and typed fields.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use crate::check::{CheckRules, Checker};
 use crate::diagnostic::{did_you_mean, quote};
@@ -429,11 +430,16 @@ impl<'o> DocumentReader<'o> {
         match &document {
             Document::Conversation(conversation) => self.check(conversation, &checks),
             Document::Pair(pair) => {
+                let before = self.found.len();
                 self.check(&pair.chosen, &checks);
-                // The messages that both have are checked once.
-                let mut rest = pair.rejected.clone();
-                rest.messages.drain(..pair.shared());
-                self.check(&rest, &checks);
+                let place = |found: &Diagnostic| (found.code, found.span);
+                let told: HashSet<_> = self.found[before..].iter().map(place).collect();
+                let after = self.found.len();
+                self.check(&pair.rejected, &checks);
+                // The sides can have messages at the same place: their prompt.
+                let mut more = self.found.split_off(after);
+                more.retain(|found| !told.contains(&place(found)));
+                self.found.append(&mut more);
             }
             Document::Infill(_) | Document::Files(_) => {}
         }

@@ -7,8 +7,7 @@ const RECIPIENT: &[u8] = b"to=";
 
 /// Whether lexemes begin a raw completion of the assistant: one that continues a prompt inside of a
 /// message or of a turn. `before` is the text before the first control token. Only white space and
-/// a recipient can stand there. `None` if this depends on lexemes that have not arrived yet, or that
-/// will never arrive.
+/// a recipient can stand there. `None` if more lexemes are needed to decide.
 ///
 /// ```
 /// use openchatml::Control;

@@ -20,6 +20,7 @@ mod unicode;
 
 pub use self::unicode::invisible;
 
+use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use crate::model::Document;
@@ -57,6 +58,7 @@ pub const SAMPLE: &[Code] = &[
 /// ```
 pub fn check(document: &Document<'_>, codes: &[Code]) -> Vec<Diagnostic> {
     let mut found = Vec::new();
+    let mut told = HashSet::new();
     for conversation in document.conversations() {
         let mut own = Vec::new();
         for code in codes {
@@ -70,9 +72,8 @@ pub fn check(document: &Document<'_>, codes: &[Code]) -> Vec<Diagnostic> {
                 _ => {}
             }
         }
-        // The sides of a pair can share messages.
-        let is_new = |it: &Diagnostic| !found.contains(it);
-        own.retain(is_new);
+        // The sides of a pair can have messages at the same place: their prompt.
+        own.retain(|found| told.insert((found.code, found.span)));
         found.append(&mut own);
     }
     if let Document::Pair(pair) = document

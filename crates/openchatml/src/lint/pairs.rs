@@ -13,9 +13,8 @@ pub(super) fn unbalanced(pair: &Pair<'_>, found: &mut Vec<Diagnostic>) {
         let text = "`chosen` and `rejected` are the same".to_owned();
         return report(end(&pair.rejected), text, remove);
     }
-    let sides = [("chosen", &pair.chosen), ("rejected", &pair.rejected)];
     let mut is_answered = true;
-    for (name, side) in sides {
+    for (name, side) in pair.sides() {
         if side.messages.last().is_none_or(|last| last.role != Role::Assistant) {
             is_answered = false;
             let text = format!("`{name}` does not end with a message of `assistant`");
@@ -28,7 +27,7 @@ pub(super) fn unbalanced(pair: &Pair<'_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Returns the messages before the first answer that follows the last message of a user.
+/// Returns the messages up to the last one of a user.
 fn prompt<'c, 'a>(conversation: &'c Conversation<'a>) -> &'c [Message<'a>] {
     let messages = &conversation.messages;
     let asked = messages.iter().rposition(|message| message.role == Role::User);

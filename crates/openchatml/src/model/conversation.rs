@@ -224,7 +224,7 @@ impl<'a> Document<'a> {
                 });
                 conversations.collect()
             }
-            Self::Pair(pair) => pair.sides().into(),
+            Self::Pair(pair) => vec![&pair.chosen, &pair.rejected],
         }
     }
 

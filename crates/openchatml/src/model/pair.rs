@@ -37,9 +37,16 @@ impl<'a> Pair<'a> {
         Self { chosen, rejected }
     }
 
-    /// Returns both conversations.
-    pub(crate) fn sides(&self) -> [&Conversation<'a>; 2] {
-        [&self.chosen, &self.rejected]
+    /// Returns both conversations with their names in records.
+    ///
+    /// ```
+    /// use openchatml::{Conversation, Pair};
+    ///
+    /// let pair = Pair::new(Conversation::default(), Conversation::default());
+    /// assert_eq!(pair.sides().map(|(name, _)| name), ["chosen", "rejected"]);
+    /// ```
+    pub const fn sides(&self) -> [(&'static str, &Conversation<'a>); 2] {
+        [("chosen", &self.chosen), ("rejected", &self.rejected)]
     }
 
     /// Returns the number of messages at the beginning that both conversations have.
@@ -53,25 +60,6 @@ impl<'a> Pair<'a> {
     pub fn shared(&self) -> usize {
         let messages = self.chosen.messages.iter().zip(&self.rejected.messages);
         messages.take_while(|(one, other)| one == other).count()
-    }
-
-    /// Returns the number of a message of `rejected` among the messages of the pair: those of
-    /// `chosen`, and then those of `rejected` that are not [shared](Self::shared). Losses have this
-    /// number.
-    ///
-    /// ```
-    /// use openchatml::{Conversation, Message, Pair};
-    ///
-    /// let side = |text| Conversation::from_messages([Message::user("Hi!"), Message::answer(text)]);
-    /// let pair = Pair::new(side("Hello!"), side("No."));
-    /// assert_eq!([0, 1].map(|message| pair.number_of_rejected(message)), [0, 2]);
-    /// ```
-    pub fn number_of_rejected(&self, message: usize) -> usize {
-        let shared = self.shared();
-        match message.checked_sub(shared) {
-            Some(own) => self.chosen.messages.len() + own,
-            None => message,
-        }
     }
 
     /// Returns the pair with owned text.

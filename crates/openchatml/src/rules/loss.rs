@@ -20,7 +20,8 @@ use crate::{Code, Diagnostic, Severity, Span};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Loss {
-    /// The number of the message, from 0, or `None` for the document.
+    /// The number of the message, from 0, or `None` for the document. See
+    /// [`join_losses`](crate::convert::join_losses) for the numbers in a pair.
     pub message: Option<usize>,
     /// The original place of the message, or of the parameters of the tool, in bytes. Empty for a
     /// message that was not read, and for the document.

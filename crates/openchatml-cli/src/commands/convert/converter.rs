@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use openchatml::convert::{Loss, Lost, Sidecar, convert, convert_with_sidecar, prepare};
+use openchatml::convert::{
+    Loss, Lost, Sidecar, convert, convert_with_sidecar, join_losses, prepare,
+};
 use openchatml::prompt::Prompt;
 use openchatml::render::Profile;
 use openchatml::{
@@ -360,19 +362,16 @@ impl Converter {
     /// Converts each side of a pair. The output is an object with both: `chosen` and `rejected`.
     fn convert_sides(&self, pair: &Pair<'_>, converted: &mut Converted) {
         // A sidecar belongs to one conversation.
-        let converter = Self { wants_sidecar: false, beside: None, ..self.clone() };
-        let side = |side: &Conversation<'_>| {
-            converter.converted(Parsed::new(side.clone().into(), Vec::new()))
+        let converter = match self.wants_sidecar || self.beside.is_some() {
+            true => Cow::Owned(Self { wants_sidecar: false, beside: None, ..self.clone() }),
+            false => Cow::Borrowed(self),
         };
-        let (chosen, mut rejected) = (side(&pair.chosen), side(&pair.rejected));
+        let [chosen, mut rejected] = pair
+            .sides()
+            .map(|(_, side)| converter.converted(Parsed::new(side.clone().into(), Vec::new())));
         rejected.found.retain(|found| !chosen.found.contains(found));
-        let is_shared = |loss: &Loss| loss.message.is_none_or(|at| at < pair.shared());
-        rejected.losses.retain(|loss| !(is_shared(loss) && chosen.losses.contains(loss)));
-        for loss in &mut rejected.losses {
-            loss.message = loss.message.map(|message| pair.number_of_rejected(message));
-        }
         converted.found.extend(chosen.found.into_iter().chain(rejected.found));
-        converted.losses.extend(chosen.losses.into_iter().chain(rejected.losses));
+        converted.losses.extend(join_losses(pair, chosen.losses, rejected.losses));
         let (Some(chosen), Some(rejected)) = (chosen.output, rejected.output) else { return };
         if let Some(tokens) = &self.tokens
             && matches!(tokens.shape, TokenOutput::Table { .. })

@@ -20,7 +20,8 @@ pub(super) struct EventsArgs {
     #[arg(long, conflicts_with = "events")]
     json: bool,
 
-    /// The same with this protocol; in those of APIs, each request to the model is one response
+    /// The same with this protocol. In the protocol of an API, each request to the model is one
+    /// response
     #[arg(long, value_name = "PROTOCOL")]
     events: Option<Protocol>,
 

@@ -232,10 +232,14 @@ impl Show {
         if conversations.is_empty() {
             shown.report.push_str(&warning_line("the document contains no conversation"));
         }
-        let sides = ["chosen", "rejected"];
-        for (index, conversation) in conversations.into_iter().enumerate() {
-            if matches!(document, Document::Pair(_)) && self.message.is_none() {
-                self.place.heading(sides[index.min(1)], &mut shown.text);
+        let names = match document {
+            Document::Pair(pair) if self.message.is_none() => Some(pair.sides().map(|side| side.0)),
+            _ => None,
+        };
+        let mut names = names.into_iter().flatten();
+        for conversation in conversations {
+            if let Some(name) = names.next() {
+                self.place.heading(name, &mut shown.text);
             }
             match (self.message, self.audience) {
                 (Some(index), _) => return self.message(conversation, index, shown),

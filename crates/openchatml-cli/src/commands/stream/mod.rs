@@ -298,7 +298,7 @@ impl Events<'_> {
         let mut status = self.tally.status(deny.deny_warnings);
         // For a user, this could depend on hidden text.
         if !self.has_messages && self.tally.errors > 0 && self.user.is_none() {
-            let text = "no message begins in the input; to read it as what a model writes after a prompt, use --role assistant";
+            let text = "the input contains no message; if it is a completion, use --role assistant";
             self.console.error(text);
         }
         if let Some(user) = self.user.take() {

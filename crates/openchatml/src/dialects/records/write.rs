@@ -48,7 +48,7 @@ fn end(out: &mut String, conversation: &Conversation<'_>) {
 
 /// Writes a pair: two texts with their prompt, or lists of messages.
 fn write_pair(pair: &Pair<'_>) -> String {
-    let [chosen, rejected] = pair.sides();
+    let Pair { chosen, rejected, .. } = pair;
     let mut out = String::with_capacity(services::estimate(chosen) + services::estimate(rejected));
     if let ([prompt, good], [same, bad]) = (&chosen.messages[..], &rejected.messages[..])
         && key_of(chosen) == TEXTS

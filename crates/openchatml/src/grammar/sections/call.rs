@@ -306,7 +306,8 @@ impl<'a> Call<'a> {
             match rules.sections.calls.pieces.get(self.piece) {
                 Some(Piece::Json(wanted)) if self.matches(wanted, byte) => {}
                 _ if at > 0 => return Found::Tail(at),
-                // White space of JSON, which other white space is not: the length is never 0.
+                // Only white space of JSON is left out. The text begins with another character, so
+                // the length is not 0.
                 _ => {
                     let is_space = |char| u8::try_from(char).is_ok_and(is_space);
                     return Found::Dropped(text.trim_end_matches(is_space).len());

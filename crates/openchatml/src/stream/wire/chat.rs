@@ -4,7 +4,7 @@ use super::Framing;
 use super::object::Object;
 use super::progress::Outcome;
 use super::response::CHAT;
-use super::writer::{Conclusion, Piece, Protocol, Sink, Start, Stop};
+use super::writer::{Delta, MessageEnd, MessageStart, Output, Protocol, ResponseEnd};
 use crate::stream::Done;
 
 /// Writes [`Api::ChatCompletions`](super::Api::ChatCompletions), which says what becomes what.
@@ -38,15 +38,15 @@ impl Text {
 }
 
 impl Protocol for Chat {
-    fn begin(&mut self, sink: &mut Sink<'_>) {
+    fn begin(&mut self, output: &mut Output<'_>) {
         // The content of a message without text is null. Clients append text to it.
-        delta(sink, |delta| delta.text("role", "assistant").json("content", "null"));
+        delta(output, |delta| delta.text("role", "assistant").json("content", "null"));
     }
 
-    fn open(&mut self, start: &Start<'_>, sink: &mut Sink<'_>) {
-        self.is_visible = matches!(start, Start::Answer | Start::Preamble);
-        if let Start::Call(call) = start {
-            write_call(sink, self.calls, |object| {
+    fn open(&mut self, start: &MessageStart<'_>, output: &mut Output<'_>) {
+        self.is_visible = matches!(start, MessageStart::Answer | MessageStart::Preamble);
+        if let MessageStart::Call(call) = start {
+            write_call(output, self.calls, |object| {
                 object
                     .text("id", &call.id.id)
                     .text("type", "function")
@@ -58,72 +58,72 @@ impl Protocol for Chat {
         }
     }
 
-    fn push(&mut self, piece: &Piece<'_>, sink: &mut Sink<'_>) {
-        match piece {
-            Piece::Text(text) => write_text(sink, "content", self.content.gap(), text),
-            Piece::Reasoning(text) | Piece::SummaryPart(text) => self.reasoning(text, sink),
-            Piece::Summary(text) => {
+    fn push(&mut self, delta: &Delta<'_>, output: &mut Output<'_>) {
+        match delta {
+            Delta::Text(text) => write_text(output, "content", self.content.gap(), text),
+            Delta::Reasoning(text) | Delta::SummaryPart(text) => self.reasoning(text, output),
+            Delta::Summary(text) => {
                 self.reasoning.has_gap = true;
-                self.reasoning(text, sink);
+                self.reasoning(text, output);
                 self.reasoning.has_gap = true;
             }
-            Piece::Arguments(text) => {
+            Delta::Arguments(text) => {
                 let call = self.calls.saturating_sub(1);
-                write_call(sink, call, |call| {
+                write_call(output, call, |call| {
                     call.object("function", |function| function.text("arguments", text))
                 });
             }
         }
     }
 
-    fn close(&mut self, stop: &Stop<'_>, _: &mut Sink<'_>) {
-        self.is_answered |= std::mem::take(&mut self.is_visible) && stop.is_read;
+    fn close(&mut self, end: &MessageEnd<'_>, _: &mut Output<'_>) {
+        self.is_answered |= std::mem::take(&mut self.is_visible) && end.is_read;
         self.content.has_gap = true;
         self.reasoning.has_gap = true;
     }
 
-    fn conclude(&mut self, conclusion: &Conclusion<'_>, sink: &mut Sink<'_>) {
-        match conclusion.error {
+    fn conclude(&mut self, end: &ResponseEnd<'_>, output: &mut Output<'_>) {
+        match end.error {
             Some(error) => {
-                sink.settings.framing.write(sink.out, None, |out| write_error(out, error));
+                output.settings.framing.write(output.out, None, |out| write_error(out, error));
             }
             None => {
-                let reason = match conclusion.outcome {
+                let reason = match end.outcome {
                     Outcome::Completed(Done::Call) if self.calls > 0 => "tool_calls",
                     Outcome::Completed(_) => "stop",
                     // A reason is required, even if nothing is known.
                     Outcome::Incomplete(_) | Outcome::Failed => {
-                        conclusion.ending.incomplete.unwrap_or_default().finish_reason()
+                        end.ending.incomplete.unwrap_or_default().finish_reason()
                     }
                 };
                 // An answer without text still counts as an answer.
                 let is_empty = self.is_answered && !self.content.is_begun;
-                choice(sink, Some(reason), |delta| match is_empty {
+                choice(output, Some(reason), |delta| match is_empty {
                     true => delta.text("content", ""),
                     false => delta,
                 });
             }
         }
-        if let Some(usage) = conclusion.ending.usage {
-            chunk(sink, |chunk| {
+        if let Some(usage) = end.ending.usage {
+            chunk(output, |chunk| {
                 chunk.json("choices", "[]").object("usage", |object| usage.write(object, &CHAT))
             });
         }
-        if sink.settings.framing == Framing::Sse {
-            sink.settings.framing.write(sink.out, None, |out| out.push_str("[DONE]"));
+        if output.settings.framing == Framing::Sse {
+            output.settings.framing.write(output.out, None, |out| out.push_str("[DONE]"));
         }
     }
 }
 
 impl Chat {
-    fn reasoning(&mut self, text: &str, sink: &mut Sink<'_>) {
-        write_text(sink, "reasoning_content", self.reasoning.gap(), text);
+    fn reasoning(&mut self, text: &str, output: &mut Output<'_>) {
+        write_text(output, "reasoning_content", self.reasoning.gap(), text);
     }
 }
 
 /// Writes a chunk with text of the message, after this separator.
-fn write_text(sink: &mut Sink<'_>, key: &str, gap: &str, text: &str) {
-    delta(sink, |delta| match gap {
+fn write_text(output: &mut Output<'_>, key: &str, gap: &str, text: &str) {
+    delta(output, |delta| match gap {
         "" => delta.text(key, text),
         gap => delta.text(key, &format!("{gap}{text}")),
     });
@@ -131,11 +131,11 @@ fn write_text(sink: &mut Sink<'_>, key: &str, gap: &str, text: &str) {
 
 /// Writes a chunk with these fields of the call at `index`.
 fn write_call(
-    sink: &mut Sink<'_>,
+    output: &mut Output<'_>,
     index: usize,
     fields: impl for<'f> FnOnce(Object<'f>) -> Object<'f>,
 ) {
-    delta(sink, |delta| {
+    delta(output, |delta| {
         delta.with("tool_calls", |out| {
             out.push('[');
             fields(Object::new(out).place("index", index)).end();
@@ -145,16 +145,16 @@ fn write_call(
 }
 
 /// Writes a chunk with these fields of the message.
-fn delta(sink: &mut Sink<'_>, fields: impl for<'f> FnOnce(Object<'f>) -> Object<'f>) {
-    choice(sink, None, fields);
+fn delta(output: &mut Output<'_>, fields: impl for<'f> FnOnce(Object<'f>) -> Object<'f>) {
+    choice(output, None, fields);
 }
 
 fn choice(
-    sink: &mut Sink<'_>,
+    output: &mut Output<'_>,
     finish_reason: Option<&str>,
     delta: impl for<'f> FnOnce(Object<'f>) -> Object<'f>,
 ) {
-    chunk(sink, |chunk| {
+    chunk(output, |chunk| {
         chunk.with("choices", |out| {
             out.push('[');
             let choice =
@@ -168,9 +168,9 @@ fn choice(
     });
 }
 
-fn chunk(sink: &mut Sink<'_>, fields: impl for<'f> FnOnce(Object<'f>) -> Object<'f>) {
-    let response = &sink.settings.response;
-    sink.settings.framing.write(sink.out, None, |out| {
+fn chunk(output: &mut Output<'_>, fields: impl for<'f> FnOnce(Object<'f>) -> Object<'f>) {
+    let response = &output.settings.response;
+    output.settings.framing.write(output.out, None, |out| {
         let chunk = Object::new(out)
             .text("id", &response.id)
             .text("object", "chat.completion.chunk")

@@ -3,7 +3,7 @@
 use super::object::Object;
 use super::progress::Outcome;
 use super::response::Usage;
-use super::writer::{Call, Conclusion, Piece, Protocol, Sink, Start, Stop};
+use super::writer::{Call, Delta, MessageEnd, MessageStart, Output, Protocol, ResponseEnd};
 use crate::json::Json;
 use crate::limits::Limits;
 use crate::stream::Done;
@@ -22,9 +22,9 @@ pub(super) struct Messages {
 }
 
 impl Protocol for Messages {
-    fn begin(&mut self, sink: &mut Sink<'_>) {
-        let response = &sink.settings.response;
-        event("message_start", sink, |object| {
+    fn begin(&mut self, output: &mut Output<'_>) {
+        let response = &output.settings.response;
+        event("message_start", output, |object| {
             object.object("message", |object| {
                 object
                     .text("id", &response.id)
@@ -39,63 +39,63 @@ impl Protocol for Messages {
         });
     }
 
-    fn open(&mut self, _: &Start<'_>, _: &mut Sink<'_>) {}
+    fn open(&mut self, _: &MessageStart<'_>, _: &mut Output<'_>) {}
 
-    fn push(&mut self, piece: &Piece<'_>, sink: &mut Sink<'_>) {
-        match piece {
-            Piece::Text(text) => {
-                self.begin_block(r#"{"type":"text","text":""}"#, sink);
-                self.delta("text_delta", "text", text, sink);
+    fn push(&mut self, delta: &Delta<'_>, output: &mut Output<'_>) {
+        match delta {
+            Delta::Text(text) => {
+                self.begin_block(r#"{"type":"text","text":""}"#, output);
+                self.delta("text_delta", "text", text, output);
             }
-            Piece::Reasoning(text) | Piece::SummaryPart(text) => self.think("", text, sink),
-            Piece::Summary(text) => self.think("\n\n", text, sink),
+            Delta::Reasoning(text) | Delta::SummaryPart(text) => self.think("", text, output),
+            Delta::Summary(text) => self.think("\n\n", text, output),
             // They are written when the call is complete.
-            Piece::Arguments(_) => {}
+            Delta::Arguments(_) => {}
         }
     }
 
-    fn close(&mut self, stop: &Stop<'_>, sink: &mut Sink<'_>) {
-        if let Some(call) = stop.call {
-            match stop.is_complete && is_object(&call.arguments, &sink.settings.limits) {
-                true => self.write_call(call, sink),
+    fn close(&mut self, end: &MessageEnd<'_>, output: &mut Output<'_>) {
+        if let Some(call) = end.call {
+            match end.is_complete && is_object(&call.arguments, &output.settings.limits) {
+                true => self.write_call(call, output),
                 false => self.lacks_call = true,
             }
         }
-        self.end_block(sink);
+        self.end_block(output);
     }
 
-    fn conclude(&mut self, conclusion: &Conclusion<'_>, sink: &mut Sink<'_>) {
-        if let Some(error) = conclusion.error {
-            return event("error", sink, |object| {
+    fn conclude(&mut self, end: &ResponseEnd<'_>, output: &mut Output<'_>) {
+        if let Some(error) = end.error {
+            return event("error", output, |object| {
                 object.object("error", |object| {
                     object.text("type", "api_error").text("message", error)
                 })
             });
         }
-        let reason = match conclusion.outcome {
+        let reason = match end.outcome {
             Outcome::Completed(_) if self.lacks_call => "max_tokens",
             Outcome::Completed(Done::Call) if self.calls > 0 => "tool_use",
             Outcome::Completed(_) => "end_turn",
             // A reason is required, even if nothing is known.
             Outcome::Incomplete(_) | Outcome::Failed => {
-                conclusion.ending.incomplete.unwrap_or_default().stop_reason()
+                end.ending.incomplete.unwrap_or_default().stop_reason()
             }
         };
-        let usage = conclusion.ending.usage;
-        event("message_delta", sink, |object| {
+        let usage = end.ending.usage;
+        event("message_delta", output, |object| {
             object
                 .object("delta", |object| {
                     object.text("stop_reason", reason).json("stop_sequence", "null")
                 })
                 .object("usage", |object| write_usage(usage, object))
         });
-        event("message_stop", sink, |object| object);
+        event("message_stop", output, |object| object);
     }
 }
 
 impl Messages {
     /// Writes a complete call.
-    fn write_call(&mut self, call: &Call, sink: &mut Sink<'_>) {
+    fn write_call(&mut self, call: &Call, output: &mut Output<'_>) {
         let mut block = String::new();
         Object::new(&mut block)
             .text("type", "tool_use")
@@ -103,41 +103,41 @@ impl Messages {
             .text("name", &call.tool)
             .json("input", "{}")
             .end();
-        self.begin_block(&block, sink);
-        self.delta("input_json_delta", "partial_json", &call.arguments, sink);
+        self.begin_block(&block, output);
+        self.delta("input_json_delta", "partial_json", &call.arguments, output);
         self.calls += 1;
     }
 
     /// Writes text of reasoning, after `gap` if the block already has text.
-    fn think(&mut self, gap: &str, text: &str, sink: &mut Sink<'_>) {
+    fn think(&mut self, gap: &str, text: &str, output: &mut Output<'_>) {
         let gap = if self.is_open { gap } else { "" };
-        self.begin_block(r#"{"type":"thinking","thinking":"","signature":""}"#, sink);
+        self.begin_block(r#"{"type":"thinking","thinking":"","signature":""}"#, output);
         match gap {
-            "" => self.delta("thinking_delta", "thinking", text, sink),
-            gap => self.delta("thinking_delta", "thinking", &format!("{gap}{text}"), sink),
+            "" => self.delta("thinking_delta", "thinking", text, output),
+            gap => self.delta("thinking_delta", "thinking", &format!("{gap}{text}"), output),
         }
     }
 
     /// Writes the start of a block, if it is not written yet.
-    fn begin_block(&mut self, block: &str, sink: &mut Sink<'_>) {
+    fn begin_block(&mut self, block: &str, output: &mut Output<'_>) {
         if !std::mem::replace(&mut self.is_open, true) {
-            event("content_block_start", sink, |object| {
+            event("content_block_start", output, |object| {
                 object.place("index", self.blocks).json("content_block", block)
             });
         }
     }
 
-    fn delta(&self, kind: &str, key: &str, text: &str, sink: &mut Sink<'_>) {
-        event("content_block_delta", sink, |object| {
+    fn delta(&self, kind: &str, key: &str, text: &str, output: &mut Output<'_>) {
+        event("content_block_delta", output, |object| {
             object
                 .place("index", self.blocks)
                 .object("delta", |object| object.text("type", kind).text(key, text))
         });
     }
 
-    fn end_block(&mut self, sink: &mut Sink<'_>) {
+    fn end_block(&mut self, output: &mut Output<'_>) {
         if std::mem::take(&mut self.is_open) {
-            event("content_block_stop", sink, |object| object.place("index", self.blocks));
+            event("content_block_stop", output, |object| object.place("index", self.blocks));
             self.blocks += 1;
         }
     }
@@ -146,12 +146,13 @@ impl Messages {
 /// Writes an event with these fields.
 fn event(
     name: &'static str,
-    sink: &mut Sink<'_>,
+    output: &mut Output<'_>,
     fields: impl for<'f> FnOnce(Object<'f>) -> Object<'f>,
 ) {
-    sink.settings
+    output
+        .settings
         .framing
-        .write(sink.out, Some(name), |out| fields(Object::new(out).text("type", name)).end());
+        .write(output.out, Some(name), |out| fields(Object::new(out).text("type", name)).end());
 }
 
 /// Whether arguments are a JSON object, which the protocol requires. Clients read it at once, and

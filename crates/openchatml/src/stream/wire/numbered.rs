@@ -2,7 +2,7 @@
 
 use super::item::{Item, MESSAGE, What};
 use super::object::Object;
-use super::writer::Sink;
+use super::writer::Output;
 
 /// Writes events with their sequence numbers.
 #[derive(Default)]
@@ -16,12 +16,12 @@ impl Events {
     pub(super) fn write(
         &mut self,
         name: &'static str,
-        sink: &mut Sink<'_>,
+        output: &mut Output<'_>,
         fields: impl for<'f> FnOnce(Object<'f>) -> Object<'f>,
     ) {
         let number = self.count;
         self.count += 1;
-        sink.settings.framing.write(sink.out, Some(name), |out| {
+        output.settings.framing.write(output.out, Some(name), |out| {
             let object = Object::new(out).text("type", name).number("sequence_number", number);
             fields(object).end();
         });
@@ -32,10 +32,10 @@ impl Events {
         &mut self,
         name: &'static str,
         item: &Item,
-        sink: &mut Sink<'_>,
+        output: &mut Output<'_>,
         fields: impl for<'f> FnOnce(Object<'f>) -> Object<'f>,
     ) {
-        self.item(name, item, sink, |object| {
+        self.item(name, item, output, |object| {
             // Arguments are not parts.
             let object = match item.what {
                 What::Call { .. } => object,
@@ -52,10 +52,10 @@ impl Events {
         &mut self,
         name: &'static str,
         item: &Item,
-        sink: &mut Sink<'_>,
+        output: &mut Output<'_>,
         fields: impl for<'f> FnOnce(Object<'f>) -> Object<'f>,
     ) {
-        self.item(name, item, sink, |object| fields(object.place("summary_index", item.count)));
+        self.item(name, item, output, |object| fields(object.place("summary_index", item.count)));
     }
 
     /// Writes an event for an item.
@@ -63,10 +63,10 @@ impl Events {
         &mut self,
         name: &'static str,
         item: &Item,
-        sink: &mut Sink<'_>,
+        output: &mut Output<'_>,
         fields: impl for<'f> FnOnce(Object<'f>) -> Object<'f>,
     ) {
-        self.write(name, sink, |object| {
+        self.write(name, output, |object| {
             fields(object.text("item_id", &item.id).place("output_index", item.place))
         });
     }

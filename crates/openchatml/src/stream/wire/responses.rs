@@ -4,7 +4,7 @@ use super::item::{CALL, Item, MESSAGE, REASONING, Status, What, Words, write_sum
 use super::numbered::Events;
 use super::progress::Outcome;
 use super::response::State;
-use super::writer::{Conclusion, Piece, Protocol, Sink, Start, Stop};
+use super::writer::{Delta, MessageEnd, MessageStart, Output, Protocol, ResponseEnd};
 use crate::stream::Keep;
 
 /// Writes [`Api::Responses`](super::Api::Responses), which says what becomes what.
@@ -20,59 +20,59 @@ pub(super) struct Responses {
 }
 
 impl Protocol for Responses {
-    fn begin(&mut self, sink: &mut Sink<'_>) {
+    fn begin(&mut self, output: &mut Output<'_>) {
         for name in ["response.created", "response.in_progress"] {
             let state = State { status: "in_progress", ..State::default() };
-            self.lifecycle(name, &state, sink);
+            self.lifecycle(name, &state, output);
         }
     }
 
-    fn open(&mut self, start: &Start<'_>, sink: &mut Sink<'_>) {
+    fn open(&mut self, start: &MessageStart<'_>, output: &mut Output<'_>) {
         let what = match start {
-            Start::Answer => What::Answer,
-            Start::Preamble => What::Preamble,
-            Start::Reasoning { is_raw } => What::Reasoning { is_raw: *is_raw },
-            Start::Call(call) => {
+            MessageStart::Answer => What::Answer,
+            MessageStart::Preamble => What::Preamble,
+            MessageStart::Reasoning { is_raw } => What::Reasoning { is_raw: *is_raw },
+            MessageStart::Call(call) => {
                 What::Call { tool: call.tool.clone(), call_id: call.id.id.clone() }
             }
         };
         let is_call = matches!(what, What::Call { .. });
-        let id = sink.settings.response.item_id(what.words().id, self.done);
+        let id = output.settings.response.item_id(what.words().id, self.done);
         self.item = Some(Item::new(id, what, self.done));
         // Other items are written when they have text: a header that is cut off has none.
         if is_call {
-            self.add(sink);
+            self.add(output);
         }
     }
 
-    fn push(&mut self, piece: &Piece<'_>, sink: &mut Sink<'_>) {
-        match piece {
-            Piece::Text(text) => self.delta(&MESSAGE, text, sink),
-            Piece::Reasoning(text) => self.delta(&REASONING, text, sink),
-            Piece::Arguments(text) => self.delta(&CALL, text, sink),
-            Piece::SummaryPart(text) => self.summary(text, sink),
-            Piece::Summary(text) => {
-                self.end_summary(sink);
-                self.summary(text, sink);
-                self.end_summary(sink);
+    fn push(&mut self, delta: &Delta<'_>, output: &mut Output<'_>) {
+        match delta {
+            Delta::Text(text) => self.delta(&MESSAGE, text, output),
+            Delta::Reasoning(text) => self.delta(&REASONING, text, output),
+            Delta::Arguments(text) => self.delta(&CALL, text, output),
+            Delta::SummaryPart(text) => self.summary(text, output),
+            Delta::Summary(text) => {
+                self.end_summary(output);
+                self.summary(text, output);
+                self.end_summary(output);
             }
         }
     }
 
-    fn close(&mut self, stop: &Stop<'_>, sink: &mut Sink<'_>) {
-        self.end_summary(sink);
+    fn close(&mut self, end: &MessageEnd<'_>, output: &mut Output<'_>) {
+        self.end_summary(output);
         let Some(item) = &self.item else { return };
         // Reasoning without a summary is not written.
-        if stop.is_read && !matches!(item.what, What::Reasoning { is_raw: false }) {
-            self.add(sink);
+        if end.is_read && !matches!(item.what, What::Reasoning { is_raw: false }) {
+            self.add(output);
         }
         let Some(item) = self.item.take().filter(|item| item.is_added) else { return };
-        let status = if stop.is_complete { Status::Completed } else { Status::Incomplete };
-        self.end_item(&item, status, sink);
+        let status = if end.is_complete { Status::Completed } else { Status::Incomplete };
+        self.end_item(&item, status, output);
     }
 
-    fn conclude(&mut self, conclusion: &Conclusion<'_>, sink: &mut Sink<'_>) {
-        let Conclusion { outcome, error, ending } = *conclusion;
+    fn conclude(&mut self, end: &ResponseEnd<'_>, output: &mut Output<'_>) {
+        let ResponseEnd { outcome, error, ending } = *end;
         let (name, status, incomplete) = match outcome {
             _ if error.is_some() => ("response.failed", "failed", None),
             Outcome::Incomplete(why) => {
@@ -80,65 +80,66 @@ impl Protocol for Responses {
             }
             _ => ("response.completed", "completed", None),
         };
-        let output = std::mem::take(&mut self.output);
-        let state = State { status, error, incomplete, output: &output, usage: ending.usage };
-        self.lifecycle(name, &state, sink);
+        let items = std::mem::take(&mut self.output);
+        let state = State { status, error, incomplete, output: &items, usage: ending.usage };
+        self.lifecycle(name, &state, output);
     }
 }
 
 impl Responses {
-    fn lifecycle(&mut self, name: &'static str, state: &State<'_>, sink: &mut Sink<'_>) {
-        let response = &sink.settings.response;
-        self.events
-            .write(name, sink, |object| object.with("response", |out| response.write(out, state)));
+    fn lifecycle(&mut self, name: &'static str, state: &State<'_>, output: &mut Output<'_>) {
+        let response = &output.settings.response;
+        self.events.write(name, output, |object| {
+            object.with("response", |out| response.write(out, state))
+        });
     }
 
     /// Writes the start of the item, if it is not written yet.
-    fn add(&mut self, sink: &mut Sink<'_>) {
+    fn add(&mut self, output: &mut Output<'_>) {
         let Some(item) = self.item.as_mut().filter(|item| !item.is_added) else { return };
         item.is_added = true;
-        self.events.write("response.output_item.added", sink, |object| {
+        self.events.write("response.output_item.added", output, |object| {
             object
                 .place("output_index", item.place)
                 .with("item", |out| item.write(out, Status::InProgress))
         });
         if item.what.has_part() {
-            self.events.part("response.content_part.added", item, sink, |object| {
+            self.events.part("response.content_part.added", item, output, |object| {
                 object.with("part", |out| item.write_part(out, ""))
             });
         }
     }
 
     /// Writes text of the item, which is of the kind with these words.
-    fn delta(&mut self, words: &'static Words, text: &str, sink: &mut Sink<'_>) {
-        self.add(sink);
+    fn delta(&mut self, words: &'static Words, text: &str, output: &mut Output<'_>) {
+        self.add(output);
         let Some(item) = &mut self.item else { return };
         item.text.push_str(text);
-        self.events.part(words.delta, item, sink, |object| object.text("delta", text));
+        self.events.part(words.delta, item, output, |object| object.text("delta", text));
     }
 
     /// Writes text of a summary.
-    fn summary(&mut self, text: &str, sink: &mut Sink<'_>) {
-        self.add(sink);
+    fn summary(&mut self, text: &str, output: &mut Output<'_>) {
+        self.add(output);
         let Some(item) = &mut self.item else { return };
         if item.summary.is_none() {
-            self.events.summary("response.reasoning_summary_part.added", item, sink, |object| {
+            self.events.summary("response.reasoning_summary_part.added", item, output, |object| {
                 object.with("part", |out| write_summary(out, ""))
             });
         }
         item.summary.get_or_insert_default().push_str(text);
-        self.events.summary("response.reasoning_summary_text.delta", item, sink, |object| {
+        self.events.summary("response.reasoning_summary_text.delta", item, output, |object| {
             object.text("delta", text)
         });
     }
 
-    fn end_summary(&mut self, sink: &mut Sink<'_>) {
+    fn end_summary(&mut self, output: &mut Output<'_>) {
         let Some(item) = &mut self.item else { return };
         let Some(text) = item.summary.take() else { return };
-        self.events.summary("response.reasoning_summary_text.done", item, sink, |object| {
+        self.events.summary("response.reasoning_summary_text.done", item, output, |object| {
             object.text("text", &text)
         });
-        self.events.summary("response.reasoning_summary_part.done", item, sink, |object| {
+        self.events.summary("response.reasoning_summary_part.done", item, output, |object| {
             object.with("part", |out| write_summary(out, &text))
         });
         if item.count > 0 {
@@ -148,22 +149,23 @@ impl Responses {
         item.count += 1;
     }
 
-    fn end_item(&mut self, item: &Item, status: Status, sink: &mut Sink<'_>) {
+    fn end_item(&mut self, item: &Item, status: Status, output: &mut Output<'_>) {
         let words = item.what.words();
         // Clients run a call once its arguments are complete.
         let is_call = *words == CALL;
         if item.what.has_part() || is_call && status == Status::Completed {
-            self.events.part(words.done, item, sink, |object| object.text(words.text, &item.text));
+            self.events
+                .part(words.done, item, output, |object| object.text(words.text, &item.text));
         }
         if item.what.has_part() {
-            self.events.part("response.content_part.done", item, sink, |object| {
+            self.events.part("response.content_part.done", item, output, |object| {
                 object.with("part", |out| item.write_part(out, &item.text))
             });
         }
-        self.events.write("response.output_item.done", sink, |object| {
+        self.events.write("response.output_item.done", output, |object| {
             object.place("output_index", item.place).with("item", |out| item.write(out, status))
         });
-        if sink.settings.keep == Keep::Bodies {
+        if output.settings.keep == Keep::Bodies {
             if !self.output.is_empty() {
                 self.output.push(',');
             }

@@ -103,7 +103,7 @@ pub(super) struct Settings {
 }
 
 /// Where the stream of an API is written to.
-pub(super) struct Sink<'s> {
+pub(super) struct Output<'s> {
     pub(super) settings: &'s Settings,
     pub(super) out: &'s mut String,
 }
@@ -116,7 +116,7 @@ pub(super) struct Call {
 }
 
 /// The start of a message.
-pub(super) enum Start<'s> {
+pub(super) enum MessageStart<'s> {
     Answer,
     Preamble,
     Reasoning { is_raw: bool },
@@ -124,7 +124,7 @@ pub(super) enum Start<'s> {
 }
 
 /// Text of the current message.
-pub(super) enum Piece<'p> {
+pub(super) enum Delta<'p> {
     /// Text of an answer or a preamble.
     Text(&'p str),
     /// Raw reasoning.
@@ -137,7 +137,7 @@ pub(super) enum Piece<'p> {
 }
 
 /// The end of a message.
-pub(super) struct Stop<'s> {
+pub(super) struct MessageEnd<'s> {
     /// Whether the message was read to an end, and is more than the beginning of a prompt.
     pub(super) is_read: bool,
     /// Whether nothing of the message is missing. A call is complete only if it is certain.
@@ -147,7 +147,7 @@ pub(super) struct Stop<'s> {
 }
 
 /// The end of a response.
-pub(super) struct Conclusion<'c> {
+pub(super) struct ResponseEnd<'c> {
     pub(super) outcome: Outcome,
     /// The error of the server, or of the input.
     pub(super) error: Option<&'c str>,
@@ -164,11 +164,11 @@ pub(super) struct Conclusion<'c> {
 /// [`close`]: Self::close
 /// [`conclude`]: Self::conclude
 pub(super) trait Protocol: Send + Sync {
-    fn begin(&mut self, sink: &mut Sink<'_>);
-    fn open(&mut self, start: &Start<'_>, sink: &mut Sink<'_>);
-    fn push(&mut self, piece: &Piece<'_>, sink: &mut Sink<'_>);
-    fn close(&mut self, stop: &Stop<'_>, sink: &mut Sink<'_>);
-    fn conclude(&mut self, conclusion: &Conclusion<'_>, sink: &mut Sink<'_>);
+    fn begin(&mut self, output: &mut Output<'_>);
+    fn open(&mut self, start: &MessageStart<'_>, output: &mut Output<'_>);
+    fn push(&mut self, delta: &Delta<'_>, output: &mut Output<'_>);
+    fn close(&mut self, end: &MessageEnd<'_>, output: &mut Output<'_>);
+    fn conclude(&mut self, end: &ResponseEnd<'_>, output: &mut Output<'_>);
 }
 
 impl Writer {
@@ -241,7 +241,7 @@ impl Writer {
     /// automatically. Call it earlier to answer before the model does.
     pub fn start(&mut self, out: &mut String) {
         if !std::mem::replace(&mut self.is_started, true) {
-            self.protocol.begin(&mut Sink { settings: &self.settings, out });
+            self.protocol.begin(&mut Output { settings: &self.settings, out });
         }
     }
 
@@ -252,23 +252,23 @@ impl Writer {
         match event {
             Event::MessageStart { message, .. } => self.open(message, out),
             Event::Delta { text, .. } if matches!(self.kind, Kind::Visible | Kind::Preamble) => {
-                self.write(&Piece::Text(text), out);
+                self.write(&Delta::Text(text), out);
             }
             Event::ReasoningDelta { text, .. } if self.kind == Kind::Reasoning => {
                 if self.thoughts.are_raw() {
-                    return self.write(&Piece::Reasoning(text), out);
+                    return self.write(&Delta::Reasoning(text), out);
                 }
                 for summary in self.thoughts.add(text) {
-                    self.write(&Piece::Summary(&summary), out);
+                    self.write(&Delta::Summary(&summary), out);
                 }
             }
             Event::ReasoningSummaryDelta { text, .. } if self.kind == Kind::Reasoning => {
-                self.write(&Piece::SummaryPart(text), out);
+                self.write(&Delta::SummaryPart(text), out);
             }
             Event::ToolCallDelta { text, .. } => {
                 if let Some(call) = &mut self.call {
                     call.arguments.push_str(text);
-                    self.write(&Piece::Arguments(text), out);
+                    self.write(&Delta::Arguments(text), out);
                 }
             }
             Event::MessageDone { message, .. } => self.close(Some(message), out),
@@ -293,8 +293,8 @@ impl Writer {
         let outcome = self.progress.outcome();
         let failure = Some(NOTHING_SAID).filter(|_| outcome == Outcome::Failed);
         let error = ending.error.as_deref().or(failure);
-        let conclusion = Conclusion { outcome, error, ending };
-        self.protocol.conclude(&conclusion, &mut Sink { settings: &self.settings, out });
+        let end = ResponseEnd { outcome, error, ending };
+        self.protocol.conclude(&end, &mut Output { settings: &self.settings, out });
     }
 
     fn open(&mut self, message: &Message<'_>, out: &mut String) {
@@ -303,28 +303,28 @@ impl Writer {
         let start = match kind {
             Kind::Silent => return,
             Kind::Reasoning if self.thoughts.are_dropped() => return,
-            Kind::Reasoning => Start::Reasoning { is_raw: self.thoughts.are_raw() },
-            Kind::Visible => Start::Answer,
-            Kind::Preamble => Start::Preamble,
+            Kind::Reasoning => MessageStart::Reasoning { is_raw: self.thoughts.are_raw() },
+            Kind::Visible => MessageStart::Answer,
+            Kind::Preamble => MessageStart::Preamble,
             Kind::Call => {
                 let id = self.call_ids.of(message, &self.settings.response, self.calls);
                 self.calls += 1;
                 let tool = tool(message).to_owned();
-                Start::Call(self.call.insert(Call { id, tool, arguments: String::new() }))
+                MessageStart::Call(self.call.insert(Call { id, tool, arguments: String::new() }))
             }
         };
         self.kind = kind;
-        self.protocol.open(&start, &mut Sink { settings: &self.settings, out });
+        self.protocol.open(&start, &mut Output { settings: &self.settings, out });
     }
 
-    fn write(&mut self, piece: &Piece<'_>, out: &mut String) {
-        self.protocol.push(piece, &mut Sink { settings: &self.settings, out });
+    fn write(&mut self, delta: &Delta<'_>, out: &mut String) {
+        self.protocol.push(delta, &mut Output { settings: &self.settings, out });
     }
 
     /// Ends the current message, with the complete message, or `None` if it is incomplete.
     fn close(&mut self, message: Option<&Message<'_>>, out: &mut String) {
         if let Some(summary) = self.thoughts.end() {
-            self.write(&Piece::Summary(&summary), out);
+            self.write(&Delta::Summary(&summary), out);
         }
         let is_complete = match &self.call {
             Some(call) => {
@@ -337,8 +337,8 @@ impl Writer {
         };
         let call = self.call.take();
         let is_read = message.is_some_and(|it| it.end != End::Prompt);
-        let stop = Stop { is_read, is_complete, call: call.as_ref() };
-        self.protocol.close(&stop, &mut Sink { settings: &self.settings, out });
+        let end = MessageEnd { is_read, is_complete, call: call.as_ref() };
+        self.protocol.close(&end, &mut Output { settings: &self.settings, out });
         self.kind = Kind::Silent;
     }
 }
