@@ -15,7 +15,8 @@ pub(crate) use self::batches::{Batch, Batches};
 use self::compressed::Unpacked;
 pub(crate) use self::decode::Decoded;
 pub(crate) use self::format::{
-    Unreadable, document_of_line, foreign, format_of, format_of_lines, of_line, of_lines,
+    LineFormat, Unreadable, document_of_line, foreign, format_of, format_of_lines, of_line,
+    of_lines,
 };
 pub(crate) use self::page::Page;
 pub(crate) use self::slot::{Slot, detect_lines};
