@@ -154,7 +154,9 @@ impl Origin {
             Choice::Auto | Choice::Tokens(_) => true,
             Choice::Format(format) => is_json(format),
         };
-        if jsonl || self.is_jsonl() || may_be_json && opened.begins_with_lines_of_json()? {
+        // The name can also mean that each line is an event of one response.
+        let is_named = self.is_jsonl() && !(may_be_json && opened.begins_with_events()?);
+        if jsonl || is_named || may_be_json && opened.begins_with_lines_of_json()? {
             return Ok(Input::Lines(opened));
         }
         let may_hold_records = matches!(from, Choice::Auto) || may_be_json && !ids(from);
@@ -219,6 +221,11 @@ impl Opened {
     fn begins_with_lines_of_json(&mut self) -> Result<bool, Failure> {
         let mut looked = Look::default();
         self.look(|ahead, ends| looked.at(ahead, ends))
+    }
+
+    /// Whether the first line is an event of a streamed response.
+    fn begins_with_events(&mut self) -> Result<bool, Failure> {
+        self.look(ahead::is_event)
     }
 
     /// Whether the input is a JSON array of conversations, as far as the first one shows.

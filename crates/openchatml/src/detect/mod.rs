@@ -42,6 +42,8 @@ pub struct Candidate {
     /// Whether the text is a raw completion of the assistant: see
     /// [`TextFormat::is_completion`](crate::TextFormat::is_completion).
     pub is_completion: bool,
+    /// Whether the records are the captured events of a streamed response, which are one document.
+    pub is_stream: bool,
 }
 
 impl Candidate {
@@ -114,6 +116,9 @@ pub fn detect(text: &str) -> Vec<Candidate> {
 /// ```
 pub fn detect_records<'t>(records: impl IntoIterator<Item = &'t str>) -> Vec<Candidate> {
     let (sketch, looked) = sketch(records);
+    if let Some(found) = looked.first().and_then(|first| stream(first)) {
+        return vec![found];
+    }
     let mut found = match sketch {
         Some(sketch) => json::detect(&sketch),
         None => looked.first().map(|text| markup(text)).unwrap_or_default(),
@@ -182,6 +187,16 @@ fn begins_json(text: &str) -> bool {
     inside.is_some_and(|it| it.is_empty() || it.starts_with(['"', '{', '}', ']']))
 }
 
+/// Recognizes the events of a streamed response.
+fn stream(text: &str) -> Option<Candidate> {
+    let forms = ALL.iter().filter_map(|dialect| Some((*dialect, dialect.json.as_ref()?.streamed?)));
+    let (dialect, (kind, span)) =
+        forms.filter_map(|(dialect, find)| Some((dialect, find(text)?))).next()?;
+    let evidence = vec![Evidence { what: format!("event `{kind}`"), record: 0, span }];
+    let format = Format { dialect, carrier: Carrier::Json };
+    Some(Candidate { format, confidence: 100, evidence, is_completion: false, is_stream: true })
+}
+
 fn markup(text: &str) -> Vec<Candidate> {
     let controls = ALL.iter().map(|dialect| dialect.controls);
     let around = &Around::new(text, controls);
@@ -205,5 +220,6 @@ fn candidate(case: Case, dialect: &'static Dialect, carrier: Carrier) -> Option<
     let most = if is_doubtful { Candidate::CERTAIN - 1 } else { 100 };
     let confidence = u8::try_from(score).unwrap_or(most).min(most);
     let format = Format { dialect, carrier };
-    (confidence > 0).then_some(Candidate { format, confidence, evidence, is_completion: false })
+    let (is_completion, is_stream) = (false, false);
+    (confidence > 0).then_some(Candidate { format, confidence, evidence, is_completion, is_stream })
 }
