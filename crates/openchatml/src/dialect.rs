@@ -146,6 +146,21 @@ pub enum Carrier {
     Json,
 }
 
+impl Dialect {
+    /// Whether options can add the beginning of a prompt: the identity of the model, the reasoning
+    /// effort, the built-in tools, and the form of the answer.
+    ///
+    /// ```
+    /// use openchatml::dialects;
+    ///
+    /// assert!(dialects::HARMONY.has_opening());
+    /// assert!(!dialects::QWEN3.has_opening());
+    /// ```
+    pub fn has_opening(&self) -> bool {
+        self.opening.is_some()
+    }
+}
+
 impl Carrier {
     /// Returns the word for the carrier.
     pub const fn as_str(self) -> &'static str {

@@ -6,6 +6,8 @@ use clap::{Args, ValueEnum};
 use openchatml::harmony::{Effort, Namespace, PromptOptions, SystemContent};
 use openchatml::{Format, RenderOptions};
 
+use crate::console::Console;
+
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Prompts of Harmony and Apertus")]
 pub(crate) struct HarmonyArgs {
@@ -77,6 +79,24 @@ enum BuiltinArg {
 }
 
 impl HarmonyArgs {
+    /// Warns about an option that changes nothing in prompts of this format.
+    pub(crate) fn warn_without_effect(&self, format: Format, console: &Console) {
+        let dialect = format.dialect();
+        let (has_date, has_system) = (dialect.dated, dialect.has_opening());
+        let options = [
+            (self.date.is_some() && !has_date && !has_system, "--date", "date"),
+            (self.reasoning_effort.is_some() && !has_system, "--reasoning-effort", "effort"),
+            (self.identity.is_some() && !has_system, "--identity", "identity"),
+            (!self.builtin_tools.is_empty() && !has_system, "--builtin-tools", "built-in tools"),
+            (self.response_format.is_some() && !has_system, "--response-format", "answer format"),
+        ];
+        for (_, option, what) in options.into_iter().filter(|it| it.0) {
+            let text =
+                format!("{option} has no effect: a prompt in {format} has no place for the {what}");
+            console.warning(&text);
+        }
+    }
+
     /// The date.
     pub(crate) fn date(&self) -> Option<&str> {
         self.date.as_deref()

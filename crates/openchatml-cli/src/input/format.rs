@@ -316,6 +316,6 @@ fn nothing_found(page: &Page<'_>) -> String {
     if let Some(offset) = page.not_text() {
         return format!("the byte at offset {offset} is not UTF-8");
     }
-    "it contains no control token and no key of a conversation (`messages`, `conversations`, `input`, …)"
+    "it contains no start of a message, and no key of a conversation (`messages`, `conversations`, `input`, …)"
         .to_owned()
 }

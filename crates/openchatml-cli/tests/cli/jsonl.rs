@@ -431,12 +431,11 @@ fn a_malformed_first_line_does_not_turn_jsonl_into_one_document() {
 }
 
 #[test]
-fn commands_for_messages_refuse_other_documents() {
+fn prompts_are_written_from_messages_and_texts() {
     let text = text_record("<|im_start|>user\nHi.<|im_end|>");
     let input = format!("{PLAIN}\n{text}\n{PLAIN}\n");
-    let ran = ocml_with(["render", "--jsonl", "-t", "chatml"], &input).exits(1);
-    assert_eq!(ran.stdout.lines().count(), 2);
-    ran.says("the input is chatml, but `render` reads messages in JSON");
+    let ran = ocml_with(["render", "--jsonl", "-t", "chatml"], &input).exits(0);
+    assert_eq!(ran.stdout.lines().count(), 3);
 }
 
 /// Left-out messages do not change the indices of the others.

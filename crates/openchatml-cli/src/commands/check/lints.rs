@@ -110,9 +110,12 @@ impl Lints {
     ) {
         let codes = if is_sample { &self.sample } else { &self.document };
         let mut own = lint::check(document, codes);
-        // A message that is not read as meant is reported already.
+        // A message that is not read as meant, or not at all, is reported already.
         if found.iter().any(|found| found.severity == Severity::Error) {
-            own.retain(|found| !ORDER.contains(&found.code));
+            let is_empty = document.conversations().iter().any(|it| it.messages.is_empty());
+            own.retain(|found| {
+                !ORDER.contains(&found.code) && !(is_empty && found.code == Code::EmptyMessage)
+            });
         }
         found.append(&mut own);
         found.retain(|found| !self.ignored.iter().any(|it| it.has(found.code)));

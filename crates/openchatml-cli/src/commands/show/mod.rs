@@ -272,10 +272,13 @@ impl Show {
                 }
             },
             Audience::User => {
-                // The number of messages may depend on hidden text.
+                // The number of all messages may depend on hidden text.
                 match self.policy.view(conversation).message(index) {
                     Ok(message) => return self.place.text(message.text(), &mut shown.text),
-                    Err(refused) => finding_line(&refused),
+                    Err(refused) => {
+                        let help = refused.help.as_deref().unwrap_or_default();
+                        format!("{}  = help: {help}\n", finding_line(&refused))
+                    }
                 }
             }
         };
