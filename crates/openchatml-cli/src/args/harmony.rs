@@ -6,8 +6,6 @@ use clap::{Args, ValueEnum};
 use openchatml::harmony::{Effort, Namespace, PromptOptions, SystemContent};
 use openchatml::{Format, RenderOptions};
 
-use crate::console::Console;
-
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Prompts of Harmony and Apertus")]
 pub(crate) struct HarmonyArgs {
@@ -79,8 +77,8 @@ enum BuiltinArg {
 }
 
 impl HarmonyArgs {
-    /// Warns about an option that changes nothing in prompts of this format.
-    pub(crate) fn warn_without_effect(&self, format: Format, console: &Console) {
+    /// Describes the options that change nothing in prompts of this format.
+    pub(crate) fn without_effect(&self, format: Format) -> Vec<String> {
         let dialect = format.dialect();
         let (has_date, has_system) = (dialect.dated, dialect.has_opening());
         let options = [
@@ -90,11 +88,11 @@ impl HarmonyArgs {
             (!self.builtin_tools.is_empty() && !has_system, "--builtin-tools", "built-in tools"),
             (self.response_format.is_some() && !has_system, "--response-format", "answer format"),
         ];
-        for (_, option, what) in options.into_iter().filter(|it| it.0) {
-            let text =
-                format!("{option} has no effect: a prompt in {format} has no place for the {what}");
-            console.warning(&text);
-        }
+        let options = options.into_iter().filter(|(is_unused, ..)| *is_unused);
+        let describe = |(_, option, what)| {
+            format!("{option} has no effect: a prompt in {format} has no place for the {what}")
+        };
+        options.map(describe).collect()
     }
 
     /// The date.

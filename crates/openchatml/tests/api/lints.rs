@@ -1,6 +1,6 @@
 //! Lints: what they find, and what they leave alone.
 
-use openchatml::{Code, Conversation, Document, End, Format, Intent, Message, Role, lint, parse};
+use openchatml::{Code, Conversation, End, Format, Intent, Message, Role, lint, parse};
 
 fn codes(messages: impl IntoIterator<Item = Message<'static>>) -> Vec<&'static str> {
     let document = Conversation::from_messages(messages).into();

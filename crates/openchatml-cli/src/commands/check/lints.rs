@@ -113,9 +113,8 @@ impl Lints {
         // A message that is not read as meant, or not at all, is reported already.
         if found.iter().any(|found| found.severity == Severity::Error) {
             let is_empty = document.conversations().iter().any(|it| it.messages.is_empty());
-            own.retain(|found| {
-                !ORDER.contains(&found.code) && !(is_empty && found.code == Code::EmptyMessage)
-            });
+            let is_told = |code| ORDER.contains(&code) || is_empty && code == Code::EmptyMessage;
+            own.retain(|found| !is_told(found.code));
         }
         found.append(&mut own);
         found.retain(|found| !self.ignored.iter().any(|it| it.has(found.code)));

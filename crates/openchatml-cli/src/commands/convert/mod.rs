@@ -15,7 +15,7 @@ use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 
 use clap::Args;
-use openchatml::TextFormat;
+use openchatml::{Format, TextFormat};
 
 use self::beside::BesideArgs;
 use self::converter::{Converter, Purpose};
@@ -236,7 +236,7 @@ pub(crate) fn render(args: &RenderCommandArgs, console: &Console) -> Result<Stat
     let template =
         Templated::new(&args.template, &args.work.render, args.bare, encodings.clone(), console)?;
     if args.template.template.is_none() {
-        args.work.render.harmony.warn_without_effect(to.format, console);
+        warn_without_effect(&args.work.render, to.format, console);
     }
     let mut converter = args.work.converter(to, purpose, encodings, console)?;
     converter.begin_prompts(args.bare);
@@ -254,7 +254,7 @@ pub(crate) fn tokens(args: &TokensArgs, console: &Console) -> Result<Status, Fai
         () => TokenOutput::Ids,
     };
     let to = Written { format: args.to.into(), tokens: true };
-    args.work.render.harmony.warn_without_effect(to.format, console);
+    warn_without_effect(&args.work.render, to.format, console);
     let purpose = Purpose::of_render(&args.work.render);
     let encodings = Encodings::wanted(&args.work.read, true, console)?;
     let mut converter = args.work.converter(to, purpose, encodings, console)?;
@@ -265,7 +265,7 @@ pub(crate) fn tokens(args: &TokensArgs, console: &Console) -> Result<Status, Fai
 
 /// Runs `convert`.
 pub(crate) fn convert(args: &ConvertArgs, console: &Console) -> Result<Status, Failure> {
-    args.work.render.harmony.warn_without_effect(args.to.format, console);
+    warn_without_effect(&args.work.render, args.to.format, console);
     let purpose = Purpose::of_convert(&args.work.render);
     let encodings = Encodings::wanted(&args.work.read, args.to.tokens, console)?;
     let mut converter = args.work.converter(args.to, purpose, encodings, console)?;
@@ -276,4 +276,11 @@ pub(crate) fn convert(args: &ConvertArgs, console: &Console) -> Result<Status, F
 
 fn one(file: Option<&PathBuf>) -> [Origin; 1] {
     [file.map_or(Origin::Stdin, |path| Origin::of(path))]
+}
+
+/// Warns about options that change nothing in prompts of this format.
+fn warn_without_effect(args: &RenderArgs, format: Format, console: &Console) {
+    for text in args.harmony.without_effect(format) {
+        console.warning(&text);
+    }
 }
