@@ -118,7 +118,10 @@ impl Origin {
                 let file = File::open(path).map_err(|error| failed(&error))?;
                 let metadata = file.metadata().map_err(|error| failed(&error))?;
                 if metadata.is_dir() {
-                    return Err(failed(&io::ErrorKind::IsADirectory.into()));
+                    return Err(Failure::Io(format!(
+                        "cannot read {}: it is a folder, and this command reads one file; `check`, `convert`, `detect`, `fmt` and `tokens` read folders",
+                        self.quoted()
+                    )));
                 }
                 (Box::new(file), metadata.is_file().then_some(metadata.len()))
             }
