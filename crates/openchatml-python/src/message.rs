@@ -1,0 +1,575 @@
+//! Messages as objects of Python.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::Arc;
+
+use openchatml::{
+    Body, Channel, Conversation, Data, Document, End, Intent, Limits, Marker, Message, Policy,
+    ReadOptions, Role, Segment, Value, Visibility, Weight, parse,
+};
+use pyo3::IntoPyObjectExt as _;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString, PyTuple, PyType};
+
+use crate::argument::{Argument, cut, json_format, keywords};
+use crate::consent::converted;
+use crate::data;
+use crate::error::{Failure, wrong_type, wrong_value};
+use crate::pickle::{pickled, restored};
+
+/// A message of a conversation, which it shares with the other messages.
+#[pyclass(frozen, eq, module = "openchatml", name = "Message")]
+#[derive(Clone)]
+pub(crate) struct PyMessage {
+    document: Arc<Document<'static>>,
+    at: usize,
+}
+
+impl PartialEq for PyMessage {
+    fn eq(&self, other: &Self) -> bool {
+        self.message() == other.message()
+    }
+}
+
+impl PyMessage {
+    /// The message at this index of a conversation.
+    pub(crate) fn of(document: &Arc<Document<'static>>, at: usize) -> Self {
+        Self { document: Arc::clone(document), at }
+    }
+
+    /// A message of its own.
+    pub(crate) fn new(message: Message<'static>) -> Self {
+        let document = Document::from(Conversation::from_messages([message]));
+        Self { document: Arc::new(document), at: 0 }
+    }
+
+    pub(crate) fn message(&self) -> &Message<'static> {
+        let messages = self.document.as_conversation().map(|it| &it.messages);
+        messages.and_then(|it| it.get(self.at)).expect("it was created for this index")
+    }
+
+    /// The document of which this is the only message.
+    pub(crate) fn alone(&self) -> Document<'static> {
+        Conversation::from_messages([self.message().clone()]).into()
+    }
+}
+
+#[pymethods]
+impl PyMessage {
+    #[new]
+    #[pyo3(
+        signature = (role, text, **fields),
+        text_signature = "(role, text, *, name=None, recipient=None, channel=None, call_id=None, intent=None, content_type=None, constrained=False, end='end', weight=None, ids=None, recovered=False, foreign=False, unread=None)"
+    )]
+    fn create(
+        role: &Bound<'_, PyAny>,
+        text: &Bound<'_, PyAny>,
+        fields: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let role = Argument::new("role", role).word(Role::ALL, Role::as_str)?;
+        let mut message = Message::new(role, body("text", text)?);
+        change(&mut message, fields)?;
+        Ok(Self::new(message))
+    }
+
+    #[classmethod]
+    #[pyo3(signature = (text, **fields), text_signature = "($cls, text, **fields)")]
+    fn user(
+        _class: &Bound<'_, PyType>,
+        text: &Bound<'_, PyAny>,
+        fields: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        made(Message::user(body("text", text)?), fields)
+    }
+
+    #[classmethod]
+    #[pyo3(signature = (text, **fields), text_signature = "($cls, text, **fields)")]
+    fn system(
+        _class: &Bound<'_, PyType>,
+        text: &Bound<'_, PyAny>,
+        fields: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        made(Message::system(body("text", text)?), fields)
+    }
+
+    #[classmethod]
+    #[pyo3(signature = (text, **fields), text_signature = "($cls, text, **fields)")]
+    fn developer(
+        _class: &Bound<'_, PyType>,
+        text: &Bound<'_, PyAny>,
+        fields: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        made(Message::developer(body("text", text)?), fields)
+    }
+
+    #[classmethod]
+    #[pyo3(signature = (text, **fields), text_signature = "($cls, text, **fields)")]
+    fn answer(
+        _class: &Bound<'_, PyType>,
+        text: &Bound<'_, PyAny>,
+        fields: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        made(Message::answer(body("text", text)?), fields)
+    }
+
+    #[classmethod]
+    #[pyo3(signature = (text, **fields), text_signature = "($cls, text, **fields)")]
+    fn reasoning(
+        _class: &Bound<'_, PyType>,
+        text: &Bound<'_, PyAny>,
+        fields: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        made(Message::reasoning(body("text", text)?), fields)
+    }
+
+    #[classmethod]
+    #[pyo3(signature = (tool, arguments, **fields), text_signature = "($cls, tool, arguments, **fields)")]
+    fn call(
+        _class: &Bound<'_, PyType>,
+        tool: &Bound<'_, PyAny>,
+        arguments: &Bound<'_, PyAny>,
+        fields: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let tool = Argument::new("tool", tool).text()?;
+        made(Message::call(tool, body_or_data("arguments", arguments)?), fields)
+    }
+
+    #[classmethod]
+    #[pyo3(signature = (tool, content, **fields), text_signature = "($cls, tool, content, **fields)")]
+    fn reply(
+        _class: &Bound<'_, PyType>,
+        tool: &Bound<'_, PyAny>,
+        content: &Bound<'_, PyAny>,
+        fields: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let tool = Argument::new("tool", tool).text()?;
+        made(Message::reply(tool, body_or_data("content", content)?), fields)
+    }
+
+    #[getter]
+    fn role(&self) -> &'static str {
+        self.message().role.as_str()
+    }
+
+    #[getter]
+    fn text<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
+        PyString::new(py, &self.message().body.text())
+    }
+
+    #[getter]
+    fn segments(&self) -> Vec<(&'static str, String)> {
+        let segment = |segment: Segment<'_>| match segment {
+            Segment::Text(text) => ("text", text.into_owned()),
+            Segment::Literal(text) => ("literal", text.into_owned()),
+            Segment::Marker(marker) => ("marker", marker.as_str().to_owned()),
+        };
+        self.message().body.segments().map(segment).collect()
+    }
+
+    #[getter]
+    fn name(&self) -> Option<&str> {
+        self.message().name.as_deref()
+    }
+
+    #[getter]
+    fn recipient(&self) -> Option<&str> {
+        self.message().recipient.as_deref()
+    }
+
+    #[getter]
+    fn channel(&self) -> Option<&'static str> {
+        self.message().channel.map(Channel::as_str)
+    }
+
+    #[getter]
+    fn effective_channel(&self) -> &'static str {
+        self.message().effective_channel().as_str()
+    }
+
+    #[getter]
+    fn call_id(&self) -> Option<&str> {
+        self.message().call_id.as_deref()
+    }
+
+    #[getter]
+    fn intent(&self) -> Option<&'static str> {
+        self.message().intent.map(Intent::as_str)
+    }
+
+    #[getter]
+    fn content_type(&self) -> Option<&str> {
+        self.message().content_type.as_deref()
+    }
+
+    #[getter]
+    fn constrained(&self) -> bool {
+        self.message().constrained
+    }
+
+    #[getter]
+    fn end(&self) -> &'static str {
+        self.message().end.as_str()
+    }
+
+    #[getter]
+    fn weight(&self) -> Option<f64> {
+        self.message().weight.map(Weight::get)
+    }
+
+    #[getter]
+    fn ids(&self) -> Option<Vec<u32>> {
+        self.message().ids().map(<[u32]>::to_vec)
+    }
+
+    #[getter]
+    fn recovered(&self) -> bool {
+        self.message().recovered
+    }
+
+    #[getter]
+    fn foreign(&self) -> bool {
+        self.message().foreign
+    }
+
+    #[getter]
+    fn unread(&self) -> Option<&str> {
+        self.message().unread.as_deref()
+    }
+
+    #[getter]
+    fn span(&self) -> (usize, usize) {
+        let span = self.message().span;
+        (span.start, span.end)
+    }
+
+    #[getter]
+    fn is_answer(&self) -> bool {
+        self.message().is_answer()
+    }
+
+    #[getter]
+    fn is_call(&self) -> bool {
+        self.message().is_call()
+    }
+
+    #[getter]
+    fn is_reasoning(&self) -> bool {
+        self.message().is_reasoning()
+    }
+
+    #[getter]
+    fn is_hidden(&self) -> bool {
+        Policy::default().visibility(self.message()) == Visibility::Hidden
+    }
+
+    /// The function of a call without its namespace, or of a reply.
+    #[getter]
+    fn tool(&self) -> Option<&str> {
+        let message = self.message();
+        let name = match message.role {
+            Role::Tool => message.name.as_deref(),
+            _ if message.is_call() => message.recipient.as_deref(),
+            _ => None,
+        };
+        name.map(|name| openchatml::function_name(name).unwrap_or(name))
+    }
+
+    /// Parses the text as JSON.
+    fn json<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        data::from_json(py, &self.message().body.text())
+    }
+
+    /// A copy with other fields.
+    #[pyo3(
+        signature = (**fields),
+        text_signature = "($self, *, role=..., text=..., name=..., recipient=..., channel=..., call_id=..., intent=..., content_type=..., constrained=..., end=..., weight=..., ids=..., recovered=..., foreign=..., unread=...)"
+    )]
+    fn replace(&self, fields: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        made(self.message().clone(), fields)
+    }
+
+    #[pyo3(signature = (**fields), text_signature = "($self, **fields)")]
+    fn __replace__(&self, fields: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        self.replace(fields)
+    }
+
+    /// Reads data of a JSON format that is one message.
+    #[classmethod]
+    #[pyo3(signature = (data, format = None), text_signature = "($cls, data, format='openai')")]
+    fn from_dict(
+        _class: &Bound<'_, PyType>,
+        data: &Bound<'_, PyAny>,
+        format: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let format = json_format(format)?;
+        let list = Data::List(vec![data::read("data", data)?]);
+        let json = Value::from(list).to_json();
+        let strict = parse(&json, format, &ReadOptions::default()).strict();
+        let document = strict.map_err(|found| Failure::found("ParseError", &found, None))?;
+        let document = Arc::new(document.into_owned());
+        match document.as_conversation().map_or(0, |it| it.messages.len()) {
+            1 => Ok(Self { document, at: 0 }),
+            count => {
+                let text = format!("the data is {count} messages; use `Conversation.from_dict`");
+                Err(Failure::new("ParseError", text).into())
+            }
+        }
+    }
+
+    /// Writes the message as data of a JSON format.
+    #[pyo3(
+        signature = (format = None, *, allow_loss = None),
+        text_signature = "($self, format='openai', *, allow_loss=())"
+    )]
+    fn to_dict<'py>(
+        &self,
+        py: Python<'py>,
+        format: Option<&Bound<'py, PyAny>>,
+        allow_loss: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let format = json_format(format)?;
+        let json = converted(py, &self.alone(), format, allow_loss)?;
+        let value = Value::from_json(&json, &Limits::default());
+        let value = value.map_err(|found| Failure::found("RenderError", &found, None))?;
+        match only_item(&value) {
+            Some(item) => data::write(py, item),
+            None => {
+                let text =
+                    format!("`{format}` has no message like this; use `Conversation.to_dict`");
+                Err(Failure::new("RenderError", text).into())
+            }
+        }
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        let py = slf.py();
+        let restore = py.import("openchatml._openchatml")?.getattr("_restore_message")?;
+        let data = pickled(&slf.get().alone())?.into_bound_py_any(py)?;
+        PyTuple::new(py, [restore, data])
+    }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.message().role.as_str().hash(&mut hasher);
+        self.message().body.text().hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn __repr__(&self) -> String {
+        repr(self.message())
+    }
+}
+
+/// The only item of the only list in the output for one message.
+fn only_item<'v>(value: &'v Value<'v>) -> Option<&'v Value<'v>> {
+    let list = match &value.data {
+        Data::List(items) => items,
+        Data::Map(entries) => match entries.as_slice() {
+            [(_, one)] => one.as_list()?,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    if let [item] = list { Some(item) } else { None }
+}
+
+/// Creates a message with further fields.
+fn made(mut message: Message<'static>, fields: Option<&Bound<'_, PyDict>>) -> PyResult<PyMessage> {
+    change(&mut message, fields)?;
+    Ok(PyMessage::new(message))
+}
+
+/// Changes the fields of a message.
+fn change(message: &mut Message<'static>, fields: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
+    keywords(fields, |argument| {
+        let own = |text: Option<&str>| text.map(|text| text.to_owned().into());
+        match argument.name {
+            "role" => message.role = argument.word(Role::ALL, Role::as_str)?,
+            "text" => message.body = body(argument.name, argument.value)?,
+            "name" => message.name = own(argument.optional_text()?),
+            "recipient" => message.recipient = own(argument.optional_text()?),
+            "call_id" => message.call_id = own(argument.optional_text()?),
+            "content_type" => message.content_type = own(argument.optional_text()?),
+            "channel" => message.channel = argument.optional_word(Channel::ALL, Channel::as_str)?,
+            "intent" => message.intent = argument.optional_word(Intent::ALL, Intent::as_str)?,
+            "end" => message.end = argument.word(End::ALL, End::as_str)?,
+            "constrained" => message.constrained = argument.flag()?,
+            "recovered" => message.recovered = argument.flag()?,
+            "foreign" => message.foreign = argument.flag()?,
+            "unread" => message.unread = argument.optional_text()?.map(Into::into),
+            "weight" => message.weight = weight(argument)?,
+            "ids" => {
+                if !argument.value.is_none() {
+                    message.set_ids(ids(argument)?);
+                }
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    })
+}
+
+fn weight(argument: &Argument<'_, '_>) -> PyResult<Option<Weight>> {
+    if argument.value.is_none() {
+        return Ok(None);
+    }
+    let Ok(number) = argument.value.extract::<f64>() else {
+        return Err(wrong_type(argument.name, "a `float`", argument.value));
+    };
+    let weight = Weight::new(number);
+    weight.map(Some).ok_or_else(|| wrong_value(argument.name, "a weight is 0 or more"))
+}
+
+/// Token ids: an iterable of `int`.
+pub(crate) fn ids(argument: &Argument<'_, '_>) -> PyResult<Vec<u32>> {
+    // Without NumPy there are no arrays, and even asking for one is impossible.
+    if argument.value.get_type().fully_qualified_name()? == "numpy.ndarray"
+        && let Ok(ids) = argument.value.extract::<numpy::PyReadonlyArray1<'_, u32>>()
+        && let Ok(ids) = ids.as_slice()
+    {
+        return Ok(ids.to_vec());
+    }
+    let id = |item: &Bound<'_, PyAny>| {
+        let refused = || wrong_type(argument.name, "token ids (`int` from 0 to 2³²-1)", item);
+        if item.is_instance_of::<pyo3::types::PyBool>() {
+            return Err(refused());
+        }
+        item.extract::<u32>().map_err(|_| refused())
+    };
+    argument.items()?.iter().map(id).collect()
+}
+
+/// A body: a text, or segments as `(kind, text)`.
+fn body(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Body<'static>> {
+    if value.is_instance_of::<PyString>() {
+        return Ok(Argument::new(name, value).text()?.to_owned().into());
+    }
+    let Ok(items) = Argument::new(name, value).items() else {
+        return Err(wrong_type(name, "a `str` or a list of segments", value));
+    };
+    let segments = items.iter().map(|item| segment(name, item)).collect::<PyResult<Vec<_>>>()?;
+    Ok(Body::from_segments(segments))
+}
+
+fn segment(name: &str, item: &Bound<'_, PyAny>) -> PyResult<Segment<'static>> {
+    let parts = item.cast::<PyTuple>().ok().filter(|it| it.len() == 2);
+    let Some(parts) = parts else { return Err(wrong_type(name, "a pair `(kind, text)`", item)) };
+    let [kind, text] = [parts.get_item(0)?, parts.get_item(1)?];
+    let text = Argument::new(name, &text).text()?;
+    match Argument::new(name, &kind).text()? {
+        "text" => Ok(Segment::Text(text.to_owned().into())),
+        "literal" => Ok(Segment::Literal(text.to_owned().into())),
+        "marker" => match Marker::from_word(text) {
+            Some(marker) => Ok(Segment::Marker(marker)),
+            None => Err(wrong_value(name, &format!("there is no marker `{}`", cut(text)))),
+        },
+        kind => {
+            let why = format!("`{}` is not `text`, `literal` or `marker`", cut(kind));
+            Err(wrong_value(name, &why))
+        }
+    }
+}
+
+/// A text, or data that is written as JSON.
+fn body_or_data(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Body<'static>> {
+    if value.is_instance_of::<PyString>() {
+        return body(name, value);
+    }
+    Ok(data::read(name, value)?.to_json().into())
+}
+
+/// A short description: the fields that are set, and the first characters of the text.
+pub(crate) fn repr(message: &Message<'_>) -> String {
+    let mut out = format!("Message('{}', '{}'", message.role, quoted(&message.body.text()));
+    let words = [
+        ("name", message.name.as_deref()),
+        ("recipient", message.recipient.as_deref()),
+        ("channel", message.channel.map(Channel::as_str)),
+        ("call_id", message.call_id.as_deref()),
+        ("intent", message.intent.map(Intent::as_str)),
+        ("content_type", message.content_type.as_deref()),
+        ("end", Some(message.end.as_str()).filter(|_| message.end != End::End)),
+        ("unread", message.unread.as_deref()),
+    ];
+    for (name, value) in words {
+        if let Some(value) = value {
+            out.push_str(&format!(", {name}='{}'", quoted(value)));
+        }
+    }
+    let flags = [
+        ("constrained", message.constrained),
+        ("recovered", message.recovered),
+        ("foreign", message.foreign),
+    ];
+    for (name, _) in flags.into_iter().filter(|it| it.1) {
+        out.push_str(&format!(", {name}=True"));
+    }
+    if let Some(weight) = message.weight {
+        out.push_str(&format!(", weight={}", weight.get()));
+    }
+    out + ")"
+}
+
+/// The first characters of a text, as in a literal of Python.
+fn quoted(text: &str) -> String {
+    let mut out = String::new();
+    for character in text.chars().take(64) {
+        match character {
+            '\'' | '\\' => out.extend(['\\', character]),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            _ if character.is_control() => {
+                out.push_str(&format!("\\x{:02x}", u32::from(character)));
+            }
+            _ => out.push(character),
+        }
+    }
+    if text.chars().nth(64).is_some() {
+        out.push('…');
+    }
+    out
+}
+
+/// Reads the messages of an argument.
+pub(crate) fn messages(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Vec<Message<'static>>> {
+    if value.is_instance_of::<PyDict>() {
+        return Err(of_dicts(name));
+    }
+    let message = |item: &Bound<'_, PyAny>| match item.cast::<PyMessage>() {
+        Ok(message) => Ok(message.get().message().clone()),
+        Err(_) if item.is_instance_of::<PyDict>() => Err(of_dicts(name)),
+        Err(_) => Err(wrong_type(name, "an iterable of `Message`", item)),
+    };
+    Argument::new(name, value).items()?.iter().map(message).collect()
+}
+
+fn of_dicts(name: &str) -> PyErr {
+    let text = format!("argument `{name}`: expected `Message`, not `dict`");
+    Failure::new("ArgumentTypeError", text)
+        .help("use `Conversation.from_dict(data, format)` for dicts")
+        .into()
+}
+
+/// Restores a pickled message.
+#[pyfunction]
+#[pyo3(name = "_restore_message")]
+pub(crate) fn restore_message(
+    format: &Bound<'_, PyAny>,
+    text: &Bound<'_, PyAny>,
+) -> PyResult<PyMessage> {
+    let format = Argument::new("format", format).format()?;
+    let document = Arc::new(restored(format, Argument::new("text", text).text()?));
+    match document.as_conversation().map_or(0, |it| it.messages.len()) {
+        1 => Ok(PyMessage { document, at: 0 }),
+        _ => Err(Failure::new("ParseError", "the pickled data is malformed").into()),
+    }
+}
