@@ -16,7 +16,20 @@ use crate::rendered::PyRendered;
 use crate::tokenizer::PyTokenizer;
 use crate::write::{PromptOptions, conversation_of};
 
-/// The prompts of conversations, with a cache of encoded texts.
+/// Writes the prompts of conversations that grow: texts that were encoded before are not encoded again.
+///
+/// Threads can share a cache: a call waits until the call before it is done.
+///
+/// Args:
+///     tokenizer: The tokenizer.
+///     bytes: The approximate maximum size of the cache, in bytes.
+///
+/// Raises:
+///     ArgumentTypeError, ArgumentValueError: An argument is invalid.
+///
+/// >>> cache = PromptCache(Tokenizer("harmony"))
+/// >>> len(cache.prompt([{"role": "user", "content": "Hello"}], bare=True))
+/// 7
 #[pyclass(frozen, module = "openchatml", name = "PromptCache")]
 pub(crate) struct PyPromptCache {
     tokenizer: PyTokenizer,
@@ -41,7 +54,9 @@ impl PyPromptCache {
         Ok(Self { tokenizer, cache: Mutex::new(cache) })
     }
 
-    /// The ids of the next prompt.
+    /// Writes the next prompt of a model, exactly as `Tokenizer.prompt` does.
+    ///
+    /// The arguments and errors are those of `Tokenizer.prompt`.
     #[pyo3(
         signature = (conversation, **options),
         text_signature = "($self, conversation, *, allow_loss='all', tools=None, keep_reasoning=False, bare=False, add_generation_prompt=True, continue_final_message=False, enable_thinking=None, profile='default', date=None, reasoning_effort=None, model_identity=None, builtin_tools=(), response_format=None, sanitize=False)"
@@ -68,7 +83,7 @@ impl PyPromptCache {
         Ok(written.into())
     }
 
-    /// The use of the cache.
+    /// The number of texts that were found (`hits`) and not found (`misses`), of cached `texts`, and of their `bytes`.
     #[getter]
     fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let cache = self.cache.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);

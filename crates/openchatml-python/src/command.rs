@@ -5,7 +5,7 @@ use std::io::Write as _;
 
 use pyo3::prelude::*;
 
-use crate::error::detached;
+use crate::error::{caught, detached};
 
 /// Runs the command, and returns its exit status.
 #[pyfunction]
@@ -17,4 +17,12 @@ pub(crate) fn run_command(py: Python<'_>, arguments: Vec<OsString>) -> PyResult<
         let _ = std::io::stdout().flush();
         status
     })
+}
+
+/// Panics, so that a test can see what becomes of it.
+#[pyfunction]
+#[pyo3(name = "_panic")]
+#[allow(clippy::panic, reason = "this is its purpose")]
+pub(crate) fn panic_for_test(text: &str) -> PyResult<()> {
+    Ok(caught(|| panic!("{text}"))?)
 }

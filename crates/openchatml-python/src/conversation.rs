@@ -22,7 +22,25 @@ use crate::pickle::{pickled, restored};
 use crate::tool_list::tools;
 use crate::view::{PyUserView, preambles};
 
-/// A conversation: its messages, tools and header. It is immutable, so threads can share it.
+/// A conversation: its messages, tools and header.
+///
+/// It is immutable, so threads can share it. It is a sequence of its messages: `len`, indices, slices
+/// and `for` work, and `+` adds messages. Two conversations are equal if their content is equal; white
+/// space and other layout of the input do not count. Conversations can be pickled and hashed.
+///
+/// Args:
+///     messages: The messages.
+///     tools: The tools: declarations as OpenAI's API has them, or functions of Python.
+///     header: The header of OpenChatML 2.x, by key.
+///
+/// Raises:
+///     ArgumentTypeError, ArgumentValueError: An argument is invalid.
+///     ToolError: A function cannot be declared.
+///
+/// >>> chat = Conversation([Message.user("2 + 2?")])
+/// >>> chat = chat + Message.answer("4.")
+/// >>> len(chat), chat[-1].text
+/// (2, '4.')
 #[pyclass(frozen, eq, module = "openchatml", name = "Conversation")]
 #[derive(Clone, PartialEq)]
 pub(crate) struct PyConversation {
@@ -68,6 +86,20 @@ impl PyConversation {
     }
 
     /// Reads data of a JSON format.
+    ///
+    /// Args:
+    ///     data: The data: dicts, lists, texts, numbers, `True`, `False` and `None`.
+    ///     format: The name of the JSON format.
+    ///
+    /// The other arguments are those of `parse`.
+    ///
+    /// Raises:
+    ///     ArgumentTypeError, ArgumentValueError: An argument is invalid, or JSON cannot express the data.
+    ///     FormatError: The format is unknown, or is not JSON.
+    ///     ParseError: The data is invalid in the format, or not a conversation.
+    ///
+    /// >>> Conversation.from_dict({"messages": [{"role": "user", "content": "Hi!"}]})
+    /// Conversation([Message('user', 'Hi!')])
     #[classmethod]
     #[pyo3(
         signature = (data, format = None, **options),
@@ -94,7 +126,19 @@ impl PyConversation {
         })
     }
 
-    /// Writes data of a JSON format.
+    /// Writes the conversation as data of a JSON format.
+    ///
+    /// Args:
+    ///     format: The name of the JSON format.
+    ///     allow_loss: As in `convert`.
+    ///
+    /// Raises:
+    ///     ArgumentTypeError, ArgumentValueError: An argument is invalid.
+    ///     FormatError: The format is unknown, or is not JSON.
+    ///     LossError: The format does not express everything, and the loss is not allowed.
+    ///
+    /// >>> Conversation([Message.user("Hi!")]).to_dict("anthropic")
+    /// {'messages': [{'role': 'user', 'content': 'Hi!'}]}
     #[pyo3(
         signature = (format = None, *, allow_loss = None),
         text_signature = "($self, format='openai', *, allow_loss=())"
@@ -109,12 +153,14 @@ impl PyConversation {
         data::from_json(py, &converted(py, &self.document, format, allow_loss)?)
     }
 
+    /// The messages.
     #[getter]
     fn messages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let count = self.messages_of().len();
         PyTuple::new(py, (0..count).map(|at| PyMessage::of(&self.document, at)))
     }
 
+    /// The declared tools, as OpenAI's API has them. Changing the list has no effect.
     #[getter]
     fn tools<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         if self.conversation().tools.is_empty() {
@@ -128,6 +174,7 @@ impl PyConversation {
         written.get_item("tools")
     }
 
+    /// The header of OpenChatML 2.x, or `None`. Changing the dict has no effect.
     #[getter]
     fn header<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let Some(header) = &self.conversation().header else { return Ok(None) };
@@ -138,18 +185,29 @@ impl PyConversation {
         Ok(Some(dict))
     }
 
-    /// For each message, the index of the call that it answers.
+    /// For each message, the index of the call that it answers, or `None`.
     #[getter]
     fn answers(&self) -> Vec<Option<usize>> {
         history::answers(self.messages_of())
     }
 
-    /// The conversation without the messages that the next prompt does not contain.
+    /// Returns the conversation without the messages that the next prompt does not contain, such as
+    /// reasoning before earlier answers.
     fn next_prompt(&self) -> Self {
         Self::new(history::next_prompt(self.conversation()))
     }
 
-    /// What a user can see.
+    /// Returns what a user can see.
+    ///
+    /// Args:
+    ///     preambles: Whether commentary for the user is shown: `"show"` or `"hide"`.
+    ///
+    /// Raises:
+    ///     ArgumentTypeError, ArgumentValueError: The argument is invalid.
+    ///
+    /// >>> chat = Conversation([Message.reasoning("Easy."), Message.answer("4.")])
+    /// >>> [message.text for message in chat.user_view()]
+    /// ['4.']
     #[pyo3(signature = (*, preambles = None), text_signature = "($self, *, preambles='show')")]
     fn user_view(&self, preambles: Option<&Bound<'_, PyAny>>) -> PyResult<PyUserView> {
         let policy = match preambles {
@@ -159,7 +217,10 @@ impl PyConversation {
         Ok(PyUserView::new(self.conversation(), policy))
     }
 
-    /// A copy with other parts.
+    /// Returns a copy with other messages, tools or header.
+    ///
+    /// >>> Conversation([Message.user("Hi!")]).replace(messages=[])
+    /// Conversation([])
     #[pyo3(
         signature = (**parts),
         text_signature = "($self, *, messages=..., tools=..., header=...)"

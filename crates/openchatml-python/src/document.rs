@@ -98,9 +98,8 @@ pub(crate) fn source(argument: &Argument<'_, '_>) -> PyResult<Source> {
         let [chosen, rejected] = [side(value, "chosen")?, side(value, "rejected")?];
         return Ok(only(Document::Pair(Box::new(Pair::new(chosen, rejected)))));
     }
-    if value.is_instance_of::<PyDict>() || value.is_instance_of::<PyList>() {
-        let items = value.cast::<PyList>().ok();
-        let first = items.and_then(|it| it.get_item(0).ok());
+    if is_data(value) {
+        let first = value.get_item(0).ok();
         if first.is_some_and(|it| it.is_instance_of::<PyMessage>()) {
             let messages = crate::message::messages(argument.name, value)?;
             return Ok(only(Conversation::from_messages(messages).into()));
@@ -125,15 +124,21 @@ pub(crate) fn source_or_text(
         let read = Arc::new(Read::text(value.py(), text(argument)?, format, options, keep)?);
         return Ok(Source { document: Arc::clone(&read.document), parsed: Some(read) });
     }
-    let is_data = value.is_instance_of::<PyDict>() || value.is_instance_of::<PyList>();
     match format {
-        Some(format) if is_data => {
+        Some(format) if is_data(value) => {
             let json = data::read(argument.name, value)?.to_json();
             let read = Arc::new(Read::text(value.py(), &json, Some(format), options, keep)?);
             Ok(Source { document: Arc::clone(&read.document), parsed: Some(read) })
         }
         _ => source(argument),
     }
+}
+
+/// Whether this is data of a JSON format, or a list of messages.
+fn is_data(value: &Bound<'_, PyAny>) -> bool {
+    value.is_instance_of::<PyDict>()
+        || value.is_instance_of::<PyList>()
+        || value.is_instance_of::<PyTuple>()
 }
 
 fn side(pair: &Bound<'_, PyAny>, name: &str) -> PyResult<Conversation<'static>> {
@@ -170,7 +175,7 @@ fn part(item: &Bound<'_, PyAny>) -> PyResult<Part<'static>> {
     Ok(Part::from(content))
 }
 
-/// A parsed document with its diagnostics.
+/// The result of `parse`: a document with its diagnostics.
 #[pyclass(frozen, module = "openchatml", name = "Parsed")]
 pub(crate) struct PyParsed {
     pub(crate) read: Arc<Read>,
@@ -179,6 +184,9 @@ pub(crate) struct PyParsed {
 #[pymethods]
 impl PyParsed {
     /// The conversation.
+    ///
+    /// Raises:
+    ///     ParseError: The document is something else; see `document`.
     #[getter]
     fn conversation(&self) -> PyResult<PyConversation> {
         PyConversation::of(Arc::clone(&self.read.document)).ok_or_else(|| {
@@ -187,27 +195,37 @@ impl PyParsed {
         })
     }
 
+    /// The document: a `Conversation`, `Pair`, `Infill` or `Files`.
     #[getter]
     fn document<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         object(py, &self.read.document)
     }
 
+    /// What is malformed, in the order of the places.
     #[getter]
     fn diagnostics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         crate::record::diagnostics(py, &self.read.diagnostics, self.read.text.as_deref())
     }
 
+    /// The name of the format.
     #[getter]
     fn format(&self) -> String {
         self.read.format.to_string()
     }
 
+    /// Whether there is an error among the diagnostics.
     #[getter]
     fn has_errors(&self) -> bool {
         self.read.diagnostics.iter().any(|it| it.severity == openchatml::Severity::Error)
     }
 
-    /// The document, if there are no errors.
+    /// Returns the document if there are no errors.
+    ///
+    /// Raises:
+    ///     ParseError: The first error.
+    ///
+    /// >>> parse("<|im_start|>user\nHi!<|im_end|>\n", "chatml").strict()
+    /// Conversation([Message('user', 'Hi!')])
     fn strict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let errors = self.read.diagnostics.iter();
         match errors.into_iter().find(|it| it.severity == openchatml::Severity::Error) {

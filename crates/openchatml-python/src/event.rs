@@ -7,7 +7,11 @@ use crate::data;
 use crate::message::PyMessage;
 use crate::record;
 
-/// An event of a stream.
+/// An event of a stream. Two events are equal if their JSON is equal.
+///
+/// >>> stream = Stream("harmony", completion=True)
+/// >>> [event.type for event in stream.feed("<|channel|>final<|message|>4.")]
+/// ['message.start', 'response.delta']
 #[pyclass(frozen, eq, module = "openchatml", name = "Event")]
 #[derive(Clone)]
 pub(crate) struct PyEvent {
@@ -29,11 +33,16 @@ impl PyEvent {
 
 #[pymethods]
 impl PyEvent {
+    /// The type: `"message.start"`, `"message.done"`, `"response.delta"`,
+    /// `"response.reasoning_text.delta"`, `"response.reasoning_summary_text.delta"`,
+    /// `"response.tool_call.delta"`, `"response.delta.flush"`, `"response.done"`, `"response.cancel"`,
+    /// `"tool.cancel"` or `"diagnostic"`.
     #[getter]
     fn r#type(&self) -> &'static str {
         self.event.name()
     }
 
+    /// The index of the message, from 0.
     #[getter]
     fn index(&self) -> Option<usize> {
         match &self.event {
@@ -52,6 +61,7 @@ impl PyEvent {
         }
     }
 
+    /// The text of a delta; otherwise `None`.
     #[getter]
     fn text(&self) -> Option<&str> {
         match &self.event {
@@ -63,6 +73,7 @@ impl PyEvent {
         }
     }
 
+    /// Whether a delta is commentary for the user before the answer.
     #[getter]
     fn is_preamble(&self) -> bool {
         match &self.event {
@@ -71,6 +82,7 @@ impl PyEvent {
         }
     }
 
+    /// The message of `"message.start"` (without its text) and `"message.done"`.
     #[getter]
     fn message(&self) -> Option<PyMessage> {
         match &self.event {
@@ -81,6 +93,7 @@ impl PyEvent {
         }
     }
 
+    /// The diagnostic. `None` for a user: see `code`.
     #[getter]
     fn diagnostic<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         match &self.event {
@@ -91,6 +104,7 @@ impl PyEvent {
         }
     }
 
+    /// The code of a diagnostic.
     #[getter]
     fn code(&self) -> Option<&'static str> {
         match &self.event {
@@ -100,6 +114,7 @@ impl PyEvent {
         }
     }
 
+    /// Why the response is done (`"return"`, `"call"` or `"end"`), or why a call is cancelled.
     #[getter]
     fn reason(&self) -> Option<&str> {
         match &self.event {
@@ -109,6 +124,7 @@ impl PyEvent {
         }
     }
 
+    /// The cancelled call.
     #[getter]
     fn call_id(&self) -> Option<&str> {
         match &self.event {
@@ -117,11 +133,12 @@ impl PyEvent {
         }
     }
 
-    /// The event as the library writes it in streams.
+    /// Returns the event as JSON, as OpenChatML 2.2 has it.
     fn to_json(&self) -> String {
         self.event.to_json()
     }
 
+    /// Returns the event as a dict, as OpenChatML 2.2 has it.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         data::from_json(py, &self.event.to_json())
     }

@@ -11,7 +11,30 @@ use crate::error::{Failure, detached, wrong_value};
 use crate::record::record;
 use crate::tool_list::tools;
 
-/// Returns a grammar.
+/// Returns a grammar of completions, for constrained decoding.
+///
+/// With it, an engine lets a model generate only valid output: the channels of the format, calls of the
+/// declared tools with arguments that match their schemas, and an end token.
+///
+/// Args:
+///     format: The name of the format of the model.
+///     language: `"gbnf"` (llama.cpp), `"lark"` (llguidance) or `"structural-tag"` (xgrammar).
+///     tools: Functions of Python with type hints, or declarations as OpenAI's API has them.
+///     builtin_tools: `"browser"` and `"python"`, the built-in tools of gpt-oss.
+///     tool_choice: `"auto"`, `"none"`, `"required"` or the name of a tool.
+///     parallel_tool_calls: Allows several calls in one completion.
+///     answer: The JSON Schema of the answer.
+///     reasoning: `"allowed"`, `"forbidden"` or `"required"`.
+///     preambles: Commentary for the user: as `reasoning`.
+///     in_reasoning: The prompt ended inside reasoning.
+///
+/// Raises:
+///     ArgumentTypeError, ArgumentValueError: An argument is invalid.
+///     FormatError: The format is unknown, or has no grammar.
+///     GrammarError: A required call is impossible, or the schema of the answer allows no value.
+///
+/// >>> grammar("chatml", "lark").text
+/// 'start: TEXT <|im_end|>\nTEXT: /(?s:.*)/\n'
 #[pyfunction]
 #[pyo3(
     signature = (format, language, **options),

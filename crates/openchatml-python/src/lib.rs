@@ -40,7 +40,7 @@ mod _openchatml {
     #[pymodule_export]
     use super::cache::PyPromptCache;
     #[pymodule_export]
-    use super::command::run_command;
+    use super::command::{panic_for_test, run_command};
     #[pymodule_export]
     use super::conversation::{PyConversation, restore};
     #[pymodule_export]

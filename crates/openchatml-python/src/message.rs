@@ -17,7 +17,33 @@ use crate::data;
 use crate::error::{Failure, wrong_type, wrong_value};
 use crate::pickle::{pickled, restored};
 
-/// A message of a conversation, which it shares with the other messages.
+/// A message: one role, at most one channel, one text.
+///
+/// It is immutable, so threads can share it. Two messages are equal if their content is equal. Messages
+/// can be pickled and hashed.
+///
+/// Args:
+///     role: `"system"`, `"developer"`, `"user"`, `"assistant"` or `"tool"`.
+///     text: The text, or segments as pairs: `("text", …)`, `("literal", …)`, `("marker", …)`.
+///     name: The name of the speaker; for a reply, the tool.
+///     recipient: The tool of a call, or `"assistant"` for a reply.
+///     channel: `"analysis"`, `"commentary"`, `"final"` or `None`.
+///     call_id: The id that pairs a call with its reply.
+///     intent: `"preamble"`, `"status"`, `"debug"` or `None`.
+///     content_type: The type of the text, such as `"json"`.
+///     constrained: Whether the type is a constraint on the text.
+///     end: `"end"`, `"call"`, `"return"`, `"open"` or `"prompt"`.
+///     weight: The weight in training, 0 or more.
+///     ids: The token ids that the message was sampled or read as.
+///     recovered: Whether a reader guessed a part of the message.
+///     foreign: Whether a completion wrote the message for another role, or after its stop token.
+///     unread: The unknown words of its header.
+///
+/// Raises:
+///     ArgumentTypeError, ArgumentValueError: An argument is invalid.
+///
+/// >>> Message("user", "Hi!", name="Eric")
+/// Message('user', 'Hi!', name='Eric')
 #[pyclass(frozen, eq, module = "openchatml", name = "Message")]
 #[derive(Clone)]
 pub(crate) struct PyMessage {
@@ -72,6 +98,10 @@ impl PyMessage {
         Ok(Self::new(message))
     }
 
+    /// Creates a message of the user.
+    ///
+    /// >>> Message.user("Hi!").role
+    /// 'user'
     #[classmethod]
     #[pyo3(signature = (text, **fields), text_signature = "($cls, text, **fields)")]
     fn user(
@@ -82,6 +112,10 @@ impl PyMessage {
         made(Message::user(body("text", text)?), fields)
     }
 
+    /// Creates a message of the system.
+    ///
+    /// >>> Message.system("Be brief.").role
+    /// 'system'
     #[classmethod]
     #[pyo3(signature = (text, **fields), text_signature = "($cls, text, **fields)")]
     fn system(
@@ -92,6 +126,10 @@ impl PyMessage {
         made(Message::system(body("text", text)?), fields)
     }
 
+    /// Creates a message of the developer.
+    ///
+    /// >>> Message.developer("Be brief.").role
+    /// 'developer'
     #[classmethod]
     #[pyo3(signature = (text, **fields), text_signature = "($cls, text, **fields)")]
     fn developer(
@@ -102,6 +140,10 @@ impl PyMessage {
         made(Message::developer(body("text", text)?), fields)
     }
 
+    /// Creates an answer of the assistant.
+    ///
+    /// >>> Message.answer("4.").channel
+    /// 'final'
     #[classmethod]
     #[pyo3(signature = (text, **fields), text_signature = "($cls, text, **fields)")]
     fn answer(
@@ -112,6 +154,10 @@ impl PyMessage {
         made(Message::answer(body("text", text)?), fields)
     }
 
+    /// Creates a message with reasoning of the assistant.
+    ///
+    /// >>> Message.reasoning("Easy.").is_hidden
+    /// True
     #[classmethod]
     #[pyo3(signature = (text, **fields), text_signature = "($cls, text, **fields)")]
     fn reasoning(
@@ -122,6 +168,15 @@ impl PyMessage {
         made(Message::reasoning(body("text", text)?), fields)
     }
 
+    /// Creates a call of a tool.
+    ///
+    /// Args:
+    ///     tool: The name of the function.
+    ///     arguments: The arguments as a dict, or the text of the call.
+    ///     **fields: More fields, as in the constructor.
+    ///
+    /// >>> Message.call("weather", {"city": "Paris"}, call_id="c1").json()
+    /// {'city': 'Paris'}
     #[classmethod]
     #[pyo3(signature = (tool, arguments, **fields), text_signature = "($cls, tool, arguments, **fields)")]
     fn call(
@@ -134,6 +189,15 @@ impl PyMessage {
         made(Message::call(tool, body_or_data("arguments", arguments)?), fields)
     }
 
+    /// Creates the reply of a tool.
+    ///
+    /// Args:
+    ///     tool: The name of the function.
+    ///     content: The text, or data that is written as JSON.
+    ///     **fields: More fields, as in the constructor.
+    ///
+    /// >>> Message.reply("weather", {"degrees": 20}).text
+    /// '{"degrees":20}'
     #[classmethod]
     #[pyo3(signature = (tool, content, **fields), text_signature = "($cls, tool, content, **fields)")]
     fn reply(
@@ -146,16 +210,19 @@ impl PyMessage {
         made(Message::reply(tool, body_or_data("content", content)?), fields)
     }
 
+    /// The role.
     #[getter]
     fn role(&self) -> &'static str {
         self.message().role.as_str()
     }
 
+    /// The text, without markers.
     #[getter]
     fn text<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
         PyString::new(py, &self.message().body.text())
     }
 
+    /// The text and the markers as pairs `(kind, text)`.
     #[getter]
     fn segments(&self) -> Vec<(&'static str, String)> {
         let segment = |segment: Segment<'_>| match segment {
@@ -166,103 +233,122 @@ impl PyMessage {
         self.message().body.segments().map(segment).collect()
     }
 
+    /// The name of the speaker; for a reply, the tool.
     #[getter]
     fn name(&self) -> Option<&str> {
         self.message().name.as_deref()
     }
 
+    /// The tool of a call, or `"assistant"` for a reply.
     #[getter]
     fn recipient(&self) -> Option<&str> {
         self.message().recipient.as_deref()
     }
 
+    /// The declared channel, or `None`.
     #[getter]
     fn channel(&self) -> Option<&'static str> {
         self.message().channel.map(Channel::as_str)
     }
 
+    /// The channel; without a declared one, `"final"`.
     #[getter]
     fn effective_channel(&self) -> &'static str {
         self.message().effective_channel().as_str()
     }
 
+    /// The id that pairs a call with its reply.
     #[getter]
     fn call_id(&self) -> Option<&str> {
         self.message().call_id.as_deref()
     }
 
+    /// The purpose, in addition to the channel.
     #[getter]
     fn intent(&self) -> Option<&'static str> {
         self.message().intent.map(Intent::as_str)
     }
 
+    /// The type of the text, such as `"json"`.
     #[getter]
     fn content_type(&self) -> Option<&str> {
         self.message().content_type.as_deref()
     }
 
+    /// Whether the type is a constraint on the text.
     #[getter]
     fn constrained(&self) -> bool {
         self.message().constrained
     }
 
+    /// How the message ends: `"end"`, `"call"`, `"return"`, `"open"` or `"prompt"`.
     #[getter]
     fn end(&self) -> &'static str {
         self.message().end.as_str()
     }
 
+    /// The weight in training.
     #[getter]
     fn weight(&self) -> Option<f64> {
         self.message().weight.map(Weight::get)
     }
 
+    /// The token ids that the message was sampled or read as, or `None`.
     #[getter]
     fn ids(&self) -> Option<Vec<u32>> {
         self.message().ids().map(<[u32]>::to_vec)
     }
 
+    /// Whether a reader guessed a part of the message. Such a call is never run.
     #[getter]
     fn recovered(&self) -> bool {
         self.message().recovered
     }
 
+    /// Whether a completion wrote the message for another role, or after its stop token.
     #[getter]
     fn foreign(&self) -> bool {
         self.message().foreign
     }
 
+    /// The unknown words of its header.
     #[getter]
     fn unread(&self) -> Option<&str> {
         self.message().unread.as_deref()
     }
 
+    /// The place in the input: the first byte, and the byte after the last one, of its UTF-8 text.
     #[getter]
     fn span(&self) -> (usize, usize) {
         let span = self.message().span;
         (span.start, span.end)
     }
 
+    /// Whether this is an answer to the user.
     #[getter]
     fn is_answer(&self) -> bool {
         self.message().is_answer()
     }
 
+    /// Whether this is a call of a tool.
     #[getter]
     fn is_call(&self) -> bool {
         self.message().is_call()
     }
 
+    /// Whether this is reasoning.
     #[getter]
     fn is_reasoning(&self) -> bool {
         self.message().is_reasoning()
     }
 
+    /// Whether a user cannot see it.
     #[getter]
     fn is_hidden(&self) -> bool {
         Policy::default().visibility(self.message()) == Visibility::Hidden
     }
 
-    /// The function of a call without its namespace, or of a reply.
+    /// The function of a call or of a reply, without its namespace; otherwise `None`.
     #[getter]
     fn tool(&self) -> Option<&str> {
         let message = self.message();
@@ -274,12 +360,21 @@ impl PyMessage {
         name.map(|name| openchatml::function_name(name).unwrap_or(name))
     }
 
-    /// Parses the text as JSON.
+    /// Parses the text as JSON: the arguments of a call, or a reply.
+    ///
+    /// Raises:
+    ///     ParseError: The text is not JSON, or has a number that Python cannot represent.
+    ///
+    /// >>> Message.call("weather", '{"city": "Paris"}').json()
+    /// {'city': 'Paris'}
     fn json<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         data::from_json(py, &self.message().body.text())
     }
 
-    /// A copy with other fields.
+    /// Returns a copy with other fields.
+    ///
+    /// >>> Message.user("Hi!").replace(name="Eric")
+    /// Message('user', 'Hi!', name='Eric')
     #[pyo3(
         signature = (**fields),
         text_signature = "($self, *, role=..., text=..., name=..., recipient=..., channel=..., call_id=..., intent=..., content_type=..., constrained=..., end=..., weight=..., ids=..., recovered=..., foreign=..., unread=...)"
@@ -294,6 +389,14 @@ impl PyMessage {
     }
 
     /// Reads data of a JSON format that is one message.
+    ///
+    /// Raises:
+    ///     ArgumentTypeError, ArgumentValueError: An argument is invalid, or JSON cannot express the data.
+    ///     FormatError: The format is unknown, or is not JSON.
+    ///     ParseError: The data is invalid in the format, or not exactly one message.
+    ///
+    /// >>> Message.from_dict({"role": "user", "content": "Hi!"})
+    /// Message('user', 'Hi!')
     #[classmethod]
     #[pyo3(signature = (data, format = None), text_signature = "($cls, data, format='openai')")]
     fn from_dict(
@@ -317,6 +420,15 @@ impl PyMessage {
     }
 
     /// Writes the message as data of a JSON format.
+    ///
+    /// Raises:
+    ///     ArgumentTypeError, ArgumentValueError: An argument is invalid.
+    ///     FormatError: The format is unknown, or is not JSON.
+    ///     LossError: The format does not express everything, and the loss is not allowed.
+    ///     RenderError: The format has no message like this.
+    ///
+    /// >>> Message.answer("4.").to_dict()
+    /// {'role': 'assistant', 'content': '4.'}
     #[pyo3(
         signature = (format = None, *, allow_loss = None),
         text_signature = "($self, format='openai', *, allow_loss=())"

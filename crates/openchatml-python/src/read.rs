@@ -15,7 +15,35 @@ use crate::input::{Keep, Read, detected};
 use crate::options;
 use crate::record::{diagnostics, record};
 
-/// Parses a text.
+/// Parses a text. This never fails on malformed input: it returns what can be read, and
+/// diagnostics.
+///
+/// Spans count bytes of the UTF-8 text of the input.
+///
+/// Args:
+///     text: The text, or its UTF-8 bytes.
+///     format: The name of its format (see `formats`), or `"auto"` to detect it.
+///     completion: The text is a raw completion: it continues a prompt that ended where the
+///         assistant speaks. The same as `continues="assistant"`.
+///     continues: The role whose message the text continues.
+///     in_reasoning: The prompt ended inside reasoning.
+///     past_stop: A completion continues after its stop token.
+///     open_prompt: The last message can be open: a prompt that a model will continue.
+///     mode: `"strict"` makes everything an error that the specification does not allow.
+///     recover: What happens with text outside of messages: `"keep"` (as hidden messages), `"drop"`,
+///         `"error"` (reading stops there) or `"stripped"` (as `"keep"`, and reads completions of
+///         gpt-oss whose control tokens were removed).
+///     limits: Limits by name, such as `{"messages": 1000, "message_bytes": 65536}`.
+///
+/// Raises:
+///     ArgumentTypeError, ArgumentValueError: An argument is invalid; bytes are not UTF-8.
+///     FormatError: The format is unknown, or cannot be detected.
+///
+/// >>> parsed = parse("<|channel|>final<|message|>4.<|return|>", "harmony", completion=True)
+/// >>> parsed.conversation.messages
+/// (Message('assistant', '4.', channel='final', end='return'),)
+/// >>> parsed.diagnostics
+/// ()
 #[pyfunction]
 #[pyo3(
     signature = (text, format = None, **options),
@@ -34,7 +62,38 @@ pub(crate) fn parse(
     Ok(PyParsed { read: Arc::new(Read::text(py, text, format, &read, Keep::IfFound)?) })
 }
 
-/// Finds errors.
+/// Finds errors in a text or a document, as the command `ocml check` does.
+///
+/// Args:
+///     source: A text, its UTF-8 bytes, data of a JSON format, or a document.
+///     format: The format of a text, or `"auto"`.
+///     lints: The lints that are checked: `"document"` (for one document), `"sample"` (also those for
+///         samples of a data set) or `"none"`.
+///     select: Codes of more lints.
+///     ignore: Codes of warnings and notes that are not reported.
+///     completion: The text is a raw completion: it continues a prompt that ended where the
+///         assistant speaks. The same as `continues="assistant"`.
+///     continues: The role whose message the text continues.
+///     in_reasoning: The prompt ended inside reasoning.
+///     past_stop: A completion continues after its stop token.
+///     open_prompt: The last message can be open: a prompt that a model will continue.
+///     mode: `"strict"` makes everything an error that the specification does not allow.
+///     recover: What happens with text outside of messages: `"keep"` (as hidden messages), `"drop"`,
+///         `"error"` (reading stops there) or `"stripped"` (as `"keep"`, and reads completions of
+///         gpt-oss whose control tokens were removed).
+///     limits: Limits by name, such as `{"messages": 1000, "message_bytes": 65536}`.
+///
+/// Returns:
+///     The diagnostics in the order of their places.
+///
+/// Raises:
+///     ArgumentTypeError, ArgumentValueError: An argument is invalid.
+///     FormatError: The format is unknown, or cannot be detected.
+///
+/// >>> for found in check("<|im_start|>user\nHi!<|im_end|>\n<|im_start|>usr\n", "chatml"):
+/// ...     print(found.line, found.severity, found.code)
+/// 3 error E-PARSE-HEADER
+/// 4 error E-STREAM-TRUNCATED
 #[pyfunction]
 #[pyo3(
     signature = (source, format = None, **options),
@@ -89,7 +148,30 @@ fn codes(argument: &Argument<'_, '_>) -> PyResult<Vec<Code>> {
     argument.texts()?.iter().map(code).collect()
 }
 
-/// Applies fixes.
+/// Applies the fixes of the diagnostics of a text.
+///
+/// Args:
+///     text: The text, or its UTF-8 bytes.
+///     format: The name of its format, or `"auto"`.
+///     unsafe_fixes: Also applies fixes that can change the conversation.
+///     completion: The text is a raw completion: it continues a prompt that ended where the
+///         assistant speaks. The same as `continues="assistant"`.
+///     continues: The role whose message the text continues.
+///     in_reasoning: The prompt ended inside reasoning.
+///     past_stop: A completion continues after its stop token.
+///     open_prompt: The last message can be open: a prompt that a model will continue.
+///     mode: `"strict"` makes everything an error that the specification does not allow.
+///     recover: What happens with text outside of messages: `"keep"` (as hidden messages), `"drop"`,
+///         `"error"` (reading stops there) or `"stripped"` (as `"keep"`, and reads completions of
+///         gpt-oss whose control tokens were removed).
+///     limits: Limits by name, such as `{"messages": 1000, "message_bytes": 65536}`.
+///
+/// Raises:
+///     ArgumentTypeError, ArgumentValueError: An argument is invalid.
+///     FormatError: The format is unknown, or cannot be detected.
+///
+/// >>> fix("<|im_start|>user\nHi!", "chatml", unsafe_fixes=True).text
+/// '<|im_start|>user\nHi!<|im_end|>'
 #[pyfunction]
 #[pyo3(
     signature = (text, format = None, **options),
@@ -122,7 +204,20 @@ pub(crate) fn fix<'py>(
     record(py, "Fixed")?.call1((after, fixed.applied, refused))
 }
 
-/// Detects the format.
+/// Detects the format of a text.
+///
+/// Args:
+///     text: The text, or its UTF-8 bytes.
+///
+/// Returns:
+///     The possible formats, the most likely one first. Read the text in the first one only if it
+///     `is_certain`.
+///
+/// Raises:
+///     ArgumentTypeError, ArgumentValueError: The argument is invalid.
+///
+/// >>> detect("<|im_start|>user\nHi!<|im_end|>\n")[0].format
+/// 'chatml'
 #[pyfunction]
 #[pyo3(signature = (text), text_signature = "(text)")]
 pub(crate) fn detect<'py>(
@@ -145,7 +240,10 @@ pub(crate) fn detect<'py>(
     Ok(list)
 }
 
-/// All formats.
+/// Returns all formats.
+///
+/// >>> [format.name for format in formats()][:3]
+/// ['openchatml-2.2', 'openchatml-2.0', 'openchatml-0.1']
 #[pyfunction]
 pub(crate) fn formats(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let class = record(py, "FormatInfo")?;
@@ -160,7 +258,16 @@ pub(crate) fn formats(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     Ok(list)
 }
 
-/// Explains a code.
+/// Explains the code of a diagnostic.
+///
+/// Args:
+///     code: The code.
+///
+/// Raises:
+///     ArgumentTypeError, ArgumentValueError: There is no such code.
+///
+/// >>> explain("E-LIMIT").user_summary
+/// 'This conversation is too large.'
 #[pyfunction]
 pub(crate) fn explain<'py>(
     py: Python<'py>,

@@ -11,7 +11,9 @@ use pyo3::types::PyTuple;
 use crate::column::{Column, numpy};
 use crate::record::{losses, record};
 
-/// Token ids, and what belongs to each.
+/// A conversation as token ids, with the spans of its messages.
+///
+/// Arrays belong to this object and are read-only: they are made without a copy.
 #[pyclass(frozen, module = "openchatml", name = "Rendered")]
 pub(crate) struct PyRendered {
     pub(crate) ids: Column<u32>,
@@ -60,37 +62,55 @@ impl From<Written> for PyRendered {
 
 #[pymethods]
 impl PyRendered {
-    /// The ids as an array.
+    /// The ids: an array of the shape `(ids,)` and the type `uint32`.
+    ///
+    /// Raises:
+    ///     ImportError: NumPy is not installed.
     #[getter]
     fn ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
         self.ids.array(py)
     }
 
-    /// The ids as a list.
+    /// Returns the ids as a list. This does not require NumPy.
     fn tolist(&self, py: Python<'_>) -> PyResult<Vec<u32>> {
         self.ids.with(py, <[u32]>::to_vec)
     }
 
-    /// Whether each id is trained.
+    /// Whether each id is trained: an array of the shape `(ids,)` and the type `bool`; `None` if there is
+    /// no mask.
+    ///
+    /// Raises:
+    ///     ImportError: NumPy is not installed.
     #[getter]
     fn mask<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray1<bool>>>> {
         self.training.as_ref().map(|it| it.mask.array(py)).transpose()
     }
 
-    /// The mask as a list of 0 and 1.
-    fn mask_list(&self, py: Python<'_>) -> PyResult<Option<Vec<u8>>> {
+    /// Returns the mask as a list of 0 and 1, or `None`. This does not require NumPy.
+    fn mask_list(&self, py: Python<'_>) -> PyResult<Option<Vec<u32>>> {
         let list =
-            |it: &Training| it.mask.with(py, |mask| mask.iter().map(|it| u8::from(*it)).collect());
+            |it: &Training| it.mask.with(py, |mask| mask.iter().map(|it| u32::from(*it)).collect());
         self.training.as_ref().map(list).transpose()
     }
 
-    /// The weight of each id in training.
+    /// The weight of each id in training: an array of the shape `(ids,)` and the type `float64`; `None` if
+    /// there is no mask.
+    ///
+    /// Raises:
+    ///     ImportError: NumPy is not installed.
     #[getter]
     fn weights<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
         self.training.as_ref().map(|it| it.weights.array(py)).transpose()
     }
 
-    /// The spans as an array: one row for each message.
+    /// The places of the messages: an array of the shape `(messages, 7)` and the type `int64`.
+    ///
+    /// The columns are the index of the message in the conversation (-1 if the format adds the message),
+    /// the first id of its opening, of the rest of its header, of its body, of its end token and of the gap
+    /// after it, and the id after the gap. The unit is one token id.
+    ///
+    /// Raises:
+    ///     ImportError: NumPy is not installed.
     #[getter]
     fn spans<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i64>>> {
         numpy(py)?;
@@ -105,7 +125,7 @@ impl PyRendered {
         PyArray1::from_vec(py, cells).reshape([self.spans.len(), COLUMNS])
     }
 
-    /// The spans as objects.
+    /// Returns the places of the messages as `MessageSpan`. This does not require NumPy.
     fn span_list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let class = record(py, "MessageSpan")?;
         let pair = |range: &Range<usize>| (range.start, range.end);
@@ -118,19 +138,19 @@ impl PyRendered {
         PyTuple::new(py, spans.collect::<PyResult<Vec<_>>>()?)
     }
 
-    /// What the ids do not contain.
+    /// What the ids do not contain, all of it allowed.
     #[getter]
     fn losses<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         losses(py, &self.losses)
     }
 
-    /// The control tokens that were written as ordinary text.
+    /// The control tokens that were written as ordinary text, because the encoding has no ids for them.
     #[getter]
     fn spelled(&self) -> Vec<&'static str> {
         self.spelled.clone()
     }
 
-    /// Whether other ids begin with these.
+    /// Returns whether other ids begin with these.
     fn is_prefix_of(&self, py: Python<'_>, other: &Bound<'_, Self>) -> PyResult<bool> {
         let ids = self.tolist(py)?;
         other.get().ids.with(py, |other| other.starts_with(&ids))

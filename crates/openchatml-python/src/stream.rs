@@ -23,7 +23,27 @@ enum Source {
     Ids(TokenStream<AnyEncoding>),
 }
 
-/// A stream. It is empty after its end.
+/// Reads text or token ids while they arrive, and returns events.
+///
+/// Threads can share a stream: a call waits until the call before it is done.
+///
+/// Args:
+///     format: The name of a text format, for text; or a `Tokenizer`, for token ids.
+///     user: Whether the events contain only what a user may see.
+///     preambles: With `user`: whether commentary for the user is shown: `"show"` or `"hide"`.
+///     keep: `"bodies"` keeps the text of a message for its `"message.done"`; `"nothing"` does not.
+///
+/// The other arguments are those of `parse`.
+///
+/// Raises:
+///     ArgumentTypeError, ArgumentValueError: An argument is invalid.
+///     FormatError: The format is unknown, or has no text form.
+///
+/// >>> stream = Stream("harmony", completion=True, user=True)
+/// >>> chunks = ["<|channel|>analysis<|message|>Easy.<|end|>", "<|start|>assistant<|channel|>fi",
+/// ...           "nal<|message|>4", ".<|return|>"]
+/// >>> "".join(event.text or "" for event in stream.read(chunks))
+/// '4.'
 #[pyclass(frozen, module = "openchatml", name = "Stream")]
 pub(crate) struct PyStream {
     source: Mutex<Option<Box<Source>>>,
@@ -152,7 +172,18 @@ impl PyStream {
         Ok(Self::of_text(Argument::new("format", format).text_format()?, &all))
     }
 
-    /// Reads a chunk, and returns the events.
+    /// Reads a chunk.
+    ///
+    /// Args:
+    ///     chunk: Text (`str`, or `bytes` that may end inside a character); or token ids: one, a list, or
+    ///         an array of NumPy.
+    ///
+    /// Returns:
+    ///     The new events.
+    ///
+    /// Raises:
+    ///     ArgumentTypeError, ArgumentValueError: The chunk is not what the stream reads.
+    ///     StreamError: The stream has ended.
     fn feed<'py>(
         &self,
         py: Python<'py>,
@@ -177,7 +208,13 @@ impl PyStream {
         self.feed_ids(py, &ids(&Argument::new("chunk", chunk))?)
     }
 
-    /// Ends the input, and returns the last events.
+    /// Ends the input.
+    ///
+    /// Returns:
+    ///     The last events.
+    ///
+    /// Raises:
+    ///     StreamError: The stream has ended before.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         self.work(py, 0, |source| {
             let events = match *source {
@@ -188,7 +225,13 @@ impl PyStream {
         })
     }
 
-    /// Cancels the response, and returns the last events.
+    /// Cancels the response.
+    ///
+    /// Returns:
+    ///     The last events.
+    ///
+    /// Raises:
+    ///     StreamError: The stream has ended before.
     fn cancel<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         self.work(py, 0, |source| {
             let events = match *source {
@@ -199,7 +242,7 @@ impl PyStream {
         })
     }
 
-    /// The message that is being read.
+    /// The message that is being read, or `None`.
     #[getter]
     fn open_message(&self, py: Python<'_>) -> Option<PyMessage> {
         let slot = self.source.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
@@ -210,12 +253,23 @@ impl PyStream {
         Some(PyMessage::new(message.clone().into_owned()))
     }
 
+    /// Whether the stream has ended.
     #[getter]
     fn has_ended(&self, py: Python<'_>) -> bool {
         self.source.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).is_none()
     }
 
-    /// The events of a whole source, for `for` and `async for`.
+    /// Reads all chunks of a source, and the end of the input.
+    ///
+    /// Args:
+    ///     source: An iterable of chunks, or an asynchronous one.
+    ///
+    /// Returns:
+    ///     The events, for `for`, or for `async for` if the source is asynchronous.
+    ///
+    /// >>> stream = Stream("chatml", completion=True)
+    /// >>> [event.text for event in stream.read(["Hi", "!"]) if event.text]
+    /// ['Hi', '!']
     fn read<'py>(
         slf: &Bound<'py, Self>,
         source: &Bound<'py, PyAny>,

@@ -17,7 +17,23 @@ use crate::tokenizer::PyTokenizer;
 use crate::tool_list::tools;
 use crate::write::conversation_of;
 
-/// A chat template with the special tokens of its model.
+/// The chat template of a model: a Jinja template that writes prompts. It runs in a sandbox.
+///
+/// The result is that of `transformers`, except that text of a message never becomes a control token.
+///
+/// Args:
+///     source: The template; the content of a `tokenizer_config.json`; the path of a file or of the
+///         folder of a model (`pathlib.Path`); or a tokenizer of `transformers`.
+///     name: The name of the template, if there are several.
+///     special_tokens: Special tokens by name, such as `{"bos_token": "<s>"}`.
+///
+/// Raises:
+///     ArgumentTypeError, ArgumentValueError: An argument is invalid, or a file cannot be read.
+///     TemplateError: The template is invalid, or there is none of this name.
+///
+/// >>> template = ChatTemplate("{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}")
+/// >>> template.render([{"role": "user", "content": "Hi!"}])
+/// '<|user|>Hi!'
 #[pyclass(frozen, module = "openchatml", name = "ChatTemplate")]
 pub(crate) struct PyChatTemplate {
     /// The templates for conversations without tools and with tools, each with its options.
@@ -223,13 +239,33 @@ impl PyChatTemplate {
         Ok(Self::of(&[text], name, &tokens)?)
     }
 
-    /// The source of the template for conversations without tools.
+    /// The template for conversations without tools.
     #[getter]
     fn source(&self) -> &str {
         self.templates[0].0.source()
     }
 
-    /// The text of a prompt.
+    /// Writes a prompt as text.
+    ///
+    /// Args:
+    ///     conversation: A conversation, or data of a JSON format.
+    ///     tools: The tools instead of those of the conversation, as in `prompt`.
+    ///     add_generation_prompt: Ends the prompt where the assistant speaks.
+    ///     continue_final_message: Ends the prompt in the text of the last message.
+    ///     enable_thinking: The variable of this name; `None` leaves it to the template.
+    ///     date: The date that `strftime_now` returns: `"YYYY-MM-DD"`.
+    ///     arguments: How arguments of calls are passed: `"parsed"` (as data) or `"text"`.
+    ///     allow_loss: As in `convert`: what the template does not receive.
+    ///     **variables: More variables of the template.
+    ///
+    /// Raises:
+    ///     ArgumentTypeError, ArgumentValueError: An argument is invalid.
+    ///     LossError: Something would be lost that is not allowed.
+    ///     TemplateError: The template rejects the conversation, or text would become a control token.
+    ///
+    /// >>> template = ChatTemplate("{{ messages[0].content }}{{ eos_token }}", special_tokens={"eos_token": "</s>"})
+    /// >>> template.render([{"role": "user", "content": "Hi!"}])
+    /// 'Hi!</s>'
     #[pyo3(
         signature = (conversation, **options),
         text_signature = "($self, conversation, *, tools=None, add_generation_prompt=False, continue_final_message=False, enable_thinking=None, date=None, arguments='parsed', allow_loss='all', **variables)"
@@ -244,7 +280,14 @@ impl PyChatTemplate {
         Ok(detached(py, || self.render_job(&job, false))??.text)
     }
 
-    /// The ids of a prompt. The mask has the ids of the generations that the template marks.
+    /// Writes a prompt as token ids. Text of a message is encoded as ordinary text.
+    ///
+    /// The mask has the ids that the template marks with `{% generation %}`. There are no spans.
+    ///
+    /// The other arguments and errors are those of `render`.
+    ///
+    /// Raises:
+    ///     EncodingError: A control token of the template has no id.
     #[pyo3(
         signature = (conversation, tokenizer, **options),
         text_signature = "($self, conversation, tokenizer, *, tools=None, add_generation_prompt=False, continue_final_message=False, enable_thinking=None, date=None, arguments='parsed', allow_loss='all', **variables)"

@@ -27,7 +27,26 @@ use crate::rendered::{PyRendered, Written};
 use crate::training;
 use crate::write::{PromptOptions, conversation_of};
 
-/// An encoding, bound to a text format.
+/// An encoding, bound to a text format: writes conversations as token ids, and reads them back.
+///
+/// Text of a message is always encoded as ordinary text, so no content can become a control token.
+///
+/// Args:
+///     format: The name of the text format.
+///     encoding: `"o200k_harmony"` (gpt-oss, built in); the path of a `tokenizer.json`, of a rank file,
+///         or of a folder with a `tokenizer.json`; the content of such a file as `bytes`; or a
+///         tokenizer of `transformers`, `tokenizers` or `tiktoken`. `"bytes"` has one id for each byte.
+///     spell_control_tokens: Writes control tokens without an id as ordinary text, and reads them from
+///         ordinary text. A model that was trained with the tokens reads their spelling as text.
+///
+/// Raises:
+///     ArgumentTypeError, ArgumentValueError: An argument is invalid, or the file cannot be read.
+///     EncodingError: The file is malformed, or has no ids for control tokens of the format.
+///     FormatError: The format is unknown, or has no text form.
+///
+/// >>> tokenizer = Tokenizer("harmony")
+/// >>> tokenizer.encode("Hello<|end|>")
+/// [13225, 27, 91, 419, 91, 29]
 #[pyclass(frozen, module = "openchatml", name = "Tokenizer")]
 #[derive(Clone)]
 pub(crate) struct PyTokenizer {
@@ -228,6 +247,7 @@ impl PyTokenizer {
         Ok(Self { tokenizer: Tokenizer::new(format, encoding), name: name.into(), may_spell })
     }
 
+    /// The name of the format.
     #[getter]
     fn format(&self) -> String {
         self.tokenizer.format().format().to_string()
@@ -240,7 +260,7 @@ impl PyTokenizer {
         stops.filter_map(|it| self.tokenizer.id(*it)).collect()
     }
 
-    /// The control tokens of the encoding with their ids.
+    /// The control tokens of the encoding, and their ids.
     #[getter]
     fn control_tokens<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
@@ -250,7 +270,10 @@ impl PyTokenizer {
         Ok(dict)
     }
 
-    /// The ids of ordinary text.
+    /// Returns the ids of ordinary text, even if it spells a control token.
+    ///
+    /// >>> Tokenizer("harmony").encode("Hello")
+    /// [13225]
     fn encode(&self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
         let text = Argument::new("text", text).text()?;
         detached(py, || {
@@ -260,13 +283,26 @@ impl PyTokenizer {
         })
     }
 
-    /// The text of ids, with the spellings of control tokens.
+    /// Returns the text of ids, with the spellings of control tokens.
+    ///
+    /// >>> Tokenizer("harmony").decode([200006, 1428, 200008])
+    /// '<|start|>user<|message|>'
     fn decode(&self, py: Python<'_>, ids: &Bound<'_, PyAny>) -> PyResult<String> {
         let ids = self::ids(&Argument::new("ids", ids))?;
         detached(py, || self.tokenizer.parse(&ids, &ReadOptions::default()).text().to_owned())
     }
 
-    /// The ids of a document.
+    /// Writes a document as token ids. The format must express all of it.
+    ///
+    /// The arguments are those of the function `render`.
+    ///
+    /// Raises:
+    ///     ArgumentTypeError, ArgumentValueError: An argument is invalid.
+    ///     EncodingError: A control token has no id.
+    ///     RenderError: The format does not express all of the document.
+    ///
+    /// >>> Tokenizer("harmony").render(Conversation([Message.user("Hello")])).tolist()
+    /// [200006, 1428, 200008, 13225, 200007]
     #[pyo3(
         signature = (document, **options),
         text_signature = "($self, document, *, add_generation_prompt=False, continue_final_message=False, enable_thinking=None, profile='default', date=None, reasoning_effort=None, model_identity=None, builtin_tools=(), response_format=None, layout='keep', sanitize=False, compact=False, infill_order=None)"
@@ -289,7 +325,22 @@ impl PyTokenizer {
         Ok(written?.into())
     }
 
-    /// The ids of the next prompt.
+    /// Writes the next prompt of a model as token ids.
+    ///
+    /// Args:
+    ///     conversation: A conversation, or data of a JSON format.
+    ///     allow_loss, tools, keep_reasoning, bare: As in `prompt`.
+    ///
+    /// The other arguments are those of `prompt`.
+    ///
+    /// Raises:
+    ///     ArgumentTypeError, ArgumentValueError: An argument is invalid.
+    ///     EncodingError: A control token has no id.
+    ///     LossError: Something would be lost that is not allowed.
+    ///     RenderError: The format cannot express the prompt.
+    ///
+    /// >>> Tokenizer("harmony").prompt([{"role": "user", "content": "Hello"}], bare=True).tolist()
+    /// [200006, 1428, 200008, 13225, 200007, 200006, 173781]
     #[pyo3(
         signature = (conversation, **options),
         text_signature = "($self, conversation, *, allow_loss='all', tools=None, keep_reasoning=False, bare=False, add_generation_prompt=True, continue_final_message=False, enable_thinking=None, profile='default', date=None, reasoning_effort=None, model_identity=None, builtin_tools=(), response_format=None, sanitize=False)"
@@ -313,7 +364,33 @@ impl PyTokenizer {
         Ok(written.into())
     }
 
-    /// The ids of a training sample, with its mask.
+    /// Writes a training sample as token ids, with the mask of the trained ids.
+    ///
+    /// It keeps all reasoning, and its last answer ends with the token that ends a completion.
+    ///
+    /// Args:
+    ///     conversation: A conversation, or data of a JSON format.
+    ///     train: The messages of the assistant that are trained: `"all"`, `"no-reasoning"`, `"answers"`.
+    ///     turns: `"all"`, or only the `"last"` one. A message of the user begins a turn.
+    ///     headers: The part of their headers that is trained: `"sampled"` (what the model generates),
+    ///         `"after-role"` or `"nothing"`.
+    ///     train_messages: Indices of messages that are trained, whatever their role.
+    ///     skip_messages: Indices of messages that are not trained.
+    ///     allow_loss, tools, bare: As in `prompt`.
+    ///
+    /// The other arguments are those of `prompt`.
+    ///
+    /// Raises:
+    ///     ArgumentTypeError, ArgumentValueError: An argument is invalid; a message does not exist.
+    ///     EncodingError: A control token has no id.
+    ///     LossError: Something would be lost that is not allowed.
+    ///     RenderError: The format cannot express the conversation.
+    ///
+    /// >>> tokenizer = Tokenizer("harmony")
+    /// >>> sample = tokenizer.sample([{"role": "user", "content": "2 + 2?"},
+    /// ...                            {"role": "assistant", "content": "4."}], bare=True)
+    /// >>> tokenizer.decode(sample.ids[sample.mask])
+    /// '<|channel|>final<|message|>4.<|return|>'
     #[pyo3(
         signature = (conversation, **options),
         text_signature = "($self, conversation, *, train='all', turns='all', headers='sampled', train_messages=(), skip_messages=(), allow_loss='all', tools=None, bare=False, enable_thinking=None, profile='default', date=None, reasoning_effort=None, model_identity=None, builtin_tools=(), response_format=None, sanitize=False)"
@@ -337,7 +414,10 @@ impl PyTokenizer {
         Ok(written.into())
     }
 
-    /// The number of ids of a document.
+    /// Returns the number of ids of a document, as `render` writes it.
+    ///
+    /// >>> Tokenizer("harmony").count(Conversation([Message.user("Hello")]))
+    /// 5
     #[pyo3(signature = (document), text_signature = "($self, document)")]
     fn count(&self, py: Python<'_>, document: &Bound<'_, PyAny>) -> PyResult<usize> {
         let source = source(&Argument::new("document", document))?;
@@ -350,7 +430,19 @@ impl PyTokenizer {
         Ok(counted.ids)
     }
 
-    /// Parses ids.
+    /// Parses token ids.
+    ///
+    /// Args:
+    ///     ids: The ids: an iterable, or an array of NumPy.
+    ///     keep_ids: Stores the ids of each message in it, so that it is written as the same ids again.
+    ///
+    /// The other arguments are those of the function `parse`.
+    ///
+    /// Raises:
+    ///     ArgumentTypeError, ArgumentValueError: An argument is invalid.
+    ///
+    /// >>> Tokenizer("harmony").parse([200006, 1428, 200008, 13225, 200007]).conversation
+    /// Conversation([Message('user', 'Hello')])
     #[pyo3(
         signature = (ids, **options),
         text_signature = "($self, ids, *, keep_ids=False, completion=False, continues=None, in_reasoning=False, past_stop=False, open_prompt=False, mode='lenient', recover='keep', limits=None)"
@@ -387,7 +479,26 @@ impl PyTokenizer {
         Ok(PyParsed { read: Arc::new(parsed) })
     }
 
-    /// Shortens a conversation.
+    /// Shortens a conversation to a number of token ids.
+    ///
+    /// Cuts messages that are too long, and then drops the oldest exchanges until the rest fits. It keeps
+    /// messages of the system and the developer, and the last message of the user. A call and its replies
+    /// stay or go together.
+    ///
+    /// Args:
+    ///     conversation: A conversation, or data of a JSON format.
+    ///     budget: The maximum number of ids.
+    ///     message: The maximum number of ids of the text of one message, or `None`.
+    ///
+    /// The other arguments are those of the function `render`.
+    ///
+    /// Raises:
+    ///     ArgumentTypeError, ArgumentValueError: An argument is invalid.
+    ///     TruncateError: What must stay is too long.
+    ///
+    /// >>> chat = Conversation([Message.user("Hello"), Message.answer("Hi!"), Message.user("Bye")])
+    /// >>> Tokenizer("harmony").truncate(chat, 6).conversation
+    /// Conversation([Message('user', 'Bye')])
     #[pyo3(
         signature = (conversation, budget, *, message = None, **options),
         text_signature = "($self, conversation, budget, *, message=2048, add_generation_prompt=False, continue_final_message=False, enable_thinking=None, profile='default', date=None, reasoning_effort=None, model_identity=None, builtin_tools=(), response_format=None, sanitize=False)"
@@ -422,7 +533,7 @@ impl PyTokenizer {
         record(py, "Truncated")?.call1((left, dropped, cut, truncated.ids))
     }
 
-    /// Whether ids are a completion, and not a whole conversation.
+    /// Returns whether ids are a completion, and not a whole conversation; `None` if unknown.
     fn is_completion(&self, ids: &Bound<'_, PyAny>) -> PyResult<Option<bool>> {
         Ok(self.tokenizer.is_completion(&self::ids(&Argument::new("ids", ids))?))
     }

@@ -16,7 +16,9 @@ struct Seen {
     is_preamble: bool,
 }
 
-/// The part of a conversation that a user can see. Only a conversation creates it.
+/// What a user can see of a conversation. Only `Conversation.user_view` creates it.
+///
+/// It contains the visible messages: `len` and `for` work.
 #[pyclass(frozen, eq, module = "openchatml", name = "UserView")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PyUserView {
@@ -44,6 +46,7 @@ impl Seen {
 
 #[pymethods]
 impl PyUserView {
+    /// The visible messages.
     #[getter]
     fn messages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let seen: Vec<_> =
@@ -51,7 +54,16 @@ impl PyUserView {
         PyTuple::new(py, seen)
     }
 
-    /// The message at this index of the conversation.
+    /// Returns the message at this index of the conversation.
+    ///
+    /// Raises:
+    ///     HiddenError: The message is hidden.
+    ///     IndexError: There is no such message.
+    ///     ArgumentTypeError: The argument is not an `int`.
+    ///
+    /// >>> view = Conversation([Message.reasoning("Easy."), Message.answer("4.")]).user_view()
+    /// >>> view.message(1).text
+    /// '4.'
     fn message<'py>(
         &self,
         py: Python<'py>,

@@ -15,7 +15,41 @@ use crate::options::{self, Writing};
 use crate::record::{diagnostics, losses, record};
 use crate::tool_list::tools;
 
-/// Writes a document that the format expresses completely.
+/// Writes a document in a format that expresses all of it.
+///
+/// Args:
+///     document: a `Conversation`, `Message`, `Pair`, `Infill`, `Files` or `Parsed`, or data of a JSON
+///         format.
+///     to: The name of the format.
+///     add_generation_prompt: Ends with the open header of a message of the assistant, or of the role
+///         that is given.
+///     continue_final_message: Leaves the last message open.
+///     enable_thinking: Whether the model should think first, in formats that can say it (Apertus).
+///     profile: The program whose output of Harmony and Apertus is imitated: `"default"` (the
+///         documentation), `"reference"` (openai-harmony), `"oss-harmony"`, `"hf-template"`,
+///         `"hf-template-strings"`.
+///     date: The date in the system message of Harmony and Apertus: a `datetime.date`, or
+///         `"YYYY-MM-DD"`.
+///     reasoning_effort: `"low"`, `"medium"` or `"high"`, in the system message of Harmony.
+///     model_identity: The identity of the model, in the system message of Harmony.
+///     builtin_tools: `"browser"` and `"python"`, in the system message of Harmony.
+///     response_format: The requested form of the answer: a `response_format` of OpenAI's APIs.
+///     layout: `"keep"` keeps the white space of what was read in the same format, `"canonical"` does
+///         not.
+///     sanitize: Writes `_` for characters that are not allowed in a header value, instead of refusing
+///         it.
+///     compact: OpenChatML 0.1: no line break before `<|im_end|>`.
+///     infill_order: The order of the parts of fill-in-the-middle tasks.
+///     ids: In canonical JSON, also writes the known token ids of messages.
+///
+/// Raises:
+///     ArgumentTypeError, ArgumentValueError: An argument is invalid.
+///     FormatError: The format is unknown.
+///     LossError: The data has keys or values that are not part of its format.
+///     RenderError: The format does not express all of the document. Use `convert`.
+///
+/// >>> render(Conversation([Message.user("Hi!")]), "chatml")
+/// '<|im_start|>user\nHi!<|im_end|>\n'
 #[pyfunction]
 #[pyo3(
     signature = (document, to, **options),
@@ -41,7 +75,62 @@ pub(crate) fn render(
     Ok(written.map_err(|error| Failure::render(&error, document.as_conversation()))?)
 }
 
-/// Converts a document, and names what the format does not express.
+/// Converts a text or a document to another format.
+///
+/// What the format does not express is a loss with a name. Each loss must be allowed, so nothing is
+/// lost unnoticed.
+///
+/// Args:
+///     source: A text, its UTF-8 bytes, or a `Conversation`, `Message`, `Pair`, `Infill`, `Files` or `Parsed`, or data of a JSON
+///         format.
+///     to: The name of the format of the output.
+///     format: The name of the format of the input, or `"auto"`.
+///     allow_loss: `"all"`, or the names of losses (`"call_id"`, `"channel"`, …) and of dropped input
+///         (`"unknown-key"`, `"stray-text"`, …).
+///     add_generation_prompt: Ends with the open header of a message of the assistant, or of the role
+///         that is given.
+///     continue_final_message: Leaves the last message open.
+///     enable_thinking: Whether the model should think first, in formats that can say it (Apertus).
+///     profile: The program whose output of Harmony and Apertus is imitated: `"default"` (the
+///         documentation), `"reference"` (openai-harmony), `"oss-harmony"`, `"hf-template"`,
+///         `"hf-template-strings"`.
+///     date: The date in the system message of Harmony and Apertus: a `datetime.date`, or
+///         `"YYYY-MM-DD"`.
+///     reasoning_effort: `"low"`, `"medium"` or `"high"`, in the system message of Harmony.
+///     model_identity: The identity of the model, in the system message of Harmony.
+///     builtin_tools: `"browser"` and `"python"`, in the system message of Harmony.
+///     response_format: The requested form of the answer: a `response_format` of OpenAI's APIs.
+///     layout: `"keep"` keeps the white space of what was read in the same format, `"canonical"` does
+///         not.
+///     sanitize: Writes `_` for characters that are not allowed in a header value, instead of refusing
+///         it.
+///     compact: OpenChatML 0.1: no line break before `<|im_end|>`.
+///     infill_order: The order of the parts of fill-in-the-middle tasks.
+///     ids: In canonical JSON, also writes the known token ids of messages.
+///     completion: The text is a raw completion: it continues a prompt that ended where the
+///         assistant speaks. The same as `continues="assistant"`.
+///     continues: The role whose message the text continues.
+///     in_reasoning: The prompt ended inside reasoning.
+///     past_stop: A completion continues after its stop token.
+///     open_prompt: The last message can be open: a prompt that a model will continue.
+///     mode: `"strict"` makes everything an error that the specification does not allow.
+///     recover: What happens with text outside of messages: `"keep"` (as hidden messages), `"drop"`,
+///         `"error"` (reading stops there) or `"stripped"` (as `"keep"`, and reads completions of
+///         gpt-oss whose control tokens were removed).
+///     limits: Limits by name, such as `{"messages": 1000, "message_bytes": 65536}`.
+///
+/// Raises:
+///     ArgumentTypeError, ArgumentValueError: An argument is invalid.
+///     FormatError: A format is unknown, or cannot be detected.
+///     LossError: Something would be lost that is not allowed; nothing is written.
+///     RenderError: The format cannot express the document at all.
+///
+/// >>> sampled = "<|channel|>final<|message|>4.<|return|>"
+/// >>> converted = convert(sampled, "openai", format="harmony", completion=True, allow_loss=["return"])
+/// >>> converted.output
+/// '{"messages":[{"role":"assistant","content":"4."}]}'
+/// >>> [str(loss) for loss in converted.losses]
+/// ['message 0: return dropped']
 #[pyfunction]
 #[pyo3(
     signature = (source, to, **options),
@@ -75,6 +164,43 @@ pub(crate) fn convert<'py>(
 }
 
 /// Writes the next prompt of a model.
+///
+/// A prompt does not contain the reasoning before earlier answers, declares the tools where the format
+/// does so, and ends where the assistant speaks. A prompt of Harmony or Apertus has the system message
+/// that the model expects, with the date of today.
+///
+/// Args:
+///     conversation: A conversation, or data of a JSON format.
+///     to: The name of the format of the model.
+///     allow_loss: As in `convert`. The default allows everything; see `losses` of the result.
+///     tools: The tools instead of those of the conversation: functions of Python with type hints, or
+///         declarations as OpenAI's API has them.
+///     keep_reasoning: Keeps the reasoning before earlier answers.
+///     bare: Adds no system message.
+///     add_generation_prompt: Ends with the open header of a message of the assistant, or of the role
+///         that is given.
+///     continue_final_message: Leaves the last message open.
+///     enable_thinking: Whether the model should think first, in formats that can say it (Apertus).
+///     profile: The program whose output of Harmony and Apertus is imitated: `"default"` (the
+///         documentation), `"reference"` (openai-harmony), `"oss-harmony"`, `"hf-template"`,
+///         `"hf-template-strings"`.
+///     date: The date in the system message of Harmony and Apertus: a `datetime.date`, or
+///         `"YYYY-MM-DD"`.
+///     reasoning_effort: `"low"`, `"medium"` or `"high"`, in the system message of Harmony.
+///     model_identity: The identity of the model, in the system message of Harmony.
+///     builtin_tools: `"browser"` and `"python"`, in the system message of Harmony.
+///     response_format: The requested form of the answer: a `response_format` of OpenAI's APIs.
+///     sanitize: As in `render`.
+///
+/// Raises:
+///     ArgumentTypeError, ArgumentValueError: An argument is invalid.
+///     FormatError: The format is unknown.
+///     LossError: Something would be lost that is not allowed.
+///     RenderError: The format cannot express the prompt.
+///     ToolError: A function cannot be declared.
+///
+/// >>> print(prompt([{"role": "user", "content": "Hi!"}], "harmony", bare=True))
+/// <|start|>user<|message|>Hi!<|end|><|start|>assistant
 #[pyfunction]
 #[pyo3(
     signature = (conversation, to, **options),

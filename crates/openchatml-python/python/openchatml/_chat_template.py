@@ -10,18 +10,20 @@ from ._openchatml import ChatTemplate, Conversation, Rendered, Tokenizer, prompt
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    Chat = Conversation | Sequence[dict[str, Any]] | dict[str, Any]
-    Tool = dict[str, Any] | Callable[..., Any]
+    from ._openchatml import Parsed
+
+    _Chat = Conversation | Parsed | dict[str, Any] | list[Any] | tuple[Any, ...]
+    _Tool = dict[str, Any] | Callable[..., Any]
 
 __all__ = ["apply_chat_template"]
 
 
 def apply_chat_template(
-    conversation: Chat | Sequence[Chat],
+    conversation: _Chat | Sequence[_Chat],
     tokenizer: Tokenizer | str,
     *,
     chat_template: ChatTemplate | str | None = None,
-    tools: Sequence[Tool] | None = None,
+    tools: Sequence[_Tool] | None = None,
     documents: Sequence[dict[str, Any]] | None = None,
     add_generation_prompt: bool = False,
     continue_final_message: bool = False,
@@ -44,7 +46,9 @@ def apply_chat_template(
         conversation: A conversation or the messages of one as dicts; or a list of such conversations.
         tokenizer: The tokenizer; or the name of a format, if `tokenize` is false.
         chat_template: The template or its source.
-        tools: Functions of Python with type hints, or declarations as OpenAI's API has them.
+        tools: Functions of Python with type hints, or declarations as OpenAI's API has them. A
+            function is declared by :func:`declaration`; ``transformers`` omits the defaults of
+            parameters and adds the type of the result, so pass declarations for the same prompt.
         documents: A variable of templates.
         add_generation_prompt: Ends the prompt where the assistant speaks.
         continue_final_message: Leaves the last message open. Not with `add_generation_prompt`.
@@ -142,7 +146,7 @@ def _is_batch(conversation: Any) -> bool:
 
 
 def _text(
-    chat: Chat, target: Tokenizer | str, template: ChatTemplate | None, options: dict[str, Any]
+    chat: _Chat, target: Tokenizer | str, template: ChatTemplate | None, options: dict[str, Any]
 ) -> str:
     if template is not None:
         return template.render(chat, **options)
@@ -150,7 +154,7 @@ def _text(
 
 
 def _ids(
-    chat: Chat,
+    chat: _Chat,
     tokenizer: Tokenizer,
     template: ChatTemplate | None,
     options: dict[str, Any],

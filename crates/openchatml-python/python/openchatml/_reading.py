@@ -10,7 +10,7 @@ from ._errors import ArgumentTypeError
 if TYPE_CHECKING:
     from ._openchatml import Event, Stream
 
-    Chunk = str | bytes | int | Iterable[int]
+    _Chunk = str | bytes | int | Iterable[int]
 
 __all__ = ["Reading"]
 
@@ -24,7 +24,7 @@ class Reading:
 
     __slots__ = ("_source", "_stream")
 
-    def __init__(self, stream: Stream, source: Iterable[Chunk] | AsyncIterable[Chunk]) -> None:
+    def __init__(self, stream: Stream, source: Iterable[_Chunk] | AsyncIterable[_Chunk]) -> None:
         self._stream = stream
         self._source = source
 
