@@ -4,8 +4,8 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use openchatml::{
-    Conversation, Data, Document, Format, Header, Message, Policy, Preambles, ReadOptions, history,
-    parse,
+    Conversation, Data, Document, Format, Header, Message, Negotiation, Policy, Preambles,
+    ReadOptions, Settings, history, parse,
 };
 use pyo3::IntoPyObjectExt as _;
 use pyo3::prelude::*;
@@ -14,11 +14,13 @@ use pyo3::types::{PyDict, PyList, PySlice, PyTuple, PyType};
 use crate::argument::{Argument, json_format, keywords};
 use crate::consent::converted;
 use crate::data;
-use crate::error::{Failure, detached, wrong_type};
+use crate::describe::repr;
+use crate::error::{Failure, detached, wrong_type, wrong_value};
 use crate::html;
-use crate::message::{PyMessage, messages, repr};
+use crate::message::{PyMessage, messages};
 use crate::options;
 use crate::pickle::{pickled, restored};
+use crate::record::record;
 use crate::tool_list::tools;
 use crate::view::{PyUserView, preambles};
 
@@ -59,6 +61,19 @@ impl PyConversation {
 
     pub(crate) fn conversation(&self) -> &Conversation<'static> {
         self.document.as_conversation().expect("it was created for a conversation")
+    }
+
+    /// The tools as data of Python.
+    pub(crate) fn tools_of<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        if self.conversation().tools.is_empty() {
+            return Ok(PyList::empty(py).into_any());
+        }
+        let mut only = Conversation::default();
+        only.tools.clone_from(&self.conversation().tools);
+        let json = openchatml::render(&only.into(), Format::JSON, &Default::default());
+        let json = json.map_err(|error| Failure::render(&error, None))?;
+        let written = data::from_json(py, &json)?;
+        written.get_item("tools")
     }
 
     fn messages_of(&self) -> &[Message<'static>] {
@@ -163,15 +178,7 @@ impl PyConversation {
     /// The declared tools, as OpenAI's API has them. Changing the list has no effect.
     #[getter]
     fn tools<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        if self.conversation().tools.is_empty() {
-            return Ok(PyList::empty(py).into_any());
-        }
-        let mut only = Conversation::default();
-        only.tools.clone_from(&self.conversation().tools);
-        let json = openchatml::render(&only.into(), Format::JSON, &Default::default());
-        let json = json.map_err(|error| Failure::render(&error, None))?;
-        let written = data::from_json(py, &json)?;
-        written.get_item("tools")
+        self.tools_of(py)
     }
 
     /// The header of OpenChatML 2.x, or `None`. Changing the dict has no effect.
@@ -195,6 +202,39 @@ impl PyConversation {
     /// reasoning before earlier answers.
     fn next_prompt(&self) -> Self {
         Self::new(history::next_prompt(self.conversation()))
+    }
+
+    /// Compares the capabilities in the header with those of another side.
+    ///
+    /// Raises:
+    ///     ArgumentValueError: One of the headers has no capabilities.
+    fn negotiate<'py>(
+        &self,
+        py: Python<'py>,
+        other: &Bound<'py, Self>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let [own, theirs] = [self, other.get()].map(|side| {
+            let header = side.conversation().header.as_ref();
+            header.and_then(|header| Settings::read(header).0.capabilities)
+        });
+        let (Some(own), Some(theirs)) = (own, theirs) else {
+            return Err(wrong_value("other", "one of the headers has no `capabilities`"));
+        };
+        let Negotiation { common, missing, unused, .. } = own.negotiate(&theirs);
+        let lists = [
+            ("roles", common.roles),
+            ("channels", common.channels),
+            ("tokens", common.tokens),
+            ("streaming", common.streaming),
+        ];
+        let dict = PyDict::new(py);
+        for (name, list) in lists {
+            if let Some(list) = list {
+                dict.set_item(name, list)?;
+            }
+        }
+        let fields = (dict, PyTuple::new(py, missing)?, PyTuple::new(py, unused)?);
+        record(py, "Negotiation")?.call1(fields)
     }
 
     /// Returns what a user can see.

@@ -3,6 +3,7 @@
 use openchatml::Event;
 use pyo3::prelude::*;
 
+use crate::argument::Argument;
 use crate::data;
 use crate::message::PyMessage;
 use crate::record;
@@ -29,10 +30,25 @@ impl PyEvent {
     pub(crate) fn new(event: Event<'static>) -> Self {
         Self { event }
     }
+
+    pub(crate) fn event(&self) -> &Event<'static> {
+        &self.event
+    }
 }
 
 #[pymethods]
 impl PyEvent {
+    /// Creates the event that a runtime sends when it cancels a call.
+    ///
+    /// >>> Event.tool_cancel("c1", "timeout").type
+    /// 'tool.cancel'
+    #[staticmethod]
+    fn tool_cancel(call_id: &Bound<'_, PyAny>, reason: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let call_id = Argument::new("call_id", call_id).text()?.to_owned().into();
+        let reason = Argument::new("reason", reason).text()?.to_owned().into();
+        Ok(Self::new(Event::ToolCancel { call_id, reason }))
+    }
+
     /// The type: `"message.start"`, `"message.done"`, `"response.delta"`,
     /// `"response.reasoning_text.delta"`, `"response.reasoning_summary_text.delta"`,
     /// `"response.tool_call.delta"`, `"response.delta.flush"`, `"response.done"`, `"response.cancel"`,

@@ -13,6 +13,7 @@ mod command;
 mod consent;
 mod conversation;
 mod data;
+mod describe;
 mod document;
 mod encoding;
 mod error;
@@ -21,17 +22,23 @@ mod grammar;
 mod html;
 mod input;
 mod message;
+mod message_fields;
 mod options;
 mod pickle;
+mod python_call;
 mod read;
 mod record;
 mod rendered;
+mod router;
+mod run;
 mod stream;
 mod template;
 mod tokenizer;
 mod tool_list;
 mod training;
+mod upstream;
 mod view;
+mod wire;
 mod write;
 
 /// The module `openchatml._openchatml`.
@@ -40,7 +47,7 @@ mod _openchatml {
     #[pymodule_export]
     use super::cache::PyPromptCache;
     #[pymodule_export]
-    use super::command::{panic_for_test, run_command};
+    use super::command::{empty, panic_for_test, repeat_parse, run_command};
     #[pymodule_export]
     use super::conversation::{PyConversation, restore};
     #[pymodule_export]
@@ -56,6 +63,10 @@ mod _openchatml {
     #[pymodule_export]
     use super::rendered::PyRendered;
     #[pymodule_export]
+    use super::router::PyRouter;
+    #[pymodule_export]
+    use super::run::{PyCancellation, run, run_in};
+    #[pymodule_export]
     use super::stream::PyStream;
     #[pymodule_export]
     use super::template::PyChatTemplate;
@@ -63,6 +74,8 @@ mod _openchatml {
     use super::tokenizer::PyTokenizer;
     #[pymodule_export]
     use super::view::PyUserView;
+    #[pymodule_export]
+    use super::wire::PyApiWriter;
     #[pymodule_export]
     use super::write::{convert, prompt, render};
 

@@ -12,7 +12,8 @@ use crate::argument::{Argument, keywords};
 use crate::encoding::AnyEncoding;
 use crate::error::{Failure, sized, wrong_type, wrong_value};
 use crate::event::PyEvent;
-use crate::message::{PyMessage, ids};
+use crate::message::PyMessage;
+use crate::message_fields::ids;
 use crate::options;
 use crate::tokenizer::PyTokenizer;
 use crate::view::preambles;
@@ -276,6 +277,22 @@ impl PyStream {
     ) -> PyResult<Bound<'py, PyAny>> {
         let reading = slf.py().import("openchatml._reading")?.getattr("Reading")?;
         reading.call1((slf, source))
+    }
+
+    /// Does nothing. A measurement compares calls with this one.
+    fn _empty(&self, chunk: &Bound<'_, PyAny>) {
+        let _ = chunk;
+    }
+
+    /// Feeds ids one by one, to measure the work of one call.
+    fn _repeat_feed(&self, py: Python<'_>, ids: Vec<u32>) -> PyResult<()> {
+        let mut slot = self.source.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        if let Some(Source::Ids(stream)) = slot.as_deref_mut() {
+            for id in ids {
+                std::hint::black_box(stream.feed(&[id]).collect::<Vec<_>>());
+            }
+        }
+        Ok(())
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use openchatml::convert::{Loss, Lost, Weighed, prepare};
+use openchatml::convert::{Loss, Lost, Origins, Weighed, prepare};
 use openchatml::prompt::Prompt;
 use openchatml::{
     Control, Conversation, Document, End, ReadOptions, RenderError, RenderOptions, TextFormat,
@@ -20,7 +20,7 @@ use crate::document::{PyParsed, source};
 use crate::encoding::{AnyEncoding, O200K_HARMONY, encoding};
 use crate::error::{Failure, class, detached, wrong_value};
 use crate::input::Read;
-use crate::message::ids;
+use crate::message_fields::ids;
 use crate::options::{self, Writing};
 use crate::record::record;
 use crate::rendered::{PyRendered, Written};
@@ -112,14 +112,20 @@ impl PyTokenizer {
         conversation: &Conversation<'static>,
         options: &RenderOptions,
         policy: &MaskPolicy,
+        as_is: bool,
     ) -> Result<Written, Failure> {
         let failed = |error: RenderError| Failure::render(&error, Some(conversation));
         let format = self.tokenizer.format();
-        let mut prompt = Prompt::new(conversation, format.into(), options);
-        if let Some(sample) = prompt.conversation_mut() {
-            end(sample, format);
-        }
-        let (document, mut losses, kept) = prompt.into_parts();
+        let (document, mut losses, kept) = match as_is {
+            true => (conversation.clone().into(), Vec::new(), Origins::default()),
+            false => {
+                let mut prompt = Prompt::new(conversation, format.into(), options);
+                if let Some(sample) = prompt.conversation_mut() {
+                    end(sample, format);
+                }
+                prompt.into_parts()
+            }
+        };
         let mut prepared = prepare(&document, format.into(), options).map_err(failed)?;
         let count = conversation.messages.len();
         let weighed = prepared.weighed(&document);
@@ -376,6 +382,7 @@ impl PyTokenizer {
     ///         `"after-role"` or `"nothing"`.
     ///     train_messages: Indices of messages that are trained, whatever their role.
     ///     skip_messages: Indices of messages that are not trained.
+    ///     as_is: Writes the conversation as it is: adds no system message, and keeps its ends.
     ///     allow_loss, tools, bare: As in `prompt`.
     ///
     /// The other arguments are those of `prompt`.
@@ -393,7 +400,7 @@ impl PyTokenizer {
     /// '<|channel|>final<|message|>4.<|return|>'
     #[pyo3(
         signature = (conversation, **options),
-        text_signature = "($self, conversation, *, train='all', turns='all', headers='sampled', train_messages=(), skip_messages=(), allow_loss='all', tools=None, bare=False, enable_thinking=None, profile='default', date=None, reasoning_effort=None, model_identity=None, builtin_tools=(), response_format=None, sanitize=False)"
+        text_signature = "($self, conversation, *, train='all', turns='all', headers='sampled', train_messages=(), skip_messages=(), as_is=False, allow_loss='all', tools=None, bare=False, enable_thinking=None, profile='default', date=None, reasoning_effort=None, model_identity=None, builtin_tools=(), response_format=None, sanitize=False)"
     )]
     fn sample(
         &self,
@@ -401,14 +408,14 @@ impl PyTokenizer {
         conversation: &Bound<'_, PyAny>,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<PyRendered> {
-        let (policy, PromptOptions { consent, declared, options }) =
+        let (policy, as_is, PromptOptions { consent, declared, options }) =
             sample_options(py, self.tokenizer.format(), options)?;
         let source = source(&Argument::new("conversation", conversation))?;
         consent_to_drops(py, source.parsed.as_deref(), consent)?;
         let written = detached(py, || {
             let mut chat = conversation_of(&source.document)?;
             chat.tools = declared.unwrap_or(chat.tools);
-            self.write_sample(&chat, &options, &policy)
+            self.write_sample(&chat, &options, &policy, as_is)
         })??;
         consent_to_losses(py, &written.losses, consent)?;
         Ok(written.into())
@@ -548,23 +555,29 @@ fn sample_options(
     py: Python<'_>,
     format: TextFormat,
     options: Option<&Bound<'_, PyDict>>,
-) -> PyResult<(MaskPolicy, PromptOptions)> {
+) -> PyResult<(MaskPolicy, bool, PromptOptions)> {
     let mut policy = MaskPolicy::default();
+    let mut as_is = false;
     let others = PyDict::new(py);
     keywords(options, |argument| {
         let name = argument.name;
         if ["keep_reasoning", "add_generation_prompt", "continue_final_message"].contains(&name) {
             return Err(wrong_value(name, "a training sample decides this itself"));
         }
-        if !training::set(&mut policy, argument)? {
+        if name == "as_is" {
+            as_is = argument.flag()?;
+        } else if !training::set(&mut policy, argument)? {
             others.set_item(name, argument.value)?;
         }
         Ok(true)
     })?;
     others.set_item("add_generation_prompt", false)?;
+    if as_is && !others.contains("bare")? {
+        others.set_item("bare", true)?;
+    }
     let mut prompt = PromptOptions::read(py, format.into(), Some(&others))?;
     prompt.options.keep_reasoning = true;
-    Ok((policy, prompt))
+    Ok((policy, as_is, prompt))
 }
 
 fn truncate_error(py: Python<'_>, error: &TruncateError, chat: &Conversation<'_>) -> PyErr {

@@ -30,6 +30,7 @@ from ._errors import (
     TruncateError,
 )
 from ._openchatml import (
+    ApiWriter,
     ChatTemplate,
     Conversation,
     Event,
@@ -37,6 +38,7 @@ from ._openchatml import (
     Parsed,
     PromptCache,
     Rendered,
+    Router,
     Stream,
     Tokenizer,
     UserView,
@@ -51,6 +53,7 @@ from ._openchatml import (
     parse,
     prompt,
     render,
+    run,
 )
 from ._reading import Reading
 from ._records import (
@@ -68,13 +71,17 @@ from ._records import (
     Infill,
     Loss,
     MessageSpan,
+    Negotiation,
     Pair,
+    RunResult,
     Truncated,
     Unenforced,
     UserMessage,
 )
+from ._tools import answer_async, run_async
 
 __all__ = [
+    "ApiWriter",
     "ArgumentTypeError",
     "ArgumentValueError",
     "Candidate",
@@ -102,6 +109,7 @@ __all__ = [
     "LossError",
     "Message",
     "MessageSpan",
+    "Negotiation",
     "Pair",
     "ParseError",
     "Parsed",
@@ -109,6 +117,8 @@ __all__ = [
     "Reading",
     "RenderError",
     "Rendered",
+    "Router",
+    "RunResult",
     "Stream",
     "StreamError",
     "TemplateError",
@@ -120,6 +130,7 @@ __all__ = [
     "UserMessage",
     "UserView",
     "__version__",
+    "answer_async",
     "apply_chat_template",
     "check",
     "convert",
@@ -132,4 +143,6 @@ __all__ = [
     "parse",
     "prompt",
     "render",
+    "run",
+    "run_async",
 ]

@@ -78,9 +78,10 @@ def declaration(function: Callable[..., object]) -> dict[str, Any]:
     parameters: dict[str, Any] = {"type": "object", "properties": properties}
     if required:
         parameters["required"] = required
-    declared: dict[str, Any] = {"name": name, "parameters": parameters}
+    declared: dict[str, Any] = {"name": name}
     if summary:
         declared["description"] = summary
+    declared["parameters"] = parameters
     return {"type": "function", "function": declared}
 
 

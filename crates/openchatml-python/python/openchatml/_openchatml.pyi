@@ -22,12 +22,16 @@ from ._records import (
     Infill,
     Loss,
     MessageSpan,
+    Negotiation,
     Pair,
+    RunResult,
     Truncated,
     UserMessage,
 )
 
 __all__ = [
+    "ApiWriter",
+    "Cancellation",
     "ChatTemplate",
     "Conversation",
     "Event",
@@ -35,13 +39,17 @@ __all__ = [
     "Parsed",
     "PromptCache",
     "Rendered",
+    "Router",
     "Stream",
     "Tokenizer",
     "UserView",
     "__version__",
+    "_empty",
     "_panic",
+    "_repeat_parse",
     "_restore",
     "_restore_message",
+    "_run",
     "_run_command",
     "check",
     "convert",
@@ -53,6 +61,7 @@ __all__ = [
     "parse",
     "prompt",
     "render",
+    "run",
 ]
 __version__: str
 
@@ -436,6 +445,12 @@ class Conversation:
         >>> [message.text for message in chat.user_view()]
         ['4.']
         """
+    def negotiate(self, other: Conversation) -> Negotiation:
+        """Compares the capabilities in the header with those of another side.
+
+        Raises:
+            ArgumentValueError: One of the headers has no capabilities.
+        """
     def replace(
         self,
         *,
@@ -529,6 +544,13 @@ class Event:
     >>> [event.type for event in stream.feed("<|channel|>final<|message|>4.")]
     ['message.start', 'response.delta']
     """
+    @staticmethod
+    def tool_cancel(call_id: str, reason: str) -> Event:
+        """Creates the event that a runtime sends when it cancels a call.
+
+        >>> Event.tool_cancel("c1", "timeout").type
+        'tool.cancel'
+        """
     @property
     def type(self) -> str:
         """The type: `"message.start"`, `"message.done"`, `"response.delta"`,
@@ -645,6 +667,8 @@ class Stream:
     @property
     def has_ended(self) -> bool:
         """Whether the stream has ended."""
+    def _empty(self, chunk: Any) -> None: ...
+    def _repeat_feed(self, ids: Sequence[int]) -> None: ...
     def read(
         self,
         source: Iterable[str | bytes | int | Iterable[int]]
@@ -661,6 +685,79 @@ class Stream:
         >>> stream = Stream("chatml", completion=True)
         >>> [event.text for event in stream.read(["Hi", "!"]) if event.text]
         ['Hi', '!']
+        """
+
+@final
+class ApiWriter:
+    """Writes the events of a stream as the stream of another API, for its clients.
+
+    The output is the same for the same events: ids, the name of the model and the time are
+    arguments.
+
+    Args:
+        api: `"responses"` (OpenAI's Responses API), `"chat"` (Chat Completions) or `"messages"`
+            (Anthropic's Messages API).
+        id: The id of the response.
+        model: The name of the model.
+        created_at: The time, in seconds since 1970.
+        framing: `"sse"` (server-sent events) or `"lines"` (one event per line).
+        reasoning: `"drop"`, `"raw"`, or a function from a paragraph of reasoning to its summary.
+        keep: `"bodies"` repeats the text at the end, where the API does so; `"nothing"` does not.
+
+    Raises:
+        ArgumentTypeError, ArgumentValueError: An argument is invalid.
+
+    >>> writer = ApiWriter("chat", "chatcmpl-1", "gpt-oss-20b", framing="lines")
+    >>> stream = Stream("harmony", completion=True)
+    >>> text = writer.start()
+    >>> for event in stream.read(["<|channel|>final<|message|>4.<|return|>"]):
+    ...     text += writer.push(event)
+    >>> text += writer.finish()
+    >>> '"delta":{"content":"4."}' in text
+    True
+    """
+    def __new__(
+        cls,
+        api: Literal["responses", "chat", "messages"],
+        id: str,
+        model: str,
+        *,
+        created_at: int = 0,
+        framing: Literal["sse", "lines"] = "sse",
+        reasoning: Literal["drop", "raw"] | Callable[[str], str] = "drop",
+        keep: Literal["bodies", "nothing"] = "bodies",
+    ) -> Self: ...
+    def start(self) -> str:
+        """Returns the begin of the response.
+
+        Raises:
+            StreamError: The response has ended.
+        """
+    def push(self, event: Event) -> str:
+        """Returns what an event becomes; often nothing.
+
+        Raises:
+            ArgumentTypeError: The argument is not an `Event`.
+            StreamError: The response has ended.
+        """
+    def finish(
+        self,
+        *,
+        input_tokens: int | None = None,
+        output_tokens: int | None = None,
+        incomplete: Literal["max_output_tokens", "content_filter"] | None = None,
+        error: str | None = None,
+    ) -> str:
+        """Returns the end of the response.
+
+        Args:
+            input_tokens, output_tokens: The numbers of tokens, if both are known.
+            incomplete: Why the response is incomplete: `"max_output_tokens"` or `"content_filter"`.
+            error: The text of an error that ended the response.
+
+        Raises:
+            ArgumentTypeError, ArgumentValueError: An argument is invalid.
+            StreamError: The response has ended before.
         """
 
 @final
@@ -789,6 +886,7 @@ class Tokenizer:
         headers: Literal["sampled", "after-role", "nothing"] = "sampled",
         train_messages: Iterable[int] = (),
         skip_messages: Iterable[int] = (),
+        as_is: bool = False,
         allow_loss: _AllowLoss = "all",
         tools: _Tools | None = None,
         bare: bool = False,
@@ -813,6 +911,7 @@ class Tokenizer:
                 `"after-role"` or `"nothing"`.
             train_messages: Indices of messages that are trained, whatever their role.
             skip_messages: Indices of messages that are not trained.
+            as_is: Writes the conversation as it is: adds no system message, and keeps its ends.
             allow_loss, tools, bare: As in `prompt`.
 
         The other arguments are those of `prompt`.
@@ -1497,6 +1596,152 @@ def grammar(
     'start: TEXT <|im_end|>\\nTEXT: /(?s:.*)/\\n'
     """
 def _run_command(arguments: Sequence[str]) -> int: ...
+@final
+class Router:
+    """Runs the calls of models: functions of Python are the tools.
+
+    It checks the arguments of a call against the schema of its tool, and runs calls concurrently.
+    Each call gets exactly one reply, even if its function raises an exception, hangs, or returns too
+    much. Plain functions run in threads, asynchronous ones in an event loop. An exception is logged
+    (logger `openchatml`); the model gets its type and text.
+
+    Args:
+        tools: The functions. Their type hints and docstrings are the declarations; see
+            `declaration`.
+        timeout: The maximum time of a call, in seconds. A plain function that takes longer goes on
+            in its thread, without effect on the reply.
+        at_once: The number of calls that run concurrently.
+        output_bytes: The maximum size of a reply, in bytes.
+        envelope: `"json"` (a reply of OpenChatML 2.2, which says whether the call succeeded) or
+            `"raw"` (only the output).
+        approve: A function of the name of a tool and of its arguments as JSON. It returns whether
+            the call may run, a reason why not, or other arguments as a dict.
+
+    Raises:
+        ArgumentTypeError, ArgumentValueError: An argument is invalid.
+        ToolError: A function cannot be declared.
+
+    >>> def weather(city: str) -> str:
+    ...     return f"Sunny in {city}."
+    >>> router = Router([weather], envelope="raw")
+    >>> call = Message.call("weather", {"city": "Paris"}, call_id="c1")
+    >>> router.answer(Conversation([Message.user("?"), call]))
+    (Message('tool', 'Sunny in Paris.', name='functions.weather', recipient='assistant', channel='commentary', call_id='c1'),)
+    """
+    def __new__(
+        cls,
+        tools: Iterable[Callable[..., Any]],
+        *,
+        timeout: float = 30.0,
+        at_once: int = 16,
+        output_bytes: int = 1048576,
+        envelope: Literal["json", "raw"] = "json",
+        approve: Callable[[str, str], Any] | None = None,
+    ) -> Self: ...
+    @property
+    def declarations(self) -> list[dict[str, Any]]:
+        """The declarations of the tools, as OpenAI's API has them."""
+    def answer(self, conversation: Conversation) -> tuple[Message, ...]:
+        """Runs the calls of a conversation that have no reply, and returns the replies in the order in
+        which the calls end.
+
+        Asynchronous functions run in an event loop of their own; `answer_async` uses the loop of the
+        caller.
+
+        Raises:
+            ArgumentTypeError: The argument is not a `Conversation`.
+        """
+    def _answer(
+        self, conversation: Conversation, runtime: Any = None
+    ) -> tuple[Message, ...]: ...
+
+@final
+class Cancellation:
+    """Cancels a run from another thread."""
+    def __new__(cls) -> Self: ...
+    def cancel(self) -> None:
+        """Cancels the run. It ends soon, with the reason `"cancelled"`."""
+
+def run(
+    conversation: _Chat,
+    model: str | Callable[[Any], Any],
+    tools: Router | Iterable[Callable[..., Any]] | None = None,
+    *,
+    format: str | None = None,
+    tokenizer: Tokenizer | None = None,
+    max_steps: int | None = None,
+    max_calls: int | None = None,
+    max_tokens: int | None = None,
+    max_time: float | None = None,
+    on_event: Callable[[dict[str, Any]], object] | None = None,
+    engine: str | None = None,
+    model_name: str | None = None,
+    api_key: str | None = None,
+    sampling: Mapping[str, Any] | None = None,
+    keep_reasoning: bool = False,
+    bare: bool = False,
+    enable_thinking: bool | None = None,
+    profile: _Profile = "default",
+    date: str | Date | None = None,
+    reasoning_effort: Literal["low", "medium", "high"] | None = None,
+    model_identity: str | None = None,
+    builtin_tools: Iterable[str] = (),
+    response_format: Any = None,
+    sanitize: bool = False,
+) -> RunResult:
+    """Runs a model with tools until it answers: asks it, runs its calls, and asks it again.
+
+    Args:
+        conversation: The conversation until now, or data of a JSON format.
+        model: The address of a server with `/v1/completions` (vLLM, SGLang, llama.cpp, Ollama); or
+            a function from a prompt to a completion. The prompt is a text, or token ids if there is
+            a `tokenizer`. The completion is a text, token ids, or an iterable of them; the function
+            and the iterable may be asynchronous.
+        tools: A `Router`, or functions of Python.
+        format: The name of the format of the model. The default is that of the tokenizer, or
+            `"harmony"`.
+        tokenizer: Writes prompts as token ids, and reads completions that are token ids.
+        max_steps: The maximum number of requests to the model.
+        max_calls: The maximum number of calls of tools.
+        max_tokens: The maximum number of generated tokens, if the server reports them.
+        max_time: The maximum time, in seconds.
+        on_event: A function that gets each event as a dict.
+        engine: The kind of the server: `"vllm"`, `"sglang"`, `"llama.cpp"`, `"ollama"` or
+            `"openai"`. The default is to ask it.
+        model_name: The name of the model, for a server.
+        api_key: The key for a server.
+        sampling: Parameters of sampling for a server, such as `{"temperature": 0.5}`.
+
+    The other arguments are those of `prompt`.
+
+    Returns:
+        The conversation with all new messages, why the run stopped, and what prompts lost.
+
+    Raises:
+        ArgumentTypeError, ArgumentValueError: An argument is invalid.
+        RenderError: The format cannot express a prompt.
+        ToolError: A tool cannot be declared, or the model failed.
+
+    >>> def weather(city: str) -> str:
+    ...     '''The weather of a city.'''
+    ...     return "Sunny."
+    >>> def model(prompt):
+    ...     if "Sunny." in prompt:
+    ...         return "<|channel|>final<|message|>It is sunny.<|return|>"
+    ...     return ('<|channel|>commentary to=functions.weather <|constrain|>json<|message|>'
+    ...             '{"city": "Paris"}<|call|>')
+    >>> result = run([{"role": "user", "content": "How is the weather?"}], model, [weather])
+    >>> result.stop_reason, result.conversation[-1].text
+    ('answered', 'It is sunny.')
+    """
+def _run(
+    conversation: _Chat,
+    model: str | Callable[[Any], Any],
+    tools: Router | Iterable[Callable[..., Any]] | None = None,
+    **options: Any,
+) -> RunResult: ...
+def _empty(text: Any, format: Any = None, **options: Any) -> None: ...
+def _repeat_parse(text: str, format: str, count: int) -> None: ...
 def _panic(text: str) -> None: ...
 def _restore(format: str, text: str) -> Conversation: ...
 def _restore_message(format: str, text: str) -> Message: ...

@@ -23,7 +23,9 @@ __all__ = [
     "Infill",
     "Loss",
     "MessageSpan",
+    "Negotiation",
     "Pair",
+    "RunResult",
     "Truncated",
     "Unenforced",
     "UserMessage",
@@ -281,6 +283,40 @@ class MessageSpan:
     """The end token; empty if the message is open."""
     gap: tuple[int, int]
     """The layout between this message and the next one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Negotiation:
+    """The comparison of the capabilities of two sides."""
+
+    common: dict[str, list[str]]
+    """What both sides support: ``"roles"``, ``"channels"``, ``"tokens"`` and ``"streaming"``."""
+    missing: tuple[str, ...]
+    """What only the first side supports."""
+    unused: tuple[str, ...]
+    """What only the other side supports."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """The result of a run."""
+
+    conversation: Conversation
+    """The conversation with all new messages."""
+    stop_reason: Literal[
+        "answered",
+        "call_limit",
+        "cancelled",
+        "cut_off",
+        "no_message",
+        "replied",
+        "step_limit",
+        "time_limit",
+        "token_limit",
+    ]
+    """Why the run stopped."""
+    losses: tuple[Loss, ...]
+    """What the prompts did not contain."""
 
 
 @dataclass(frozen=True, slots=True)
