@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::io;
-use std::process::ExitCode;
 
 use openchatml::Code;
 
@@ -24,15 +23,16 @@ pub(crate) enum Status {
     Interrupted,
 }
 
-impl From<Status> for ExitCode {
+/// The exit status of the process.
+impl From<Status> for u8 {
     fn from(status: Status) -> Self {
         match status {
-            Status::Fine => Self::SUCCESS,
-            Status::Found => Self::from(1),
-            Status::Failed => Self::from(2),
+            Status::Fine => 0,
+            Status::Found => 1,
+            Status::Failed => 2,
             // The exit status that a shell reports for an interrupted process.
             #[cfg(feature = "run")]
-            Status::Interrupted => Self::from(130),
+            Status::Interrupted => 130,
         }
     }
 }

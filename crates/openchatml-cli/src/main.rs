@@ -1,60 +1,7 @@
-//! The command `ocml`: parses, checks, renders, converts and streams chat-markup conversations.
-//!
-//! Data goes to standard output, diagnostics go to standard error. The exit status is 0 without
-//! errors, 1 if errors were found or input was rejected, and 2 for wrong usage and for I/O errors.
-
-mod args;
-mod commands;
-mod console;
-mod encodings;
-mod failure;
-mod file_name;
-mod input;
-mod jobs;
-mod jsonl;
-mod output;
-mod reader;
-mod report;
-mod visible;
+//! The command `ocml`.
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
-use self::args::ConsoleArgs;
-use self::commands::Cli;
-use self::console::Console;
-use self::failure::{Failure, Status};
-use self::output::Target;
-
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
-        Err(error) => return no_command(&error),
-    };
-    let console = Console::new(&cli.console);
-    end(commands::run(cli.command, &console), &console)
-}
-
-/// Exits after wrong arguments or a request for help.
-fn no_command(error: &clap::Error) -> ExitCode {
-    let console = Console::new(&ConsoleArgs::default());
-    let text = error.render();
-    if error.use_stderr() {
-        console.print(&text.ansi().to_string());
-        return Status::Failed.into();
-    }
-    let text = if console.colors_output() { text.ansi().to_string() } else { text.to_string() };
-    end(Target::stdout().write(text.as_bytes()).map(|()| Status::Fine), &console)
-}
-
-fn end(result: Result<Status, Failure>, console: &Console) -> ExitCode {
-    match result {
-        Ok(status) => status.into(),
-        Err(Failure::Closed) => ExitCode::SUCCESS,
-        Err(failure) => {
-            console.failure(&failure);
-            failure.status().into()
-        }
-    }
+    openchatml_cli::run(std::env::args_os()).into()
 }
