@@ -63,6 +63,9 @@ pub(crate) fn events<'a>(text: &'a str, limits: &Limits) -> Result<Vec<Line<'a>>
     Ok(events)
 }
 
+/// Keys of documents that are not events. They end the search.
+const OTHERS: &[&str] = &["messages", "role", "content", "model", "max_tokens", "system", "tools"];
+
 /// How many bytes are searched for the first event.
 const LOOK_BYTES: usize = 1 << 16;
 
@@ -87,5 +90,5 @@ pub(crate) fn first_type(text: &str) -> Option<(Cow<'_, str>, Span)> {
         return None;
     }
     let start = at + json.offset();
-    Some((json.ahead(&["type"], &[])?, Span::new(start, start + 1)))
+    Some((json.ahead(&["type"], OTHERS)?, Span::new(start, start + 1)))
 }
