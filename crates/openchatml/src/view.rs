@@ -209,8 +209,9 @@ impl<'c> UserView<'c> {
         self.messages.get(index).and_then(Option::as_ref).ok_or_else(|| {
             let text = format!("cannot show message {index}: it is hidden or does not exist");
             let found = Code::PermVisibility.at(crate::Span::default(), text);
-            // Their indices could reveal how many messages are hidden.
-            let help = match self.messages().count() {
+            // Their indices, and messages without text, could reveal what is hidden.
+            let texts = self.messages().filter(|message| !message.text().is_empty());
+            let help = match texts.count() {
                 1 => "1 message is visible".to_owned(),
                 count => format!("{count} messages are visible"),
             };

@@ -177,6 +177,9 @@ pub(crate) fn document_of_line(
         return Ok((Slot::whole(line), format));
     }
     let text = Slot::text(line);
+    if is_json(format) && text.is_err() {
+        return Ok((Slot::whole(line), format));
+    }
     if text.as_ref().map_or(true, |slot| !slot.other_fields.is_empty()) {
         let json = detect(line).into_iter().next();
         if let Some(best) = json.filter(|best| best.is_certain() && is_json(best.format)) {
@@ -188,7 +191,6 @@ pub(crate) fn document_of_line(
     }
     let slot = match text {
         Ok(slot) => slot,
-        Err(_) if is_json(format) => return Ok((Slot::whole(line), format)),
         Err(wrong) => return Err(wrong),
     };
     let found = detect(&slot.text);

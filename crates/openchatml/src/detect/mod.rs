@@ -140,8 +140,9 @@ pub fn detect_records<'t>(records: impl IntoIterator<Item = &'t str>) -> Vec<Can
 /// assert!(stripped.help.contains("skip_special_tokens=False"));
 /// ```
 pub fn recognize<'t>(records: impl IntoIterator<Item = &'t str>) -> Option<Recognized> {
-    let (sketch, looked) = sketch(records);
-    if sketch.is_some() { None } else { stripped(looked.first()?) }
+    let first = records.into_iter().find(|record| !record.trim_ascii().is_empty())?;
+    let first = &first[..first.floor_char_boundary(LOOK_BYTES)];
+    if begins_json(first) { None } else { stripped(first) }
 }
 
 /// Recognizes a completion from which a server has removed the control tokens.

@@ -145,7 +145,7 @@ impl<'a> Job<'a> {
                     status = status.max(own);
                 }
                 // Other files are written even if one cannot be read.
-                Err(failure) if failure.status() == Status::Found => {
+                Err(failure) if !matches!(failure, Failure::Closed) => {
                     console.failure(&failure);
                     status = status.max(failure.status());
                 }

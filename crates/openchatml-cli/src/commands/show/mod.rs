@@ -237,7 +237,7 @@ impl Show {
             _ => None,
         };
         let mut names = names.into_iter().flatten();
-        for conversation in conversations {
+        for conversation in &conversations {
             if let Some(name) = names.next() {
                 self.place.heading(name, &mut shown.text);
             }
@@ -254,6 +254,11 @@ impl Show {
                     }
                 }
             }
+        }
+        if shown.text.is_empty() && conversations.iter().any(|it| !it.messages.is_empty()) {
+            let text = "no message is visible: run `ocml check`, or `ocml show --debug`";
+            shown.report.push_str(&warning_line(text));
+            shown.status = Status::Found;
         }
     }
 

@@ -10,11 +10,11 @@ use crate::diagnostic::quote;
 use crate::json::{self, Data, Json, Repair, Value, write_string, write_value};
 use crate::limits::Limits;
 use crate::model::{Document, End, Message};
-use crate::options::ReadOptions;
+use crate::options::{Mode, ReadOptions};
 use crate::reading::{Findings, Parsed};
 use crate::services::captured::{self, Line};
 use crate::services::write_field;
-use crate::{Code, Diagnostic, Dropped, Span};
+use crate::{Code, Diagnostic, Dropped, Severity, Span};
 
 /// Returns the type of the first event and its place, if a text is such a stream.
 pub(super) fn find(text: &str) -> Option<(String, Span)> {
@@ -28,6 +28,7 @@ pub(super) fn find(text: &str) -> Option<(String, Span)> {
 pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     let mut reader = EventReader {
         limits: &options.limits,
+        mode: options.mode,
         messages: Vec::new(),
         found: Vec::new(),
         findings: Findings::default(),
@@ -51,6 +52,7 @@ type Fields<'a> = Vec<(Cow<'a, str>, Value<'a>)>;
 /// The events so far.
 struct EventReader<'a, 'o> {
     limits: &'o Limits,
+    mode: Mode,
     messages: Vec<Streamed<'a>>,
     found: Vec<Diagnostic>,
     findings: Findings,
@@ -96,6 +98,14 @@ impl<'a> EventReader<'a, '_> {
         self.report(Code::ParseJson.at(span, text).drops(Dropped::Item));
     }
 
+    fn tolerate(&mut self, span: Span, text: String) {
+        let severity = match self.mode {
+            Mode::Strict => Severity::Error,
+            Mode::Lenient => Severity::Warning,
+        };
+        self.report(Code::ParseJson.at(span, text).severity(severity));
+    }
+
     /// The current message. A capture can begin inside of one.
     fn message(&mut self, span: Span) -> &mut Streamed<'a> {
         if self.messages.is_empty() {
@@ -135,8 +145,22 @@ impl<'a> EventReader<'a, '_> {
         let kind = kind.and_then(|it| it.1.as_str()).unwrap_or_default().to_owned();
         match kind.as_str() {
             "message_start" => {
-                let fields = take_map(&mut fields, "message");
-                self.messages.push(Streamed { fields, span, ..Streamed::default() });
+                let mut fields = take_map(&mut fields, "message");
+                // Usually, it is empty.
+                let content = take_field(&mut fields, "content").map(|value| value.data);
+                let content = if let Some(Data::List(list)) = content { list } else { Vec::new() };
+                let is_complete = true;
+                let blocks = content.into_iter().filter_map(|block| match block.data {
+                    Data::Map(fields) => Some(StreamedBlock {
+                        fields,
+                        span,
+                        is_complete,
+                        ..StreamedBlock::default()
+                    }),
+                    _ => None,
+                });
+                let blocks = blocks.collect();
+                self.messages.push(Streamed { fields, blocks, span, ..Streamed::default() });
             }
             "content_block_start" => {
                 let index = index_of(&fields);
@@ -168,7 +192,8 @@ impl<'a> EventReader<'a, '_> {
                 let text = format!("the service reports an error: {}", quote(text));
                 self.report(Code::StreamTruncated.at(span, text));
             }
-            kind => self.drop(span, format!("unknown event {}: it will be dropped", quote(kind))),
+            // The service may add events.
+            kind => self.tolerate(span, format!("unknown event {}: it is ignored", quote(kind))),
         }
         if let Some(message) = self.messages.last_mut() {
             message.span.end = span.end;
@@ -192,8 +217,8 @@ impl<'a> EventReader<'a, '_> {
             "input_json_delta" => "partial_json",
             "citations_delta" => "citation",
             kind => {
-                let text = format!("unknown delta {}: it will be dropped", quote(kind));
-                return self.drop(span, text);
+                let text = format!("unknown delta {}: it is ignored", quote(kind));
+                return self.tolerate(span, text);
             }
         };
         let Some(value) = take_field(&mut delta, key) else {
@@ -316,7 +341,6 @@ impl Written {
         }
         self.text.push(']');
         let mut fields = take(&mut message.fields);
-        fields.retain(|field| field.0 != "content");
         if fields.is_empty() {
             let word = |word: &'static str| Data::String(word.into()).into();
             fields.push(("type".into(), word("message")));

@@ -102,8 +102,8 @@ static SIGNS: JsonSigns = JsonSigns {
     content: &[Kind::String, Kind::List],
     parts: block::KINDS,
     signs: &[
-        (Sign::KeyOf("system", Kind::String), 70),
-        (Sign::KeyOf("system", Kind::List), 80),
+        (Sign::KeyOf("system", Kind::String), 55),
+        (Sign::KeyOf("system", Kind::List), 59),
         (Sign::Key("stop_sequences"), 60),
         (Sign::Key("stop_reason"), 90),
         (Sign::Key("anthropic_version"), 90),

@@ -39,6 +39,7 @@ pub(super) const KEYS: &[&str] = &[
     "score",
     "label",
     "prompt_id",
+    "messages",
     "score_chosen",
     "score_rejected",
     "chosen_score",
