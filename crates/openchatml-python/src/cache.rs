@@ -12,6 +12,7 @@ use crate::consent::{consent_to_drops, consent_to_losses};
 use crate::document::source;
 use crate::encoding::AnyEncoding;
 use crate::error::{detached, wrong_type};
+use crate::id_writer::IdWriter;
 use crate::rendered::PyRendered;
 use crate::tokenizer::PyTokenizer;
 use crate::write::{PromptOptions, conversation_of};
@@ -32,7 +33,7 @@ use crate::write::{PromptOptions, conversation_of};
 /// 7
 #[pyclass(frozen, module = "openchatml", name = "PromptCache")]
 pub(crate) struct PyPromptCache {
-    tokenizer: PyTokenizer,
+    writer: IdWriter,
     cache: Mutex<PromptCache<AnyEncoding>>,
 }
 
@@ -49,9 +50,9 @@ impl PyPromptCache {
         };
         let number = |it| Argument::new("bytes", it).number();
         let bytes = bytes.map(number).transpose()?.unwrap_or(BYTES);
-        let tokenizer = tokenizer.get().clone();
-        let cache = PromptCache::new(tokenizer.tokenizer.clone(), bytes);
-        Ok(Self { tokenizer, cache: Mutex::new(cache) })
+        let writer = tokenizer.get().writer.clone();
+        let cache = PromptCache::new(writer.tokenizer.clone(), bytes);
+        Ok(Self { writer, cache: Mutex::new(cache) })
     }
 
     /// Writes the next prompt of a model, exactly as `Tokenizer.prompt` does.
@@ -67,7 +68,7 @@ impl PyPromptCache {
         conversation: &Bound<'_, PyAny>,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<PyRendered> {
-        let format = self.tokenizer.tokenizer.format();
+        let format = self.writer.tokenizer.format();
         let PromptOptions { consent, declared, options } =
             PromptOptions::read(py, format.into(), options)?;
         let source = source(&Argument::new("conversation", conversation))?;
@@ -77,7 +78,7 @@ impl PyPromptCache {
             chat.tools = declared.unwrap_or(chat.tools);
             // The cache has no state that a panic could leave half changed: it maps texts to ids.
             let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-            self.tokenizer.write_prompt(&chat, &options, |it| cache.render_prepared(it, &options))
+            self.writer.write_prompt(&chat, &options, |it| cache.render_prepared(it, &options))
         })??;
         consent_to_losses(py, &written.losses, consent)?;
         Ok(written.into())
@@ -98,6 +99,6 @@ impl PyPromptCache {
     }
 
     fn __repr__(&self) -> String {
-        format!("<PromptCache of {}>", self.tokenizer.name)
+        format!("<PromptCache of {}>", self.writer.name)
     }
 }

@@ -20,6 +20,7 @@ mod error;
 mod event;
 mod grammar;
 mod html;
+mod id_writer;
 mod input;
 mod message;
 mod message_fields;
@@ -72,6 +73,8 @@ mod _openchatml {
     use super::template::PyChatTemplate;
     #[pymodule_export]
     use super::tokenizer::PyTokenizer;
+    #[pymodule_export]
+    use super::tool_list::builtin_tools;
     #[pymodule_export]
     use super::view::PyUserView;
     #[pymodule_export]

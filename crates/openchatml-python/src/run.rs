@@ -207,7 +207,7 @@ fn run_with<'py>(
         }
         Ok(true)
     })?;
-    let format = settings.format.or(tokenizer.as_ref().map(|it| it.tokenizer.format()));
+    let format = settings.format.or(tokenizer.as_ref().map(|it| it.writer.tokenizer.format()));
     let format = format.unwrap_or(TextFormat::HARMONY);
     let prompt = PromptOptions::read(py, format.into(), Some(&others))?;
     let source = source(&Argument::new("conversation", conversation))?;
@@ -221,7 +221,7 @@ fn run_with<'py>(
     let mut model = self::model(model, format, settings.engine.clone(), &runtime)?;
     model = model.with_options(prompt.options);
     if let Some(tokenizer) = tokenizer {
-        model = model.with_encoding(Arc::clone(tokenizer.tokenizer.encoding()));
+        model = model.with_encoding(Arc::clone(tokenizer.writer.tokenizer.encoding()));
     }
     let session = session.declare(&toolbox).with_model(model);
     let session = session.with_options(settings.session.clone());

@@ -96,7 +96,7 @@ impl PyStream {
     }
 
     fn of_ids(tokenizer: &PyTokenizer, options: &StreamOptions) -> Self {
-        let mut stream = tokenizer.tokenizer.stream(&options.read);
+        let mut stream = tokenizer.writer.tokenizer.stream(&options.read);
         if let Some(policy) = options.policy() {
             stream = stream.for_user(policy);
         }

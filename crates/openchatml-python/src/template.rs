@@ -302,14 +302,14 @@ impl PyChatTemplate {
         let Ok(tokenizer) = tokenizer.cast::<PyTokenizer>() else {
             return Err(wrong_type("tokenizer", "a `Tokenizer`", tokenizer));
         };
-        let tokenizer = tokenizer.get();
+        let writer = &tokenizer.get().writer;
         let job = self.job(conversation, options)?;
         let written = detached(py, || {
-            let ids = self.render_job(&job, true)?.ids(&tokenizer.tokenizer.encoding());
+            let ids = self.render_job(&job, true)?.ids(&writer.tokenizer.encoding());
             if let Some(token) = ids.spelled.first()
-                && !tokenizer.may_spell
+                && !writer.may_spell
             {
-                let name = &tokenizer.name;
+                let name = &writer.name;
                 let text =
                     format!("the encoding `{name}` has no id for the control token `{token}`");
                 return Err(Failure::new("EncodingError", text));

@@ -2,28 +2,23 @@
 
 use std::sync::Arc;
 
-use openchatml::convert::{Loss, Lost, Origins, Weighed, prepare};
-use openchatml::prompt::Prompt;
-use openchatml::{
-    Control, Conversation, Document, End, ReadOptions, RenderError, RenderOptions, TextFormat,
-};
-use openchatml_tokens::{
-    Encoding as _, MaskPolicy, Rendered, Tokenizer, TruncateError, Truncation,
-};
+use openchatml::{Control, Conversation, ReadOptions, RenderOptions, TextFormat};
+use openchatml_tokens::{Encoding as _, MaskPolicy, Token, Tokenizer, TruncateError, Truncation};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyTuple};
 
 use crate::argument::{Argument, keywords};
 use crate::consent::{Consent, consent_to_drops, consent_to_losses};
 use crate::conversation::PyConversation;
 use crate::document::{PyParsed, source};
-use crate::encoding::{AnyEncoding, O200K_HARMONY, encoding};
+use crate::encoding::{O200K_HARMONY, encoding};
 use crate::error::{Failure, class, detached, wrong_value};
+use crate::id_writer::{IdWriter, SPELL};
 use crate::input::Read;
 use crate::message_fields::ids;
 use crate::options::{self, Writing};
 use crate::record::record;
-use crate::rendered::{PyRendered, Written};
+use crate::rendered::PyRendered;
 use crate::training;
 use crate::write::{PromptOptions, conversation_of};
 
@@ -50,162 +45,7 @@ use crate::write::{PromptOptions, conversation_of};
 #[pyclass(frozen, module = "openchatml", name = "Tokenizer")]
 #[derive(Clone)]
 pub(crate) struct PyTokenizer {
-    pub(crate) tokenizer: Tokenizer<AnyEncoding>,
-    /// The name of the encoding, for messages.
-    pub(crate) name: Arc<str>,
-    /// Whether control tokens without an id may be written as ordinary text.
-    pub(crate) may_spell: bool,
-}
-
-impl PyTokenizer {
-    /// Returns the spellings of control tokens that were written as ordinary text.
-    ///
-    /// # Errors
-    ///
-    /// That is not allowed.
-    pub(crate) fn spelled(&self, spelled: &[Control]) -> Result<Vec<&'static str>, Failure> {
-        let controls = self.tokenizer.format().controls();
-        let spelled: Vec<_> = spelled.iter().filter_map(|it| controls.spelling(*it)).collect();
-        if self.may_spell || spelled.is_empty() {
-            return Ok(spelled);
-        }
-        let (name, list) = (&self.name, spelled.join(" "));
-        let text =
-            format!("the document needs {list}, but the encoding `{name}` has no ids for them");
-        Err(Failure::new("EncodingError", text).help(SPELL))
-    }
-
-    /// The ids of a document that the format expresses completely.
-    fn write(&self, document: &Document<'_>, options: &RenderOptions) -> Result<Written, Failure> {
-        let failed = |error: RenderError| Failure::render(&error, document.as_conversation());
-        let rendered = self.tokenizer.render(document, options).map_err(failed)?;
-        let spelled = self.spelled(&rendered.spelled)?;
-        let count = document.as_conversation().map_or(0, |it| it.messages.len());
-        let numbers = rendered.spans.iter().map(|it| Some(it.message).filter(|at| *at < count));
-        let numbers = numbers.collect();
-        Ok(Written { rendered, numbers, training: None, losses: Vec::new(), spelled })
-    }
-
-    /// The ids of the next prompt, written by `render`.
-    pub(crate) fn write_prompt(
-        &self,
-        conversation: &Conversation<'static>,
-        options: &RenderOptions,
-        render: impl FnOnce(&openchatml::convert::Prepared<'_>) -> Result<Rendered, RenderError>,
-    ) -> Result<Written, Failure> {
-        let failed = |error: RenderError| Failure::render(&error, Some(conversation));
-        let prompt = Prompt::new(conversation, self.tokenizer.format().into(), options);
-        let prepared = prompt.prepare(options).map_err(failed)?;
-        let rendered = render(&prepared).map_err(failed)?;
-        let spelled = self.spelled(&rendered.spelled)?;
-        let count = conversation.messages.len();
-        let number = |it: &openchatml_tokens::MessageSpan| {
-            prepared.origins.of(it.message).filter(|at| *at < count)
-        };
-        let numbers = rendered.spans.iter().map(number).collect();
-        Ok(Written { numbers, training: None, losses: prepared.losses, spelled, rendered })
-    }
-
-    /// The ids of a training sample, with its mask.
-    fn write_sample(
-        &self,
-        conversation: &Conversation<'static>,
-        options: &RenderOptions,
-        policy: &MaskPolicy,
-        as_is: bool,
-    ) -> Result<Written, Failure> {
-        let failed = |error: RenderError| Failure::render(&error, Some(conversation));
-        let format = self.tokenizer.format();
-        let (document, mut losses, kept) = match as_is {
-            true => (conversation.clone().into(), Vec::new(), Origins::default()),
-            false => {
-                let mut prompt = Prompt::new(conversation, format.into(), options);
-                if let Some(sample) = prompt.conversation_mut() {
-                    end(sample, format);
-                }
-                prompt.into_parts()
-            }
-        };
-        let mut prepared = prepare(&document, format.into(), options).map_err(failed)?;
-        let count = conversation.messages.len();
-        let weighed = prepared.weighed(&document);
-        let rendered = self.tokenizer.render_prepared(&prepared, options).map_err(failed)?;
-        let spelled = self.spelled(&rendered.spelled)?;
-        let number = |at: usize| kept.of(at).filter(|at| *at < count);
-        let parts = |written: usize| -> Vec<usize> {
-            prepared.origins.parts(written).filter_map(number).collect()
-        };
-        let mut more = std::mem::take(&mut prepared.losses);
-        let nothing = Conversation::default();
-        let trained = match &weighed {
-            None => prepared.document.as_conversation().unwrap_or(&nothing),
-            Some(Weighed { conversation, joined, .. }) => {
-                // The mask has the weights, except for those of joined messages.
-                let is_joined = |it: &Loss| it.message.is_some_and(|at| joined.contains(&at));
-                more.retain(|it| it.lost != Lost::Weight || is_joined(it));
-                conversation
-            }
-        };
-        for loss in &mut more {
-            loss.message = loss.message.and_then(number);
-        }
-        losses.append(&mut more);
-        let policy = placed(policy, count, trained.messages.len(), parts)?;
-        let mask = policy.mask(trained, &rendered);
-        let weights = policy.weights(trained, &rendered);
-        let numbers = rendered.spans.iter().map(|it| parts(it.message).first().copied());
-        let numbers = numbers.collect();
-        Ok(Written { numbers, training: Some((mask, weights)), losses, spelled, rendered })
-    }
-}
-
-const SPELL: &str = "use the encoding of a model of this format, or write the tokens as ordinary text with `spell_control_tokens=True`";
-
-/// Ends the last answer of a sample with the token that ends a completion, if the format has one.
-fn end(sample: &mut Conversation<'_>, format: TextFormat) {
-    let carries_return = format.format().carries().ends.contains(&End::Return);
-    if carries_return
-        && let Some(answer) = sample.messages.iter_mut().rfind(|it| it.is_answer())
-        && answer.end == End::End
-    {
-        answer.end = End::Return;
-    }
-}
-
-/// Returns the policy for the written messages: the decisions of the caller are for the messages of
-/// the conversation. A message that was joined from several is skipped if one of them is skipped.
-///
-/// # Errors
-///
-/// A decision is for a message that does not exist, or that is not written and would be trained.
-fn placed(
-    policy: &MaskPolicy,
-    count: usize,
-    written: usize,
-    parts: impl Fn(usize) -> Vec<usize>,
-) -> Result<MaskPolicy, Failure> {
-    let mut placed = policy.clone();
-    placed.overrides.clear();
-    let refused = |message: usize, why: &str| {
-        Failure::new("ArgumentValueError", format!("message {message} {why}"))
-    };
-    let all: Vec<Vec<usize>> = (0..written).map(parts).collect();
-    for (message, trains) in &policy.overrides {
-        if *message >= count {
-            let why = format!("does not exist; the conversation has {count}");
-            return Err(refused(*message, &why));
-        }
-        if *trains && !all.iter().any(|parts| parts.contains(message)) {
-            return Err(refused(*message, "is not part of the sample, so it cannot be trained"));
-        }
-    }
-    for (index, parts) in all.iter().enumerate() {
-        let decided = parts.iter().filter_map(|number| {
-            policy.overrides.iter().rfind(|it| it.0 == *number).map(|it| it.1)
-        });
-        placed.overrides.extend(decided.min().map(|trains| (index, trains)));
-    }
-    Ok(placed)
+    pub(crate) writer: IdWriter,
 }
 
 /// Whether every conversation requires a control token. Others are checked when they are written.
@@ -250,27 +90,28 @@ impl PyTokenizer {
             let text = format!("the encoding `{name}` has no ids for {list} of `{dialect}`");
             return Err(Failure::new("EncodingError", text).help(SPELL).into());
         }
-        Ok(Self { tokenizer: Tokenizer::new(format, encoding), name: name.into(), may_spell })
+        let tokenizer = Tokenizer::new(format, encoding);
+        Ok(Self { writer: IdWriter { tokenizer, name: name.into(), may_spell } })
     }
 
     /// The name of the format.
     #[getter]
     fn format(&self) -> String {
-        self.tokenizer.format().format().to_string()
+        self.writer.tokenizer.format().format().to_string()
     }
 
     /// The ids that end a completion.
     #[getter]
     fn stop_ids(&self) -> Vec<u32> {
-        let stops = self.tokenizer.format().stops().iter();
-        stops.filter_map(|it| self.tokenizer.id(*it)).collect()
+        let stops = self.writer.tokenizer.format().stops().iter();
+        stops.filter_map(|it| self.writer.tokenizer.id(*it)).collect()
     }
 
     /// The control tokens of the encoding, and their ids.
     #[getter]
     fn control_tokens<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
-        for (spelling, id) in self.tokenizer.encoding().controls() {
+        for (spelling, id) in self.writer.tokenizer.encoding().controls() {
             dict.set_item(spelling, id)?;
         }
         Ok(dict)
@@ -284,7 +125,7 @@ impl PyTokenizer {
         let text = Argument::new("text", text).text()?;
         detached(py, || {
             let mut ids = Vec::new();
-            self.tokenizer.encoding().encode(text, &mut ids);
+            self.writer.tokenizer.encoding().encode(text, &mut ids);
             ids
         })
     }
@@ -295,7 +136,38 @@ impl PyTokenizer {
     /// '<|start|>user<|message|>'
     fn decode(&self, py: Python<'_>, ids: &Bound<'_, PyAny>) -> PyResult<String> {
         let ids = self::ids(&Argument::new("ids", ids))?;
-        detached(py, || self.tokenizer.parse(&ids, &ReadOptions::default()).text().to_owned())
+        detached(py, || {
+            self.writer.tokenizer.parse(&ids, &ReadOptions::default()).text().to_owned()
+        })
+    }
+
+    /// Returns the bytes of ids, with the spellings of control tokens. The bytes of ordinary text may
+    /// begin or end inside a character.
+    ///
+    /// Raises:
+    ///     ArgumentTypeError: The argument is not ids.
+    ///     ArgumentValueError: An id is not in the vocabulary.
+    ///
+    /// >>> Tokenizer("harmony").decode_bytes([200006, 13225])
+    /// b'<|start|>Hello'
+    fn decode_bytes<'py>(
+        &self,
+        py: Python<'py>,
+        ids: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let ids = self::ids(&Argument::new("ids", ids))?;
+        let mut bytes = Vec::new();
+        for id in ids {
+            match self.writer.tokenizer.encoding().token(id) {
+                Some(Token::Text(text) | Token::Control(text)) => bytes.extend(text.as_bytes()),
+                Some(Token::Bytes(token)) => bytes.extend(token),
+                None => {
+                    let why = format!("the id {id} is not in the vocabulary");
+                    return Err(wrong_value("ids", &why));
+                }
+            }
+        }
+        Ok(PyBytes::new(py, &bytes))
     }
 
     /// Writes a document as token ids. The format must express all of it.
@@ -327,7 +199,7 @@ impl PyTokenizer {
         let options = writing.finish()?;
         let source = source(&Argument::new("document", document))?;
         consent_to_drops(py, source.parsed.as_deref(), Consent::default())?;
-        let written = detached(py, || self.write(&source.document, &options))?;
+        let written = detached(py, || self.writer.write(&source.document, &options))?;
         Ok(written?.into())
     }
 
@@ -358,13 +230,15 @@ impl PyTokenizer {
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<PyRendered> {
         let PromptOptions { consent, declared, options } =
-            PromptOptions::read(py, self.tokenizer.format().into(), options)?;
+            PromptOptions::read(py, self.writer.tokenizer.format().into(), options)?;
         let source = source(&Argument::new("conversation", conversation))?;
         consent_to_drops(py, source.parsed.as_deref(), consent)?;
         let written = detached(py, || {
             let mut chat = conversation_of(&source.document)?;
             chat.tools = declared.unwrap_or(chat.tools);
-            self.write_prompt(&chat, &options, |it| self.tokenizer.render_prepared(it, &options))
+            self.writer.write_prompt(&chat, &options, |it| {
+                self.writer.tokenizer.render_prepared(it, &options)
+            })
         })??;
         consent_to_losses(py, &written.losses, consent)?;
         Ok(written.into())
@@ -409,13 +283,13 @@ impl PyTokenizer {
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<PyRendered> {
         let (policy, as_is, PromptOptions { consent, declared, options }) =
-            sample_options(py, self.tokenizer.format(), options)?;
+            sample_options(py, self.writer.tokenizer.format(), options)?;
         let source = source(&Argument::new("conversation", conversation))?;
         consent_to_drops(py, source.parsed.as_deref(), consent)?;
         let written = detached(py, || {
             let mut chat = conversation_of(&source.document)?;
             chat.tools = declared.unwrap_or(chat.tools);
-            self.write_sample(&chat, &options, &policy, as_is)
+            self.writer.write_sample(&chat, &options, &policy, as_is)
         })??;
         consent_to_losses(py, &written.losses, consent)?;
         Ok(written.into())
@@ -430,10 +304,11 @@ impl PyTokenizer {
         let source = source(&Argument::new("document", document))?;
         consent_to_drops(py, source.parsed.as_deref(), Consent::default())?;
         let document = &source.document;
-        let counted = detached(py, || self.tokenizer.count(document, &RenderOptions::default()))?;
+        let counted =
+            detached(py, || self.writer.tokenizer.count(document, &RenderOptions::default()))?;
         let counted =
             counted.map_err(|error| Failure::render(&error, document.as_conversation()))?;
-        self.spelled(&counted.spelled)?;
+        self.writer.spelled(&counted.spelled)?;
         Ok(counted.ids)
     }
 
@@ -470,7 +345,7 @@ impl PyTokenizer {
             options::read(&mut read, argument)
         })?;
         let parsed = detached(py, || {
-            let mut parsed = self.tokenizer.parse(&ids, &read);
+            let mut parsed = self.writer.tokenizer.parse(&ids, &read);
             if keeps_ids {
                 parsed = parsed.with_ids(&ids);
             }
@@ -479,7 +354,7 @@ impl PyTokenizer {
             Read {
                 document: Arc::new(parsed.document),
                 diagnostics: parsed.diagnostics,
-                format: self.tokenizer.format().into(),
+                format: self.writer.tokenizer.format().into(),
                 text,
             }
         })?;
@@ -531,9 +406,10 @@ impl PyTokenizer {
         let source = source(&Argument::new("conversation", conversation))?;
         consent_to_drops(py, source.parsed.as_deref(), Consent::default())?;
         let chat = conversation_of(&source.document)?;
-        let truncated = detached(py, || truncation.truncate(&self.tokenizer, &chat, &options))?;
+        let truncated =
+            detached(py, || truncation.truncate(&self.writer.tokenizer, &chat, &options))?;
         let truncated = truncated.map_err(|error| truncate_error(py, &error, &chat))?;
-        self.spelled(&truncated.spelled)?;
+        self.writer.spelled(&truncated.spelled)?;
         let cut = truncated.cut.iter().map(|it| (it.message, it.ids, it.left));
         let (cut, dropped) = (PyTuple::new(py, cut)?, PyTuple::new(py, truncated.dropped)?);
         let left = PyConversation::new(truncated.conversation.into_owned());
@@ -542,11 +418,11 @@ impl PyTokenizer {
 
     /// Returns whether ids are a completion, and not a whole conversation; `None` if unknown.
     fn is_completion(&self, ids: &Bound<'_, PyAny>) -> PyResult<Option<bool>> {
-        Ok(self.tokenizer.is_completion(&self::ids(&Argument::new("ids", ids))?))
+        Ok(self.writer.tokenizer.is_completion(&self::ids(&Argument::new("ids", ids))?))
     }
 
     fn __repr__(&self) -> String {
-        format!("Tokenizer('{}', '{}')", self.format(), self.name)
+        format!("Tokenizer('{}', '{}')", self.format(), self.writer.name)
     }
 }
 

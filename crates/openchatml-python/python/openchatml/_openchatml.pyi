@@ -44,6 +44,7 @@ __all__ = [
     "Tokenizer",
     "UserView",
     "__version__",
+    "_builtin_tools",
     "_empty",
     "_panic",
     "_repeat_parse",
@@ -804,6 +805,17 @@ class Tokenizer:
 
         >>> Tokenizer("harmony").encode("Hello")
         [13225]
+        """
+    def decode_bytes(self, ids: _Ids) -> bytes:
+        """Returns the bytes of ids, with the spellings of control tokens. The bytes of ordinary text may
+        begin or end inside a character.
+
+        Raises:
+            ArgumentTypeError: The argument is not ids.
+            ArgumentValueError: An id is not in the vocabulary.
+
+        >>> Tokenizer("harmony").decode_bytes([200006, 13225])
+        b'<|start|>Hello'
         """
     def decode(self, ids: _Ids) -> str:
         """Returns the text of ids, with the spellings of control tokens.
@@ -1740,6 +1752,7 @@ def _run(
     tools: Router | Iterable[Callable[..., Any]] | None = None,
     **options: Any,
 ) -> RunResult: ...
+def _builtin_tools(name: str) -> dict[str, Any]: ...
 def _empty(text: Any, format: Any = None, **options: Any) -> None: ...
 def _repeat_parse(text: str, format: str, count: int) -> None: ...
 def _panic(text: str) -> None: ...
