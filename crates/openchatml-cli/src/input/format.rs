@@ -189,10 +189,7 @@ pub(crate) fn document_of_line(
             return Err(Box::new(foreign(&recognized)));
         }
     }
-    let slot = match text {
-        Ok(slot) => slot,
-        Err(wrong) => return Err(wrong),
-    };
+    let slot = text?;
     let found = detect(&slot.text);
     let Some(best) = found.first().filter(|best| best.is_certain()) else {
         return Ok((slot, format));
