@@ -9,7 +9,8 @@ use crate::args::{Choice, JsonlArgs};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::input::{
-    Batch, Batches, Decoded, Opened, Page, Slot, document_of_line, finding, format_of_lines,
+    Batch, Batches, Decoded, LineFormat, Opened, Page, Slot, document_of_line, finding,
+    format_of_lines,
 };
 use crate::jobs;
 
@@ -23,9 +24,7 @@ pub(crate) struct LineReader {
 /// How to read the lines of a file.
 struct Lines {
     name: Arc<str>,
-    format: Format,
-    /// Whether the format was detected. Then a line may be in another format.
-    is_auto: bool,
+    format: LineFormat,
     most: usize,
 }
 
@@ -59,14 +58,13 @@ impl LineReader {
     ) -> Result<Option<Self>, Failure> {
         let mut batches = Batches::new(opened, most);
         let format = format_of_lines(from, &mut batches, &name, console)?;
-        let is_auto = from == Choice::Auto;
-        let lines = |format| Lines { name: name.into(), format, is_auto, most };
+        let lines = |format| Lines { name: name.into(), format, most };
         Ok(format.map(|format| Self { batches, jobs: args.jobs, lines: lines(format) }))
     }
 
-    /// The named format, or that of most lines.
+    /// The named format, that of most lines, or that of the first line.
     pub(crate) fn format(&self) -> Format {
-        self.lines.format
+        self.lines.format.first()
     }
 
     /// Processes all lines, batch by batch, and returns the results in order.
@@ -109,25 +107,17 @@ impl Lines {
             let decoded = Decoded::new(line.bytes, line.offset);
             let page = Page::new(&self.name, &decoded, line.number);
             let mut found = decoded.found.clone();
-            let (mut slot, mut format) = (None, self.format);
+            let (mut slot, mut format) = (None, self.format.first());
             if batch.is_too_long || line.bytes.len() > self.most {
                 let message = format!("the line exceeds the limit `input_bytes` of {}", self.most);
                 found.push(finding(Code::Limit, Span::at(0), message));
             } else if !decoded.is_no_text() {
-                match self.document(page.text) {
+                match document_of_line(page.text, self.format) {
                     Ok(document) => (slot, format) = (Some(document.0), document.1),
                     Err(wrong) => found.push(*wrong),
                 }
             }
             visit(Ok(Entry { page: &page, raw: line.raw, found, slot, format }));
-        }
-    }
-
-    /// Returns the document in a line, and its format: its own if that is certain.
-    fn document<'l>(&self, line: &'l str) -> Result<(Slot<'l>, Format), Box<Diagnostic>> {
-        match self.is_auto {
-            true => document_of_line(line, self.format),
-            false => Ok((Slot::of_line(line, self.format)?, self.format)),
         }
     }
 }

@@ -88,6 +88,15 @@ impl Reader {
         }
         let parsed = parse(text, format, &self.options_for(text, format));
         if !self.is_auto {
+            let mut parsed = parsed;
+            if parsed.has_errors()
+                && !is_json(format)
+                && let Some(recognized) = recognize([text])
+            {
+                let mut found = foreign(&recognized);
+                found.dropped = None;
+                parsed.diagnostics.push(found);
+            }
             return (parsed, format);
         }
         if is_empty(&parsed.document) && detect(text).is_empty() && recognize([text]).is_none() {

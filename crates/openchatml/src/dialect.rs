@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::Control;
+use crate::Span;
 use crate::check::CheckRules;
 use crate::declare::ToolPlace;
 use crate::diagnostic::FormatError;
@@ -112,7 +113,12 @@ pub(crate) struct JsonForm {
     pub(crate) signs: &'static JsonSigns,
     /// How to convert content that is more than text, if the form keeps any.
     pub(crate) contents: Option<ContentRules>,
+    /// How to recognize the captured events of a stream, if the form reads them.
+    pub(crate) streamed: Option<FindEvents>,
 }
+
+/// Returns the type of the first event and its place, if a text is a stream of events.
+pub(crate) type FindEvents = fn(&str) -> Option<(String, Span)>;
 
 impl fmt::Debug for TextForm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -138,6 +144,21 @@ pub enum Carrier {
     Text,
     /// JSON.
     Json,
+}
+
+impl Dialect {
+    /// Whether options can add the beginning of a prompt: the identity of the model, the reasoning
+    /// effort, the built-in tools, and the form of the answer.
+    ///
+    /// ```
+    /// use openchatml::dialects;
+    ///
+    /// assert!(dialects::HARMONY.has_opening());
+    /// assert!(!dialects::QWEN3.has_opening());
+    /// ```
+    pub fn has_opening(&self) -> bool {
+        self.opening.is_some()
+    }
 }
 
 impl Carrier {

@@ -208,7 +208,14 @@ impl<'c> UserView<'c> {
     pub fn message(&self, index: usize) -> Result<&UserMessage<'c>, Box<Diagnostic>> {
         self.messages.get(index).and_then(Option::as_ref).ok_or_else(|| {
             let text = format!("cannot show message {index}: it is hidden or does not exist");
-            Box::new(Code::PermVisibility.at(crate::Span::default(), text))
+            let found = Code::PermVisibility.at(crate::Span::default(), text);
+            // Their indices, and messages without text, could reveal what is hidden.
+            let texts = self.messages().filter(|message| !message.text().is_empty());
+            let help = match texts.count() {
+                1 => "1 message is visible".to_owned(),
+                count => format!("{count} messages are visible"),
+            };
+            Box::new(found.help(help))
         })
     }
 }

@@ -77,6 +77,24 @@ enum BuiltinArg {
 }
 
 impl HarmonyArgs {
+    /// Describes the options that change nothing in prompts of this format.
+    pub(crate) fn without_effect(&self, format: Format) -> Vec<String> {
+        let dialect = format.dialect();
+        let (has_date, has_system) = (dialect.dated, dialect.has_opening());
+        let options = [
+            (self.date.is_some() && !has_date && !has_system, "--date", "date"),
+            (self.reasoning_effort.is_some() && !has_system, "--reasoning-effort", "effort"),
+            (self.identity.is_some() && !has_system, "--identity", "identity"),
+            (!self.builtin_tools.is_empty() && !has_system, "--builtin-tools", "built-in tools"),
+            (self.response_format.is_some() && !has_system, "--response-format", "answer format"),
+        ];
+        let options = options.into_iter().filter(|(is_unused, ..)| *is_unused);
+        let describe = |(_, option, what)| {
+            format!("{option} has no effect: a prompt in {format} has no place for the {what}")
+        };
+        options.map(describe).collect()
+    }
+
     /// The date.
     pub(crate) fn date(&self) -> Option<&str> {
         self.date.as_deref()

@@ -11,7 +11,8 @@ use crate::args::{Bounds, Choice, FilesArgs, JsonlArgs};
 use crate::console::Console;
 use crate::failure::{Failure, Status};
 use crate::input::{
-    Batches, Decoded, Input, Origin, Page, Slot, detect_lines, of_line, of_lines, origins,
+    Batches, Decoded, Input, LineFormat, Origin, Page, Slot, detect_lines, of_line, of_lines,
+    origins,
 };
 use crate::output::Target;
 use crate::report::{PlaceSpan, count};
@@ -69,6 +70,9 @@ struct Seen {
     format: Option<String>,
     /// Whether each line is a document in that format.
     jsonl: bool,
+    /// Whether each line is in its own format, and `format` is that of the first.
+    #[serde(rename = "mixed", skip_serializing_if = "std::ops::Not::not")]
+    is_mixed: bool,
     /// Whether the text is a raw completion of the assistant.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     completion: bool,
@@ -128,7 +132,9 @@ fn look(origin: &Origin, is_jsonl: bool, console: &Console) -> Result<Seen, Fail
     let kinds = kinds(&texts, &alone);
     let (mut found, mut slot) = detect_lines(&texts);
     let mut looked = pages;
-    if let Some(format) = of_lines(&texts, &alone)
+    let format = of_lines(&texts, &alone);
+    let is_mixed = matches!(format, Some(LineFormat::Each(_)));
+    if let Some(format) = format.map(LineFormat::first)
         && found.first().is_none_or(|best| best.format != format)
     {
         // Only the lines in this format are evidence for it.
@@ -137,7 +143,7 @@ fn look(origin: &Origin, is_jsonl: bool, console: &Console) -> Result<Seen, Fail
         let texts: Vec<&str> = looked.iter().map(|page| page.text).collect();
         (found, slot) = detect_lines(&texts);
     }
-    let mut seen = Seen { jsonl: true, ..Seen::of(&looked, slot, &found) };
+    let mut seen = Seen { jsonl: true, is_mixed, ..Seen::of(&looked, slot, &found) };
     seen.recognize(&name, &looked);
     if kinds.len() > 1 {
         seen.lines = kinds;
@@ -167,6 +173,7 @@ impl Seen {
             file,
             format: None,
             jsonl: false,
+            is_mixed: false,
             completion: false,
             confidence: 0,
             evidence,
@@ -237,16 +244,30 @@ fn text(seen: &Seen) -> String {
     };
     let lines = if seen.jsonl { ", one document per line" } else { "" };
     let completion = if seen.completion { ", a completion of the assistant" } else { "" };
-    let mut out = format!("{name}: {format}{completion}{lines} ({} %)\n", seen.confidence);
+    if seen.is_mixed {
+        let mut out = format!("{name}: mixed formats{lines}\n");
+        append_lines(&seen.lines, &mut out);
+        return out;
+    }
+    let doubt = match seen.confidence < Candidate::CERTAIN {
+        true => "; not certain enough to read it, so name the format with `--from`",
+        false => "",
+    };
+    let mut out = format!("{name}: {format}{completion}{lines} ({} %){doubt}\n", seen.confidence);
     for item in &seen.evidence {
         // Writing to a `String` cannot fail.
         let _ = writeln!(out, "  {}:{}: {}", item.line, item.column, visible_line(&item.what));
     }
-    for (kind, lines) in &seen.lines {
-        let _ = writeln!(out, "  {}: {kind}", count(*lines, "line"));
-    }
+    append_lines(&seen.lines, &mut out);
     for other in &seen.others {
         let _ = writeln!(out, "  less likely: {} ({} %)", other.format, other.confidence);
     }
     out
+}
+
+/// Appends the number of lines in each format.
+fn append_lines(lines: &BTreeMap<String, usize>, out: &mut String) {
+    for (kind, lines) in lines {
+        let _ = writeln!(out, "  {}: {kind}", count(*lines, "line"));
+    }
 }

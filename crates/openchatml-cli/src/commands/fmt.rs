@@ -2,7 +2,9 @@
 
 use clap::Args;
 use openchatml::render::LayoutChoice;
-use openchatml::{Conversation, Diagnostic, Format, Mode, RenderOptions, Severity, parse, render};
+use openchatml::{
+    Conversation, Diagnostic, Format, Mode, RenderOptions, Severity, TextFormat, parse, render,
+};
 
 use crate::args::{Choice, FilesArgs, JsonlArgs, ReadArgs, Verbosity};
 use crate::console::{Console, error_line};
@@ -205,6 +207,13 @@ impl Layout {
         let (parsed, format) = self.reader.parse_as(&slot.text, format);
         let has_errors = parsed.has_errors();
         let mut found = parsed.diagnostics;
+        let is_completion =
+            TextFormat::try_from(format).is_ok_and(|it| it.is_completion(&slot.text) == Some(true));
+        if is_completion && !has_errors {
+            // What a model has written has no other layout.
+            self.tell(page, &found, report);
+            return Some(page.text.to_owned());
+        }
         let mut options = RenderOptions::default();
         options.layout = LayoutChoice::Canonical;
         options.ids = true;

@@ -41,6 +41,10 @@ impl Look {
                 None if ends && !rest.is_empty() => rest,
                 None => break,
             };
+            // The events of a streamed response are one document.
+            if self.lines.is_empty() && is_stream(&begin[..self.looked + line.len()]) {
+                return Some(false);
+            }
             self.looked += line.len();
             self.lines.extend(Line::of(line));
             if let [first, second, ..] = self.lines[..]
@@ -85,6 +89,22 @@ fn of_two(first: Line, second: Line) -> Option<bool> {
         (Line::String, second) => Some(second != Line::Other),
         (Line::Value | Line::Broken | Line::Other, _) => None,
     }
+}
+
+/// Whether the first line that is not blank is an event of a streamed response. `None` if this is
+/// not decided yet.
+pub(super) fn is_event(begin: &[u8], ends: bool) -> Option<bool> {
+    let blank = begin.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    match memchr::memchr(b'\n', &begin[blank..]) {
+        Some(end) => Some(is_stream(&begin[blank..blank + end])),
+        None => ends.then(|| is_stream(&begin[blank..])),
+    }
+}
+
+/// Whether a text begins like the events of a streamed response.
+fn is_stream(begin: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(begin);
+    detect(&text).first().is_some_and(|best| best.is_stream)
 }
 
 /// Whether a text is marked up, so that its lines are not documents.

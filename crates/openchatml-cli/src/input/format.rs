@@ -1,6 +1,8 @@
 //! The format of the input: named or detected.
 
-use openchatml::{Candidate, Code, Diagnostic, Dropped, Format, Recognized, detect, recognize};
+use openchatml::{
+    Candidate, Code, Diagnostic, Dropped, Format, Recognized, Span, detect, recognize,
+};
 use serde::de::IgnoredAny;
 
 use super::{Batches, Decoded, JSON, Page, Slot, detect_lines, finding, is_json};
@@ -48,6 +50,26 @@ pub(crate) fn format_of<'d>(
     Err(Unreadable::NoFormat(unknown(name, &found, recognized.as_ref(), &evidence)))
 }
 
+/// The format of the lines of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LineFormat {
+    /// The named format.
+    Named(Format),
+    /// The format of most lines. Each of the others is read in its own.
+    Most(Format),
+    /// Most lines have no format in common. Each is read in its own; the first in this one.
+    Each(Format),
+}
+
+impl LineFormat {
+    /// The named format, that of most lines, or that of the first line.
+    pub(crate) fn first(self) -> Format {
+        match self {
+            Self::Named(format) | Self::Most(format) | Self::Each(format) => format,
+        }
+    }
+}
+
 /// Returns the format of the documents in the lines of a file: named or detected. `None` if all
 /// lines are blank.
 ///
@@ -59,9 +81,9 @@ pub(crate) fn format_of_lines(
     batches: &mut Batches,
     name: &str,
     console: &Console,
-) -> Result<Option<Format>, Failure> {
+) -> Result<Option<LineFormat>, Failure> {
     if let Some(format) = named(choice) {
-        return Ok(Some(format));
+        return Ok(Some(LineFormat::Named(format)));
     }
     let lines = batches.look()?;
     if lines.is_empty() {
@@ -71,7 +93,11 @@ pub(crate) fn format_of_lines(
     let texts: Vec<&str> = decoded.iter().map(|it| it.text.as_ref()).collect();
     let alone: Vec<_> = texts.iter().map(|line| of_line(line)).collect();
     if let Some(format) = of_lines(&texts, &alone) {
-        console.detail(&format!("{name}: detected {format}, one document per line"));
+        let what = match format {
+            LineFormat::Each(_) => "mixed formats".to_owned(),
+            LineFormat::Named(format) | LineFormat::Most(format) => format.to_string(),
+        };
+        console.detail(&format!("{name}: detected {what}, one document per line"));
         return Ok(Some(format));
     }
     let (found, slot) = detect_lines(&texts);
@@ -87,23 +113,29 @@ pub(crate) fn format_of_lines(
     Err(unknown(name, &found, recognized.as_ref(), &evidence))
 }
 
-/// Returns the format of most lines, from the format of each line [alone](of_line). Lines in other
-/// formats are read in their own. `None` if there is not enough evidence for any format.
-pub(crate) fn of_lines(lines: &[&str], alone: &[Option<Candidate>]) -> Option<Format> {
+/// Returns the format of the lines, from that of each line [alone](of_line). `None` if there is not
+/// enough evidence for any format.
+pub(crate) fn of_lines(lines: &[&str], alone: &[Option<Candidate>]) -> Option<LineFormat> {
     // The evidence of one line does not outweigh that of most lines.
     if let Some(format) = of_most(alone, PLAIN + 1) {
-        return Some(format);
+        return Some(LineFormat::Most(format));
     }
+    // One line can decide what the others leave open.
     let found = detect_lines(lines).0;
     if let Some(best) = found.first().filter(|best| best.is_certain()) {
-        return Some(best.format);
+        let sure = || alone.iter().flatten().filter(|line| line.confidence > PLAIN);
+        let same = sure().filter(|line| line.format == best.format).count();
+        if 2 * same >= sure().count() {
+            return Some(LineFormat::Most(best.format));
+        }
     }
     if let Some(format) = of_most(alone, Candidate::CERTAIN) {
-        return Some(format);
+        return Some(LineFormat::Most(format));
     }
     // A line without a format is rejected alone.
     let known: Vec<_> = alone.iter().flatten().cloned().map(Some).collect();
-    of_most(&known, Candidate::CERTAIN).or_else(|| first_of_json(&known))
+    let most = of_most(&known, Candidate::CERTAIN).map(LineFormat::Most);
+    most.or_else(|| Some(LineFormat::Each(known.first()?.as_ref()?.format)))
 }
 
 /// The certainty of the format of a line with plain chat, which other formats could also contain.
@@ -126,21 +158,28 @@ fn of_most(lines: &[Option<Candidate>], confidence: u8) -> Option<Format> {
     (2 * count > lines.len()).then_some(format)
 }
 
-/// Returns the document in a line of a file whose lines are mostly in `format`, and the format of
-/// this line: its own if that is certain.
+/// Returns the document in a line, and its format: its own if that is certain.
 ///
 /// # Errors
 ///
 /// The line contains no document, or one in a recognized but unsupported format.
 pub(crate) fn document_of_line(
     line: &str,
-    format: Format,
+    format: LineFormat,
 ) -> Result<(Slot<'_>, Format), Box<Diagnostic>> {
+    let format = match format {
+        LineFormat::Named(format) => return Ok((Slot::of_line(line, format)?, format)),
+        LineFormat::Most(format) => format,
+        LineFormat::Each(_) => return alone_in_line(line),
+    };
     // The reader of JSON reports other formats, because it sees more of the document.
     if is_json(format) && !may_hold_text(line) {
         return Ok((Slot::whole(line), format));
     }
     let text = Slot::text(line);
+    if is_json(format) && text.is_err() {
+        return Ok((Slot::whole(line), format));
+    }
     if text.as_ref().map_or(true, |slot| !slot.other_fields.is_empty()) {
         let json = detect(line).into_iter().next();
         if let Some(best) = json.filter(|best| best.is_certain() && is_json(best.format)) {
@@ -152,7 +191,6 @@ pub(crate) fn document_of_line(
     }
     let slot = match text {
         Ok(slot) => slot,
-        Err(_) if is_json(format) => return Ok((Slot::whole(line), format)),
         Err(wrong) => return Err(wrong),
     };
     let found = detect(&slot.text);
@@ -163,6 +201,22 @@ pub(crate) fn document_of_line(
     let fits = |it: &&Candidate| it.format == format && it.is_certain() && best.confidence <= PLAIN;
     let format = found.iter().find(fits).map_or(best.format, |it| it.format);
     Ok((slot, format))
+}
+
+/// Returns the document in a line of a file of mixed formats.
+fn alone_in_line(line: &str) -> Result<(Slot<'_>, Format), Box<Diagnostic>> {
+    if let Some(best) = of_line(line) {
+        let slot = if is_json(best.format) { Slot::whole(line) } else { Slot::text(line)? };
+        return Ok((slot, best.format));
+    }
+    if let Some(recognized) = recognize([line]) {
+        return Err(Box::new(foreign(&recognized)));
+    }
+    let text = "the format of the line is not certain, and the file mixes formats";
+    let mut found = finding(Code::FormatUnknown, Span::at(0), text);
+    found.help = Some("split the file by format, and name the format: `--from FORMAT`".to_owned());
+    found.dropped = Some(Dropped::Record);
+    Err(Box::new(found))
 }
 
 /// Whether a line of JSON may contain a text instead of messages: a quick check without false
@@ -182,14 +236,6 @@ pub(crate) fn foreign(recognized: &Recognized) -> Diagnostic {
     let mut found = finding(Code::FormatUnknown, evidence.span, text).help(*help);
     found.dropped = Some(Dropped::Record);
     found
-}
-
-/// Returns the format of the first line, if all lines are JSON. Each of the others is read in its
-/// own format.
-fn first_of_json(lines: &[Option<Candidate>]) -> Option<Format> {
-    let mut formats = lines.iter().flatten().map(|line| line.format);
-    let first = formats.next().filter(|first| is_json(*first))?;
-    formats.all(is_json).then_some(first)
 }
 
 /// Returns the certain format of a line alone: that of its JSON, or of the text in it.
@@ -272,6 +318,6 @@ fn nothing_found(page: &Page<'_>) -> String {
     if let Some(offset) = page.not_text() {
         return format!("the byte at offset {offset} is not UTF-8");
     }
-    "it contains no control token and no key of a conversation (`messages`, `conversations`, `input`, …)"
+    "it contains no start of a message, and no key of a conversation (`messages`, `conversations`, `input`, …)"
         .to_owned()
 }

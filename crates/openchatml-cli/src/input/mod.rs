@@ -15,7 +15,8 @@ pub(crate) use self::batches::{Batch, Batches};
 use self::compressed::Unpacked;
 pub(crate) use self::decode::Decoded;
 pub(crate) use self::format::{
-    Unreadable, document_of_line, foreign, format_of, format_of_lines, of_line, of_lines,
+    LineFormat, Unreadable, document_of_line, foreign, format_of, format_of_lines, of_line,
+    of_lines,
 };
 pub(crate) use self::page::Page;
 pub(crate) use self::slot::{Slot, detect_lines};
@@ -117,7 +118,10 @@ impl Origin {
                 let file = File::open(path).map_err(|error| failed(&error))?;
                 let metadata = file.metadata().map_err(|error| failed(&error))?;
                 if metadata.is_dir() {
-                    return Err(failed(&io::ErrorKind::IsADirectory.into()));
+                    return Err(Failure::Io(format!(
+                        "cannot read {}: it is a folder, and this command reads one file; `check`, `convert`, `detect`, `fmt` and `tokens` read folders",
+                        self.quoted()
+                    )));
                 }
                 (Box::new(file), metadata.is_file().then_some(metadata.len()))
             }
@@ -153,7 +157,9 @@ impl Origin {
             Choice::Auto | Choice::Tokens(_) => true,
             Choice::Format(format) => is_json(format),
         };
-        if jsonl || self.is_jsonl() || may_be_json && opened.begins_with_lines_of_json()? {
+        // The name can also mean that each line is an event of one response.
+        let is_named = self.is_jsonl() && !(may_be_json && opened.begins_with_events()?);
+        if jsonl || is_named || may_be_json && opened.begins_with_lines_of_json()? {
             return Ok(Input::Lines(opened));
         }
         let may_hold_records = matches!(from, Choice::Auto) || may_be_json && !ids(from);
@@ -218,6 +224,11 @@ impl Opened {
     fn begins_with_lines_of_json(&mut self) -> Result<bool, Failure> {
         let mut looked = Look::default();
         self.look(|ahead, ends| looked.at(ahead, ends))
+    }
+
+    /// Whether the first line is an event of a streamed response.
+    fn begins_with_events(&mut self) -> Result<bool, Failure> {
+        self.look(ahead::is_event)
     }
 
     /// Whether the input is a JSON array of conversations, as far as the first one shows.

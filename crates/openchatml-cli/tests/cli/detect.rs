@@ -50,3 +50,29 @@ fn a_list_of_records_is_recognized() {
     let ran = ocml_with(["detect"], records).silent();
     assert!(ran.stdout.contains("sharegpt, one document per line"), "{}", ran.stdout);
 }
+
+#[test]
+fn mixed_lines_have_no_common_format() {
+    let lines = [
+        r#"{"conversations":[{"from":"human","value":"Hi."}]}"#,
+        r#"{"instruction":"Say hi.","output":"Hi."}"#,
+        r#"{"contents":[{"role":"user","parts":[{"text":"Hi."}]}]}"#,
+        r#"{"weather":"sunny"}"#,
+    ];
+    let ran = ocml_with(["detect", "--jsonl"], lines.join("\n")).silent();
+    let first = ran.stdout.lines().next();
+    assert_eq!(first, Some("<stdin>: mixed formats, one document per line"));
+    assert!(ran.stdout.contains("\n  1 line: no format\n"), "{}", ran.stdout);
+    // Each line is read in its own format, and the last one in none.
+    let ran = ocml_with(["convert", "-t", "openai", "--jsonl"], lines.join("\n")).exits(1);
+    assert_eq!(ran.stdout.lines().count(), 3);
+    ran.says("the format of the line is not certain, and the file mixes formats");
+}
+
+#[test]
+fn similar_formats_are_compared_by_their_findings() {
+    let call = r#"{"messages":[{"role":"user","content":"Hi."},{"role":"assistant","channel":"commentary","recipient":"functions.f","content_type":"json","content":"{}"}]}"#;
+    let ran = ocml_with(["detect"], call).silent();
+    assert!(ran.stdout.starts_with("<stdin>: harmony:json (100 %)\n"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("`json` would report: the call does not end"), "{}", ran.stdout);
+}

@@ -431,12 +431,11 @@ fn a_malformed_first_line_does_not_turn_jsonl_into_one_document() {
 }
 
 #[test]
-fn commands_for_messages_refuse_other_documents() {
+fn prompts_are_written_from_messages_and_texts() {
     let text = text_record("<|im_start|>user\nHi.<|im_end|>");
     let input = format!("{PLAIN}\n{text}\n{PLAIN}\n");
-    let ran = ocml_with(["render", "--jsonl", "-t", "chatml"], &input).exits(1);
-    assert_eq!(ran.stdout.lines().count(), 2);
-    ran.says("the input is chatml, but `render` reads messages in JSON");
+    let ran = ocml_with(["render", "--jsonl", "-t", "chatml"], &input).exits(0);
+    assert_eq!(ran.stdout.lines().count(), 3);
 }
 
 /// Left-out messages do not change the indices of the others.
@@ -457,4 +456,25 @@ fn messages_are_named_by_their_indices_in_the_input() {
     let numbers: Vec<_> =
         written["spans"].as_array().unwrap().iter().map(|span| span["message"].clone()).collect();
     assert_eq!(serde_json::Value::from(numbers), serde_json::json!([0, 2, 3, null]));
+}
+
+#[test]
+fn events_of_a_response_are_one_document() {
+    let events = [
+        r#"{"type":"message_start","message":{"type":"message","role":"assistant","content":[]}}"#,
+        r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"Hi."}}"#,
+        r#"{"type":"content_block_stop","index":0}"#,
+        r#"{"type":"message_stop"}"#,
+    ];
+    let folder = Folder::new();
+    folder.file("a.jsonl", events.join("\n"));
+    folder.file("a.json", format!("[{}]", events.join(",\n")));
+    folder.file("a.txt", events.map(|event| format!("event: e\ndata: {event}\n\n")).concat());
+    for file in ["a.jsonl", "a.json", "a.txt"] {
+        let ran = folder.ocml(["parse", file]).silent();
+        let expected = r#"{"messages":[{"role":"assistant","channel":"final","content":"Hi."}]}"#;
+        assert_eq!(ran.stdout.trim_end(), expected, "{file}");
+    }
+    // As the user says, each line is a document.
+    folder.ocml(["parse", "--jsonl", "a.jsonl"]).exits(1);
 }

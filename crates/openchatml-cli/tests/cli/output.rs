@@ -30,7 +30,7 @@ fn a_file_is_not_changed_without_output() {
         (&["convert", "-t", "chatml", "--no-loss", "good.txt", "-o", "out"], 1),
         (&["convert", "-t", "chatml", "none.txt", "-o", "out"], 2),
         (&["convert", "-t", "chatml", "good.txt", "none.txt", "-o", "out"], 2),
-        (&["render", "-t", "chatml", "good.txt", "-o", "out"], 1),
+        (&["render", "-t", "chatml", "--no-loss", "good.txt", "-o", "out"], 1),
         (&["parse", "--jsonl", "good.txt", "-o", "out"], 1),
         (&["parse", "--jsonl", ".", "-o", "out"], 2),
         (&["parse", "good.txt", "-o", "."], 2),

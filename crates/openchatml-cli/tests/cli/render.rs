@@ -77,14 +77,25 @@ fn convert_keeps_everything_except_for_prompts() {
 }
 
 #[test]
-fn messages_are_json() {
-    let line = ocml_with(["render", "-t", "chatml"], GOOD).says_one_line(1);
-    assert!(
-        line.contains("the input is openchatml-2.2, but `render` reads messages in JSON"),
-        "{line}"
-    );
-    ocml_with(["render", "-q", "-t", "chatml", "-f", "openchatml-2.2"], GOOD).exits(0);
+fn messages_can_be_in_any_format() {
+    let named = ocml_with(["render", "-q", "-t", "chatml", "-f", "openchatml-2.2"], GOOD).exits(0);
+    let detected = ocml_with(["render", "-q", "-t", "chatml"], GOOD).exits(0);
+    assert_eq!(detected.stdout, named.stdout);
+    let completion = "<|channel|>analysis<|message|>Easy.<|end|>\
+        <|start|>assistant<|channel|>final<|message|>4.<|return|>";
+    let ran = ocml_with(["render", "-t", "chatml"], completion).exits(0);
+    assert_eq!(ran.stdout, "<|im_start|>assistant\n4.<|im_end|>\n");
     ocml_with(["render"], MESSAGES).exits(2);
+}
+
+#[test]
+fn options_without_effect_are_reported() {
+    const PLAIN: &str = r#"{"messages":[{"role":"user","content":"Hi."}]}"#;
+    let ran = ocml_with(["render", "-t", "chatml", "--date", "2026-01-01"], PLAIN).exits(0);
+    ran.says("--date has no effect: a prompt in chatml has no place for the date");
+    let ran = ocml_with(["tokens", "-t", "qwen3", "--reasoning-effort", "high"], PLAIN);
+    ran.says("--reasoning-effort has no effect");
+    ocml_with(["render", "-t", "harmony", "--date", "2026-01-01"], PLAIN).silent();
 }
 
 #[test]

@@ -56,7 +56,7 @@ fn hidden_messages_cannot_be_requested() {
         let ran = ocml_with(["show", "--message", index], GOOD).exits(1);
         assert_eq!(ran.stdout, "");
         let expected = format!(
-            "error[E-PERM-VISIBILITY]: cannot show message {index}: it is hidden or does not exist\n"
+            "error[E-PERM-VISIBILITY]: cannot show message {index}: it is hidden or does not exist\n  = help: 3 messages are visible\n"
         );
         assert_eq!(ran.stderr, expected);
     }

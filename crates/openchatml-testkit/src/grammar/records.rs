@@ -86,8 +86,9 @@ fn pair(
     match generator.upto(3) {
         0 => {
             let question = steps[first].clone();
+            let key = if generator.one_in(3) { "question" } else { "prompt" };
             let record = object([
-                ("prompt", question.text.as_str().into()),
+                (key, question.text.as_str().into()),
                 ("chosen", answer.text.as_str().into()),
                 ("rejected", other.text.as_str().into()),
             ]);

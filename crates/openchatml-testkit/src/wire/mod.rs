@@ -204,6 +204,13 @@ pub fn writes(text: &str, cuts: &[usize], setup: &Setup) {
     if matches!(setup.thoughts, ReasoningMode::Raw | ReasoningMode::Drop) {
         assert_eq!(of("/delta/thinking").concat(), reasoning, "{text:?}");
     }
+    let [shown, arguments, thinking] = messages::read_back(&setup.written(Api::Messages, [bytes]));
+    assert_eq!(shown, said.shown.concat(), "{text:?}");
+    let inputs = of("/delta/partial_json").into_iter();
+    // White space around the input is not part of it.
+    let inputs: String = inputs.map(|it| it.trim_matches([' ', '\t', '\r', '\n'])).collect();
+    assert_eq!(arguments, inputs, "{text:?}");
+    assert_eq!(thinking, of("/delta/thinking").concat(), "{text:?}");
 
     let whole = of_chat;
     let of = |place: &str| -> String {

@@ -31,11 +31,19 @@ pub(super) fn check(
             let span = last(spelled(crate::Control::Call));
             found.push(Code::ParseFrame.at(span, text).help("end it with `<|end|>`"));
         }
-        End::End | End::Return if message.is_call() => {
-            let text = "the call does not end with `<|call|>`, so it is not run";
-            let diagnostic = Code::ParseFrame.at(message.header_span(), text);
-            found.push(diagnostic.severity(context.tolerated()));
-        }
-        _ => {}
+        _ => check_call(context, message, found),
+    }
+}
+
+/// Checks that a call is complete.
+pub(super) fn check_call(
+    context: &CheckContext<'_>,
+    message: &Message<'_>,
+    found: &mut Vec<Diagnostic>,
+) {
+    if message.is_call() && matches!(message.end, End::End | End::Return) {
+        let text = "the call does not end with `<|call|>`, so it is not run";
+        let diagnostic = Code::ParseFrame.at(message.header_span(), text);
+        found.push(diagnostic.severity(context.tolerated()));
     }
 }

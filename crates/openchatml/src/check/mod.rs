@@ -65,6 +65,9 @@ impl fmt::Debug for CheckRules {
 /// The rules for all versions: a body must match its declared type.
 pub(crate) const RULES_OF_ALL: &[Rule] = &[body::check];
 
+/// The rules of canonical JSON without a version.
+pub(crate) const RULES_OF_CANONICAL: &[Rule] = &[body::check, ending::check_call];
+
 /// The rules of OpenChatML 2.2.
 pub(crate) const RULES_2_2: &[Rule] = &[
     capability::check,

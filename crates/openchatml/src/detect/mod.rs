@@ -1,9 +1,11 @@
 //! Detects the format of a text, with the evidence.
 //!
 //! Only structure is evidence: the framing of messages and the keys of JSON. The text of messages
-//! is ignored, because it can quote any format.
+//! is ignored, because it can quote any format. If several formats are likely, the text is read in
+//! each of them.
 
 mod json;
+mod reading;
 
 pub use crate::signs::Evidence;
 
@@ -40,6 +42,8 @@ pub struct Candidate {
     /// Whether the text is a raw completion of the assistant: see
     /// [`TextFormat::is_completion`](crate::TextFormat::is_completion).
     pub is_completion: bool,
+    /// Whether the records are the captured events of a streamed response, which are one document.
+    pub is_stream: bool,
 }
 
 impl Candidate {
@@ -111,12 +115,16 @@ pub fn detect(text: &str) -> Vec<Candidate> {
 /// assert_eq!(found[0].evidence[1].record, 1);
 /// ```
 pub fn detect_records<'t>(records: impl IntoIterator<Item = &'t str>) -> Vec<Candidate> {
-    let (sketch, first) = sketch(records);
+    let (sketch, looked) = sketch(records);
+    if let Some(found) = looked.first().and_then(|first| stream(first)) {
+        return vec![found];
+    }
     let mut found = match sketch {
         Some(sketch) => json::detect(&sketch),
-        None => first.map(markup).unwrap_or_default(),
+        None => looked.first().map(|text| markup(text)).unwrap_or_default(),
     };
     found.sort_by_key(|candidate| std::cmp::Reverse(candidate.confidence));
+    reading::decide(&mut found, &looked);
     found
 }
 
@@ -132,8 +140,9 @@ pub fn detect_records<'t>(records: impl IntoIterator<Item = &'t str>) -> Vec<Can
 /// assert!(stripped.help.contains("skip_special_tokens=False"));
 /// ```
 pub fn recognize<'t>(records: impl IntoIterator<Item = &'t str>) -> Option<Recognized> {
-    let (sketch, first) = sketch(records);
-    if sketch.is_some() { None } else { first.and_then(stripped) }
+    let first = records.into_iter().find(|record| !record.trim_ascii().is_empty())?;
+    let first = &first[..first.floor_char_boundary(LOOK_BYTES)];
+    if begins_json(first) { None } else { stripped(first) }
 }
 
 /// Recognizes a completion from which a server has removed the control tokens.
@@ -148,30 +157,45 @@ fn stripped(text: &str) -> Option<Recognized> {
     Some(Recognized { name: form.name, evidence, help: form.help })
 }
 
-/// Returns a sketch of the records if they are JSON, and the inspected part of the first record.
-fn sketch<'t>(records: impl IntoIterator<Item = &'t str>) -> (Option<Sketch>, Option<&'t str>) {
+/// Returns a sketch of the records if they are JSON, and the inspected records from the first that
+/// is not blank.
+fn sketch<'t>(records: impl IntoIterator<Item = &'t str>) -> (Option<Sketch>, Vec<&'t str>) {
     let mut sketch = Sketch::default();
-    let (mut first, mut is_json, mut looked) = (None, false, 0);
+    let (mut looked, mut is_json, mut bytes) = (Vec::new(), false, 0);
     for record in records {
-        let record = &record[..record.floor_char_boundary(LOOK_BYTES - looked)];
-        if first.is_none() && !record.trim_ascii().is_empty() {
-            first = Some(record);
-            let text = record.trim_start_matches('\u{feff}').trim_start();
-            // No markup begins like a JSON document that is not empty.
-            let inside = text.strip_prefix(['{', '[']).map(str::trim_start);
-            is_json =
-                inside.is_some_and(|it| it.is_empty() || it.starts_with(['"', '{', '}', ']']));
+        let record = &record[..record.floor_char_boundary(LOOK_BYTES - bytes)];
+        bytes += record.len();
+        if looked.is_empty() && record.trim_ascii().is_empty() {
+            sketch.skip();
+            continue;
         }
-        if !is_json && first.is_some() {
-            break;
+        is_json = if looked.is_empty() { begins_json(record) } else { is_json };
+        if is_json {
+            sketch.add(record.trim_start_matches('\u{feff}'), &Limits::default());
         }
-        sketch.add(record.trim_start_matches('\u{feff}'), &Limits::default());
-        looked += record.len();
-        if looked >= LOOK_BYTES {
+        looked.push(record);
+        if bytes >= LOOK_BYTES {
             break;
         }
     }
-    (is_json.then_some(sketch), first)
+    (is_json.then_some(sketch), looked)
+}
+
+/// Whether a text begins like a JSON document that is not empty. No markup does.
+fn begins_json(text: &str) -> bool {
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    let inside = text.strip_prefix(['{', '[']).map(str::trim_start);
+    inside.is_some_and(|it| it.is_empty() || it.starts_with(['"', '{', '}', ']']))
+}
+
+/// Recognizes the events of a streamed response.
+fn stream(text: &str) -> Option<Candidate> {
+    let forms = ALL.iter().filter_map(|dialect| Some((*dialect, dialect.json.as_ref()?.streamed?)));
+    let (dialect, (kind, span)) =
+        forms.filter_map(|(dialect, find)| Some((dialect, find(text)?))).next()?;
+    let evidence = vec![Evidence { what: format!("event `{kind}`"), record: 0, span }];
+    let format = Format { dialect, carrier: Carrier::Json };
+    Some(Candidate { format, confidence: 100, evidence, is_completion: false, is_stream: true })
 }
 
 fn markup(text: &str) -> Vec<Candidate> {
@@ -197,5 +221,6 @@ fn candidate(case: Case, dialect: &'static Dialect, carrier: Carrier) -> Option<
     let most = if is_doubtful { Candidate::CERTAIN - 1 } else { 100 };
     let confidence = u8::try_from(score).unwrap_or(most).min(most);
     let format = Format { dialect, carrier };
-    (confidence > 0).then_some(Candidate { format, confidence, evidence, is_completion: false })
+    let (is_completion, is_stream) = (false, false);
+    (confidence > 0).then_some(Candidate { format, confidence, evidence, is_completion, is_stream })
 }

@@ -3,8 +3,13 @@
 use crate::model::{Conversation, End, Message, Role};
 use crate::{Code, Diagnostic, Span};
 
-/// Finds messages without content. Calls and replies can be empty.
+/// Finds messages without content, and conversations without messages. Calls and replies can be
+/// empty.
 pub(super) fn empty(conversation: &Conversation<'_>, found: &mut Vec<Diagnostic>) {
+    if conversation.messages.is_empty() {
+        let text = "the conversation has no messages";
+        found.push(Code::EmptyMessage.at(Span::at(0), text).help("remove it, or fill it"));
+    }
     for message in &conversation.messages {
         let is_open = matches!(message.end, End::Open | End::Prompt);
         let can_be_empty = is_open || message.is_call() || message.role == Role::Tool;

@@ -241,9 +241,13 @@ impl<'t> Scan<'t> {
                 return;
             }
         }
+        // Tools end what a model has written with a line break.
+        let is_of_tool =
+            |gap: usize| self.completion.is_some() && self.text[gap..].trim_end().is_empty();
         if let State::Outside(gap) = state
             && gap > start
             && gap < self.text.len()
+            && !is_of_tool(gap)
         {
             self.gaps.push(Span::new(gap, self.text.len()));
         }

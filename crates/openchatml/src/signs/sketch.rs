@@ -101,6 +101,11 @@ impl Sketch {
         self.record += 1;
     }
 
+    /// Counts a blank record.
+    pub(crate) fn skip(&mut self) {
+        self.record += 1;
+    }
+
     fn seen(&self, span: Span) -> Seen {
         Seen { record: self.record, span }
     }

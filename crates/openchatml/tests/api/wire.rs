@@ -238,6 +238,16 @@ fn dropped_messages_are_counted() {
 }
 
 #[test]
+fn calls_without_a_counterpart_are_counted() {
+    let call = "<|channel|>commentary to=functions.f <|constrain|>json<|message|>[1]<|call|>";
+    for (api, left_out) in [(Api::Messages, 1), (Api::ChatCompletions, 0), (Api::Responses, 0)] {
+        let (mut out, mut writer) = (String::new(), writer(api));
+        stream("harmony").feed_with(call, |event| writer.push(&event, &mut out));
+        assert_eq!(writer.left_out(), left_out, "{api:?}: {out}");
+    }
+}
+
+#[test]
 fn foreign_messages_make_no_calls() {
     let mut call = Message::new(Role::Assistant, "{}");
     call.recipient = Some("functions.f".into());

@@ -110,9 +110,11 @@ impl Lints {
     ) {
         let codes = if is_sample { &self.sample } else { &self.document };
         let mut own = lint::check(document, codes);
-        // A message that is not read as meant is reported already.
+        // A message that is not read as meant, or not at all, is reported already.
         if found.iter().any(|found| found.severity == Severity::Error) {
-            own.retain(|found| !ORDER.contains(&found.code));
+            let is_empty = document.conversations().iter().any(|it| it.messages.is_empty());
+            let is_told = |code| ORDER.contains(&code) || is_empty && code == Code::EmptyMessage;
+            own.retain(|found| !is_told(found.code));
         }
         found.append(&mut own);
         found.retain(|found| !self.ignored.iter().any(|it| it.has(found.code)));

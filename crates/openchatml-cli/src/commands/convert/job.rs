@@ -3,16 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use openchatml::{Carrier, Code, Format, Mode, Span};
+use openchatml::{Carrier, Mode};
 
 use super::converter::Converter;
 use super::document::{DocumentLayout, Outcome, OutputRules, refusal, unknown_reject};
 use crate::args::{Choice, Consent, DenyArgs, FilesArgs, JsonlArgs, OutArgs, ReadArgs};
 use crate::console::Console;
 use crate::failure::{Failure, Status};
-use crate::input::{
-    Decoded, Input, Opened, Origin, Page, Slot, Unreadable, finding, format_of, is_json, origins,
-};
+use crate::input::{Decoded, Input, Opened, Origin, Page, Slot, Unreadable, format_of, origins};
 use crate::jsonl::{Entry, LineReader};
 use crate::output::Target;
 use crate::report::{Losses, Tally, count};
@@ -21,7 +19,6 @@ use crate::report::{Losses, Tally, count};
 pub(super) struct Job<'a> {
     from: Choice,
     /// The formats to detect if none is named.
-    wanted: Wanted,
     input_bytes: usize,
     is_strict: bool,
     consent: Consent,
@@ -52,25 +49,6 @@ impl Targets {
     }
 }
 
-/// The formats to detect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
-    Any,
-    Json,
-}
-
-impl Wanted {
-    /// Returns the reason why a format is not detected.
-    fn check(self, format: Format) -> Result<(), String> {
-        match self == Self::Json && !is_json(format) {
-            true => Err(format!(
-                "the input is {format}, but `render` reads messages in JSON by default: use `convert`, or `--from {format}`"
-            )),
-            false => Ok(()),
-        }
-    }
-}
-
 impl<'a> Job<'a> {
     pub(super) fn new(
         read: &ReadArgs,
@@ -80,7 +58,6 @@ impl<'a> Job<'a> {
     ) -> Self {
         Self {
             from: read.from,
-            wanted: Wanted::Any,
             input_bytes: read.reader.bounds().input_bytes,
             is_strict: read.reader.options(Mode::Lenient).mode == Mode::Strict,
             consent: read.reader.consent(&out.consent),
@@ -94,11 +71,6 @@ impl<'a> Job<'a> {
     /// Sets a file for sidecars.
     pub(super) fn beside(self, sidecar: Option<&'a Path>) -> Self {
         Self { sidecar, ..self }
-    }
-
-    /// Sets the formats to detect.
-    pub(super) fn wanting(self, wanted: Wanted) -> Self {
-        Self { wanted, ..self }
     }
 
     /// Converts the files.
@@ -173,7 +145,7 @@ impl<'a> Job<'a> {
                     status = status.max(own);
                 }
                 // Other files are written even if one cannot be read.
-                Err(failure) if failure.status() == Status::Found => {
+                Err(failure) if !matches!(failure, Failure::Closed) => {
                     console.failure(&failure);
                     status = status.max(failure.status());
                 }
@@ -311,8 +283,6 @@ impl<'a> Job<'a> {
             Err(Unreadable::NoText(found)) => return Ok(output_rules.unreadable(&page, found)),
             Err(Unreadable::NoFormat(failure)) => return Err(failure),
         };
-        let expected = self.expects().check(format);
-        expected.map_err(|why| Failure::Refused(format!("{name}: {why}")))?;
         let converter = &*converter.reading(format)?;
         let slot = Slot::whole(page.text);
         let mut outcome = output_rules.convert(converter, &page, &slot, format, &decoded.found);
@@ -339,14 +309,12 @@ impl<'a> Job<'a> {
         let (from, most) = (self.from, self.input_bytes);
         let feed = LineReader::open(name.clone(), opened, from, most, self.jsonl, console)?;
         let Some(feed) = feed else { return Ok(Tally::default()) };
-        let expects = self.expects();
-        expects.check(feed.format()).map_err(|why| Failure::Refused(format!("{name}: {why}")))?;
         let output_rules = self.output_rules(DocumentLayout::Line, console);
         let converter = converter.reading(feed.format())?.into_owned();
         let mut all = Lines::default();
         feed.run(
             console,
-            move |entry, lines: &mut Lines| lines.add(output_rules, expects, &converter, entry),
+            move |entry, lines: &mut Lines| lines.add(output_rules, &converter, entry),
             |_, lines| lines.output.push('\n'),
             |lines| {
                 console.print(&lines.report);
@@ -374,14 +342,6 @@ impl<'a> Job<'a> {
         let Self { is_strict, consent, out, .. } = *self;
         let (verbosity, keeps_rejects) = (console.verbosity(), out.rejects.is_some());
         OutputRules { shape, consent, is_strict, keeps_rejects, verbosity }
-    }
-
-    /// The requirements for a detected format.
-    fn expects(&self) -> Wanted {
-        match self.from {
-            Choice::Auto => self.wanted,
-            _ => Wanted::Any,
-        }
     }
 }
 
@@ -453,20 +413,11 @@ struct Lines {
 
 impl Lines {
     /// Converts one more line.
-    fn add(
-        &mut self,
-        output_rules: OutputRules,
-        expects: Wanted,
-        converter: &Converter,
-        entry: &Entry<'_>,
-    ) {
+    fn add(&mut self, output_rules: OutputRules, converter: &Converter, entry: &Entry<'_>) {
         let Entry { page, found, slot, format, .. } = entry;
-        let outcome = match (slot, expects.check(*format)) {
-            (None, _) => output_rules.refuse(page, found),
-            (Some(_), Err(why)) => {
-                output_rules.refuse(page, &[finding(Code::FormatUnknown, Span::at(0), why)])
-            }
-            (Some(slot), Ok(())) => output_rules.convert(converter, page, slot, *format, found),
+        let outcome = match slot {
+            None => output_rules.refuse(page, found),
+            Some(slot) => output_rules.convert(converter, page, slot, *format, found),
         };
         match (&outcome.output, slot) {
             (Some(text), Some(slot)) => {

@@ -15,11 +15,11 @@ use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 
 use clap::Args;
-use openchatml::TextFormat;
+use openchatml::{Format, TextFormat};
 
 use self::beside::BesideArgs;
 use self::converter::{Converter, Purpose};
-use self::job::{Job, Wanted};
+use self::job::Job;
 use self::template::Templated;
 use self::tokens::{MaskArgs, TokenOutput};
 pub(crate) use self::truncate::{TruncateArgs, truncate};
@@ -90,7 +90,7 @@ pub(crate) struct ParseArgs {
 
 /// Write messages as a prompt for a model
 ///
-/// Reads messages in any JSON format. A prompt does not contain the reasoning before earlier
+/// Reads messages in any format. A prompt does not contain the reasoning before earlier
 /// answers: it is dropped without --keep-reasoning or --training. A prompt of Harmony or Apertus
 /// begins with the system message that the model expects: --bare leaves it out. With --template,
 /// the chat template of a model writes the messages and decides this and everything else.
@@ -235,11 +235,13 @@ pub(crate) fn render(args: &RenderCommandArgs, console: &Console) -> Result<Stat
     let encodings = Encodings::wanted(&read, writes_ids, console)?;
     let template =
         Templated::new(&args.template, &args.work.render, args.bare, encodings.clone(), console)?;
+    if args.template.template.is_none() {
+        warn_without_effect(&args.work.render, to.format, console);
+    }
     let mut converter = args.work.converter(to, purpose, encodings, console)?;
     converter.begin_prompts(args.bare);
     converter.set_template(template);
-    let job = args.work.job().wanting(Wanted::Json);
-    job.run(&converter, &one(args.file.as_ref()), console)
+    args.work.job().run(&converter, &one(args.file.as_ref()), console)
 }
 
 /// Runs `tokens`.
@@ -252,6 +254,7 @@ pub(crate) fn tokens(args: &TokensArgs, console: &Console) -> Result<Status, Fai
         () => TokenOutput::Ids,
     };
     let to = Written { format: args.to.into(), tokens: true };
+    warn_without_effect(&args.work.render, to.format, console);
     let purpose = Purpose::of_render(&args.work.render);
     let encodings = Encodings::wanted(&args.work.read, true, console)?;
     let mut converter = args.work.converter(to, purpose, encodings, console)?;
@@ -262,6 +265,7 @@ pub(crate) fn tokens(args: &TokensArgs, console: &Console) -> Result<Status, Fai
 
 /// Runs `convert`.
 pub(crate) fn convert(args: &ConvertArgs, console: &Console) -> Result<Status, Failure> {
+    warn_without_effect(&args.work.render, args.to.format, console);
     let purpose = Purpose::of_convert(&args.work.render);
     let encodings = Encodings::wanted(&args.work.read, args.to.tokens, console)?;
     let mut converter = args.work.converter(args.to, purpose, encodings, console)?;
@@ -272,4 +276,11 @@ pub(crate) fn convert(args: &ConvertArgs, console: &Console) -> Result<Status, F
 
 fn one(file: Option<&PathBuf>) -> [Origin; 1] {
     [file.map_or(Origin::Stdin, |path| Origin::of(path))]
+}
+
+/// Warns about options that change nothing in prompts of this format.
+fn warn_without_effect(args: &RenderArgs, format: Format, console: &Console) {
+    for text in args.harmony.without_effect(format) {
+        console.warning(&text);
+    }
 }

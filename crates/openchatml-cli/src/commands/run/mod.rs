@@ -352,6 +352,9 @@ impl RunArgs {
         let format = args.to.map_or_else(|| TextFormat::try_from(format), Ok).map_err(|error| {
             Failure::Usage(format!("{error}: name the format of the model with `--to`"))
         })?;
+        for text in self.harmony.without_effect(format.into()) {
+            console.warning(&text);
+        }
         let model = Model::new(upstream, format);
         let mut render = RenderOptions::default();
         let mut prompt = self.harmony.prompt();

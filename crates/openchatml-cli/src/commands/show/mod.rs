@@ -237,7 +237,7 @@ impl Show {
             _ => None,
         };
         let mut names = names.into_iter().flatten();
-        for conversation in conversations {
+        for conversation in &conversations {
             if let Some(name) = names.next() {
                 self.place.heading(name, &mut shown.text);
             }
@@ -254,6 +254,11 @@ impl Show {
                     }
                 }
             }
+        }
+        if shown.text.is_empty() && conversations.iter().any(|it| !it.messages.is_empty()) {
+            let text = "no message is visible: run `ocml check`, or `ocml show --debug`";
+            shown.report.push_str(&warning_line(text));
+            shown.status = Status::Found;
         }
     }
 
@@ -272,10 +277,13 @@ impl Show {
                 }
             },
             Audience::User => {
-                // The number of messages may depend on hidden text.
+                // The number of all messages may depend on hidden text.
                 match self.policy.view(conversation).message(index) {
                     Ok(message) => return self.place.text(message.text(), &mut shown.text),
-                    Err(refused) => finding_line(&refused),
+                    Err(refused) => {
+                        let help = refused.help.as_deref().unwrap_or_default();
+                        format!("{}  = help: {help}\n", finding_line(&refused))
+                    }
                 }
             }
         };

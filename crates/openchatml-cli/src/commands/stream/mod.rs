@@ -314,7 +314,9 @@ impl Events<'_> {
         }
         if left_out > 0 {
             let messages = count(left_out, "message");
-            let text = format!("messages that are not model output were dropped ({messages})");
+            let text = format!(
+                "{messages} dropped: not output of the model, or without a counterpart in these events"
+            );
             self.console.loss(&text);
         }
         Ok(status)

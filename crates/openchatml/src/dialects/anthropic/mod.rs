@@ -1,6 +1,7 @@
 //! The messages of Anthropic's Messages API.
 
 mod block;
+mod events;
 mod message;
 mod read;
 mod tools;
@@ -15,8 +16,8 @@ use crate::rules::{Carries, Channels, ContentRules, Intents, is_json_call};
 use crate::services::{self, blocks::BlockForm, calls::is_inline_object, parts};
 use crate::signs::{JsonSigns, Kind, Sign};
 
-/// Anthropic's Messages API: the body of a request, a response, a list of messages, or a single
-/// message.
+/// Anthropic's Messages API: the body of a request, a response, a list of messages, a single
+/// message, or the events of a streamed response.
 ///
 /// ```
 /// use openchatml::{Carrier, Format, dialects, parse};
@@ -54,6 +55,7 @@ pub static DIALECT: Dialect = Dialect {
             lost_item: block::lost,
             unaccepted: unaccepted::find,
         }),
+        streamed: Some(events::find),
     }),
 };
 
@@ -100,8 +102,8 @@ static SIGNS: JsonSigns = JsonSigns {
     content: &[Kind::String, Kind::List],
     parts: block::KINDS,
     signs: &[
-        (Sign::KeyOf("system", Kind::String), 70),
-        (Sign::KeyOf("system", Kind::List), 80),
+        (Sign::KeyOf("system", Kind::String), 55),
+        (Sign::KeyOf("system", Kind::List), 59),
         (Sign::Key("stop_sequences"), 60),
         (Sign::Key("stop_reason"), 90),
         (Sign::Key("anthropic_version"), 90),

@@ -1,6 +1,7 @@
-//! Reads the body of a request, a response, a list of messages, or a single message.
+//! Reads the body of a request, a response, a list of messages, a single message, or the events of a
+//! streamed response.
 
-use super::{FORM, message, tools};
+use super::{FORM, events, message, tools};
 use crate::Code;
 use crate::document::{DocumentReader, Root};
 use crate::json::{Json, JsonError};
@@ -14,6 +15,13 @@ use crate::services::{State, checks};
 type Result<T> = std::result::Result<T, JsonError>;
 
 pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
+    match events::find(text) {
+        Some(_) => events::read(text, options),
+        None => read_document(text, options),
+    }
+}
+
+pub(super) fn read_document<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     let mut reader = DocumentReader::new(options);
     let mut json = reader.json(text);
     let mut conversation = Conversation::default();

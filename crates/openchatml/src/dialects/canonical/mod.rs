@@ -44,6 +44,7 @@ pub static DIALECT: Dialect = Dialect {
         composer: None,
         signs: &SIGNS,
         contents: None,
+        streamed: None,
     }),
 };
 

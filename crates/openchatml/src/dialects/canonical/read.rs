@@ -1,6 +1,6 @@
 //! Reading canonical JSON.
 
-use crate::check::{CheckRules, RULES_OF_ALL};
+use crate::check::{CheckRules, RULES_OF_CANONICAL};
 use crate::dialects::book_of;
 use crate::document::{DocumentReader, NO_TOKENS, Root, function_of};
 use crate::json::{Data, Json, JsonError};
@@ -50,7 +50,7 @@ static CHECKS: CheckRules = CheckRules {
     versions: &[],
     pairing: Pairing::None,
     requires_channels: false,
-    rules: RULES_OF_ALL,
+    rules: RULES_OF_CANONICAL,
 };
 
 const KEYS: &[&str] = &["header", "tools", "messages", "infill", "files", "chosen", "rejected"];

@@ -54,6 +54,7 @@ pub static DIALECT: Dialect = Dialect {
             lost_item: part::lost,
             unaccepted: unaccepted::find,
         }),
+        streamed: None,
     }),
 };
 

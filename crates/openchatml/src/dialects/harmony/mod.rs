@@ -54,6 +54,7 @@ pub static DIALECT: Dialect = Dialect {
             lost: harmony::lost,
             ..ContentRules::PLAIN
         }),
+        streamed: None,
     }),
 };
 

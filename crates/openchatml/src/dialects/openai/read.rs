@@ -82,6 +82,20 @@ pub(super) const KEYS: &[&str] = &[
     "created",
     "usage",
     "system_fingerprint",
+    // A record of a data set.
+    "source",
+    "dataset",
+    "category",
+    "subcategory",
+    "task",
+    "language",
+    "lang",
+    "title",
+    "hash",
+    "score",
+    "prompt",
+    "prompt_id",
+    "idx",
 ];
 
 fn list<'a>(

@@ -50,6 +50,7 @@ pub static DIALECT: Dialect = Dialect {
             lost: parts::lost,
             ..ContentRules::PLAIN
         }),
+        streamed: None,
     }),
 };
 

@@ -1,8 +1,9 @@
 //! Reads a record.
 
 use super::{BETWEEN, CHECKS, FORM};
-use crate::document::{DocumentReader, Speaker, Written};
+use crate::document::{DocumentReader, Speaker, Written, same};
 use crate::json::{Data, Json, JsonError, Value};
+use crate::limits::Limits;
 use crate::model::{Conversation, Document, DocumentLayout, Layout, Message, Pair, Role, Shape};
 use crate::options::ReadOptions;
 use crate::reading::Parsed;
@@ -15,6 +16,7 @@ type Result<T> = std::result::Result<T, JsonError>;
 /// Keys of records: first those with parts of the conversation, then all others.
 pub(super) const KEYS: &[&str] = &[
     "prompt",
+    "question",
     "completion",
     "chosen",
     "rejected",
@@ -35,7 +37,9 @@ pub(super) const KEYS: &[&str] = &[
     "title",
     "hash",
     "score",
+    "label",
     "prompt_id",
+    "messages",
     "score_chosen",
     "score_rejected",
     "chosen_score",
@@ -49,6 +53,8 @@ pub(super) const KEYS: &[&str] = &[
 
 /// The kind of a record, as the key of its data.
 pub(super) const TEXTS: &str = "texts";
+/// Texts whose prompt is a `question`.
+pub(super) const QUESTION: &str = "question";
 pub(super) const INSTRUCTION: &str = "instruction";
 
 /// The messages of a side of a record, and whether they are a list of messages.
@@ -61,6 +67,8 @@ struct Record<'a> {
     history: Vec<Message<'a>>,
     /// The prompt, and whether it is a list of messages.
     prompt: Option<Side<'a>>,
+    /// Whether the key of the prompt is `question`.
+    is_question: bool,
     completion: Option<Side<'a>>,
     chosen: Option<Side<'a>>,
     rejected: Option<Side<'a>>,
@@ -158,9 +166,13 @@ impl<'a> Record<'a> {
         state: &mut State<'a>,
     ) -> Result<()> {
         let start = json.offset();
-        reader.object(json, KEYS, |reader, json, key| {
+        let same = [same(KEYS, &["prompt", "question"])];
+        reader.object_of(json, KEYS, &same, |reader, json, key| {
             match key {
-                "prompt" => self.prompt = side(reader, json, Role::User)?,
+                "prompt" | "question" => {
+                    self.prompt = side(reader, json, Role::User)?;
+                    self.is_question = key == "question";
+                }
                 "completion" => self.completion = side(reader, json, Role::Assistant)?,
                 "chosen" => self.chosen = side(reader, json, Role::Assistant)?,
                 "rejected" => self.rejected = side(reader, json, Role::Assistant)?,
@@ -184,7 +196,10 @@ impl<'a> Record<'a> {
             (Some(_), None) => Some("the object has `completion` and `chosen`, but no `rejected`"),
             (None, Some(_)) => Some("the object has `rejected`, but no `chosen`"),
             (Some(chosen), Some(_)) => {
-                let has_prompt = self.prompt.is_some() || self.instruction.is_some() || chosen.1;
+                let has_prompt = self.prompt.is_some()
+                    || self.instruction.is_some()
+                    || chosen.1
+                    || self.read_transcripts(&reader.options.limits);
                 let text = "the texts `chosen` and `rejected` require a `prompt`";
                 (!has_prompt).then_some(text)
             }
@@ -201,6 +216,15 @@ impl<'a> Record<'a> {
         Ok(())
     }
 
+    /// Reads both sides as transcripts, if they are that: texts that begin with a turn of the user.
+    fn read_transcripts(&mut self, limits: &Limits) -> bool {
+        let (Some(chosen), Some(rejected)) = (&self.chosen, &self.rejected) else { return false };
+        let of = |side: &Side<'a>| turns_of(side, limits.messages);
+        let (Some(chosen), Some(rejected)) = (of(chosen), of(rejected)) else { return false };
+        (self.chosen, self.rejected) = (Some((chosen, true)), Some((rejected, true)));
+        true
+    }
+
     /// Takes the pair, if the record has one.
     fn take_pair(
         &mut self,
@@ -210,12 +234,14 @@ impl<'a> Record<'a> {
         let (Some(chosen), Some(rejected)) = (self.chosen.take(), self.rejected.take()) else {
             return None;
         };
-        let Self { system, history, prompt, completion, instruction, input, output, .. } =
-            std::mem::take(self);
+        let record = std::mem::take(self);
+        let Self { system, history, prompt, is_question, completion, .. } = record;
+        let Self { instruction, input, output, .. } = record;
         let completion = completion.into_iter().flat_map(|side| side.0);
         drop_others(reader, completion.chain(output), "the record has `chosen` and `rejected`");
         let is_text = matches!(prompt, Some((_, false))) && !chosen.1 && !rejected.1;
-        let key = if is_text { TEXTS } else { "" };
+        let texts = if is_question { QUESTION } else { TEXTS };
+        let key = if is_text { texts } else { "" };
         let mut messages: Vec<_> = system.filter(|it| !it.body.is_empty()).into_iter().collect();
         messages.extend(history);
         match prompt {
@@ -245,14 +271,15 @@ impl<'a> Record<'a> {
         conversation: &mut Conversation<'a>,
     ) -> Option<RecordForm> {
         let messages = &mut conversation.messages;
-        let Self { system, history, prompt, completion, instruction, input, output, .. } = self;
+        let Self { system, history, prompt, is_question, completion, .. } = self;
+        let Self { instruction, input, output, .. } = self;
         messages.extend(system.filter(|system| !system.body.is_empty()));
         messages.extend(history);
         let is_text = |side: &Option<Side<'a>>| matches!(side, Some((_, false)));
         let mut key = "";
         if prompt.is_some() || completion.is_some() {
             if is_text(&prompt) && is_text(&completion) {
-                key = TEXTS;
+                key = if is_question { QUESTION } else { TEXTS };
             }
             let others = [instruction, input, output].into_iter().flatten();
             drop_others(reader, others, "the record already has a prompt or completion");
@@ -269,6 +296,34 @@ impl<'a> Record<'a> {
         messages.extend(output);
         (!key.is_empty()).then_some(RecordForm { key, asked })
     }
+}
+
+/// How turns begin in transcripts. They come from `hh-rlhf`.
+const TURNS: &[(&str, Role)] = &[("\n\nHuman:", Role::User), ("\n\nAssistant:", Role::Assistant)];
+
+/// Returns the turns of a transcript: a text that begins with a turn of the user. The text of a turn
+/// cannot contain the beginning of another.
+fn turns_of<'a>(side: &Side<'a>, most: usize) -> Option<Vec<Message<'a>>> {
+    let ([whole], false) = (side.0.as_slice(), side.1) else { return None };
+    let text = whole.body.text();
+    text.starts_with(TURNS[0].0).then_some(())?;
+    let mut starts = Vec::new();
+    for (at, _) in text.match_indices("\n\n") {
+        let turn = TURNS.iter().find(|(begin, _)| text[at..].starts_with(begin));
+        starts.extend(turn.map(|(begin, role)| (at, at + begin.len(), *role)));
+    }
+    let ends = starts.iter().skip(1).map(|start| start.0).chain([text.len()]);
+    let turns = starts.iter().zip(ends).take(most.saturating_add(1));
+    let turns = turns.map(|((_, start, role), end)| {
+        let said = &text[*start..end];
+        let mut message = Message::new(*role, said.strip_prefix(' ').unwrap_or(said).to_owned());
+        (message.in_json, message.span) = (true, whole.span);
+        if *role == Role::Assistant {
+            message.channel = whole.channel;
+        }
+        message
+    });
+    Some(turns.collect())
 }
 
 /// Reports texts that have no place in the record.

@@ -1,6 +1,6 @@
 //! Writes a record, in its original form if the conversation still has it.
 
-use super::read::{INSTRUCTION, TEXTS};
+use super::read::{INSTRUCTION, QUESTION, TEXTS};
 use super::{BETWEEN, FORM};
 use crate::document::write_string_field;
 use crate::json::{Value, write_string};
@@ -18,9 +18,9 @@ pub(super) fn write(
     }
     let conversation = services::conversation(document, options, FORM)?;
     let mut out = String::with_capacity(services::estimate(conversation));
-    let is_written = match (key_of(conversation), conversation.messages.as_slice()) {
-        (TEXTS, [prompt, completion]) => texts(&mut out, prompt, completion),
-        (INSTRUCTION, messages) => instruction(&mut out, messages),
+    let is_written = match (prompt_key(conversation), conversation.messages.as_slice()) {
+        (Some(key), [prompt, completion]) => texts(&mut out, key, prompt, completion),
+        (None, messages) if key_of(conversation) == INSTRUCTION => instruction(&mut out, messages),
         _ => false,
     };
     if !is_written {
@@ -51,13 +51,12 @@ fn write_pair(pair: &Pair<'_>) -> String {
     let Pair { chosen, rejected, .. } = pair;
     let mut out = String::with_capacity(services::estimate(chosen) + services::estimate(rejected));
     if let ([prompt, good], [same, bad]) = (&chosen.messages[..], &rejected.messages[..])
-        && key_of(chosen) == TEXTS
+        && let Some(key) = prompt_key(chosen)
         && prompt == same
         && prompt.role == Role::User
         && [good, bad].iter().all(|side| side.role == Role::Assistant)
     {
-        out.push_str("{\"prompt\":");
-        write_string(&mut out, &prompt.body.text());
+        begin_texts(&mut out, key, prompt);
         write_string_field(&mut out, "chosen", Some(&good.body.text()));
         write_string_field(&mut out, "rejected", Some(&bad.body.text()));
     } else {
@@ -85,10 +84,26 @@ fn write_pair(pair: &Pair<'_>) -> String {
     out
 }
 
-/// Writes two texts. Returns whether the messages are a text of each side.
-fn texts(out: &mut String, prompt: &Message<'_>, completion: &Message<'_>) -> bool {
-    out.push_str("{\"prompt\":");
+/// Returns the key of the prompt in a record of texts.
+fn prompt_key(conversation: &Conversation<'_>) -> Option<&'static str> {
+    match key_of(conversation) {
+        TEXTS => Some("prompt"),
+        QUESTION => Some("question"),
+        _ => None,
+    }
+}
+
+/// Writes the prompt of a record of texts.
+fn begin_texts(out: &mut String, key: &str, prompt: &Message<'_>) {
+    out.push('{');
+    write_string(out, key);
+    out.push(':');
     write_string(out, &prompt.body.text());
+}
+
+/// Writes two texts. Returns whether the messages are a text of each side.
+fn texts(out: &mut String, key: &str, prompt: &Message<'_>, completion: &Message<'_>) -> bool {
+    begin_texts(out, key, prompt);
     write_string_field(out, "completion", Some(&completion.body.text()));
     (prompt.role, completion.role) == (Role::User, Role::Assistant)
 }

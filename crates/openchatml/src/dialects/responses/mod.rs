@@ -48,6 +48,7 @@ pub static DIALECT: Dialect = Dialect {
             lost_item: item::lost,
             ..ContentRules::PLAIN
         }),
+        streamed: None,
     }),
 };
 

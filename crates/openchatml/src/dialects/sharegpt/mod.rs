@@ -46,6 +46,7 @@ pub static DIALECT: Dialect = Dialect {
             lost: services::parts::lost,
             ..ContentRules::PLAIN
         }),
+        streamed: None,
     }),
 };
 

@@ -19,6 +19,8 @@ pub(super) struct Messages {
     calls: usize,
     /// Whether a call is not written.
     lacks_call: bool,
+    /// The number of complete calls that are not written.
+    left_out: usize,
 }
 
 impl Protocol for Messages {
@@ -58,7 +60,10 @@ impl Protocol for Messages {
         if let Some(call) = end.call {
             match end.is_complete && is_object(&call.arguments, &output.settings.limits) {
                 true => self.write_call(call, output),
-                false => self.lacks_call = true,
+                false => {
+                    self.lacks_call = true;
+                    self.left_out += usize::from(end.is_complete);
+                }
             }
         }
         self.end_block(output);
@@ -90,6 +95,10 @@ impl Protocol for Messages {
                 .object("usage", |object| write_usage(usage, object))
         });
         event("message_stop", output, |object| object);
+    }
+
+    fn left_out(&self) -> usize {
+        self.left_out
     }
 }
 

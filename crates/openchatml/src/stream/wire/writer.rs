@@ -169,6 +169,11 @@ pub(super) trait Protocol: Send + Sync {
     fn push(&mut self, delta: &Delta<'_>, output: &mut Output<'_>);
     fn close(&mut self, end: &MessageEnd<'_>, output: &mut Output<'_>);
     fn conclude(&mut self, end: &ResponseEnd<'_>, output: &mut Output<'_>);
+
+    /// Returns how many complete calls the API could not express.
+    fn left_out(&self) -> usize {
+        0
+    }
 }
 
 impl Writer {
@@ -231,10 +236,11 @@ impl Writer {
     }
 
     /// Returns how many messages were dropped so far because they are not model output for the
-    /// client: messages of the system, developers, users and tools, and commentary that is not for
-    /// the user.
+    /// client, or the API cannot express them: messages of the system, developers, users and tools,
+    /// commentary that is not for the user, and, in the Messages API, complete calls whose arguments
+    /// are not a JSON object.
     pub fn left_out(&self) -> usize {
-        self.progress.left_out
+        self.progress.left_out + self.protocol.left_out()
     }
 
     /// Writes the start of the response, if it is not written yet. The first event does this
