@@ -61,7 +61,8 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// Runs the function in a thread, and converts its result there. `name` is that of a tool.
+    /// Runs the function in a thread, and converts its result there. With a name, an exception is
+    /// logged.
     ///
     /// # Errors
     ///
@@ -75,7 +76,7 @@ impl Job {
         let result = in_thread(move |py| {
             let job = job.bind(py);
             let result = match name {
-                Some(name) => job.call_method1("tool", (name,))?,
+                Some(name) => job.call_method1("logged", (name,))?,
                 None => job.call_method0("run")?,
             };
             convert(&result)
@@ -124,7 +125,7 @@ pub(crate) fn described(error: &PyErr) -> String {
 /// The system has no resources for it.
 pub(crate) fn block_on<T>(task: impl Future<Output = T>) -> Result<T, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::new("ToolError", error.to_string()))?;
+    let runtime = runtime.map_err(|error| Failure::new("ModelError", error.to_string()))?;
     let result = runtime.block_on(task);
     runtime.shutdown_background();
     Ok(result)

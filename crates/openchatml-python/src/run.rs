@@ -133,8 +133,9 @@ fn sampling(argument: &Argument<'_, '_>) -> PyResult<serde_json::Map<String, ser
 ///
 /// Raises:
 ///     ArgumentTypeError, ArgumentValueError: An argument is invalid.
+///     ModelError: The model failed.
 ///     RenderError: The format cannot express a prompt.
-///     ToolError: A tool cannot be declared, or the model failed.
+///     ToolError: A tool cannot be declared.
 ///
 /// >>> def weather(city: str) -> str:
 /// ...     '''The weather of a city.'''
@@ -288,7 +289,7 @@ async fn drive(mut session: Session, settings: &Settings) -> PyResult<(Session, 
         SessionError::Prompt(error) | SessionError::Transcript(error) => {
             Failure::render(&error, Some(session.conversation()))
         }
-        error => Failure::new("ToolError", error.to_string()),
+        error => Failure::new("ModelError", error.to_string()),
     })?;
     Ok((session, stopped))
 }

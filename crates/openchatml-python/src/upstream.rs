@@ -24,6 +24,11 @@ pub(crate) struct PythonModel {
     pub(crate) runtime: Arc<PythonRuntime>,
 }
 
+/// The name of a model in the log.
+fn named() -> Option<String> {
+    Some("model".to_owned())
+}
+
 fn failed(error: PyErr) -> UpstreamError {
     UpstreamError::Failed(described(&error))
 }
@@ -39,7 +44,8 @@ impl Upstream for PythonModel {
                 self.runtime.job(self.function.bind(py), &[prompt], None)
             });
             let runtime = Arc::clone(&self.runtime);
-            let job = job.map_err(failed)?.run(None, move |completion| runtime.pieces(completion));
+            let job =
+                job.map_err(failed)?.run(named(), move |completion| runtime.pieces(completion));
             let pieces: Job = job.await.map_err(failed)?;
             let pieces = pieces.run(None, |pieces| Ok(pieces.clone().unbind()));
             let pieces = Arc::new(pieces.await.map_err(failed)?);

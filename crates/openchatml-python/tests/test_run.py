@@ -259,9 +259,9 @@ def test_calls_run_concurrently_and_each_gets_one_reply() -> None:
 
 def test_limits_and_failures() -> None:
     assert run(QUESTION, lambda prompt: CALL, [weather], max_steps=2).stop_reason == "step_limit"
-    with pytest.raises(openchatml.ToolError, match="ZeroDivisionError"):
+    with pytest.raises(openchatml.ModelError, match="ZeroDivisionError"):
         run(QUESTION, lambda prompt: 1 / 0, [weather])
-    with pytest.raises(openchatml.ToolError, match="not a completion"):
+    with pytest.raises(openchatml.ModelError, match="not a completion"):
         run(QUESTION, lambda prompt: 3, [weather])
     with pytest.raises(openchatml.ArgumentTypeError, match="`model`"):
         run(QUESTION, 3, [weather])
@@ -271,7 +271,7 @@ def test_limits_and_failures() -> None:
     with pytest.raises(ZeroDivisionError):
         run(QUESTION, model, [weather], on_event=lambda event: 1 / 0)
     # Nobody listens there.
-    with pytest.raises(openchatml.ToolError):
+    with pytest.raises(openchatml.ModelError):
         run(QUESTION, "http://127.0.0.1:9", [weather], max_time=1)
 
 

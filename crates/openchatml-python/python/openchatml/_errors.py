@@ -17,6 +17,7 @@ __all__ = [
     "HiddenError",
     "InternalError",
     "LossError",
+    "ModelError",
     "ParseError",
     "RenderError",
     "StreamError",
@@ -162,6 +163,10 @@ class GrammarError(Error, ValueError):
 
 class ToolError(Error, ValueError):
     """A tool or its declaration is invalid."""
+
+
+class ModelError(Error, RuntimeError):
+    """A model cannot be asked, or failed."""
 
 
 class InternalError(Error, RuntimeError):

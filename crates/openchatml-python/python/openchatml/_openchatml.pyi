@@ -1731,8 +1731,9 @@ def run(
 
     Raises:
         ArgumentTypeError, ArgumentValueError: An argument is invalid.
+        ModelError: The model failed.
         RenderError: The format cannot express a prompt.
-        ToolError: A tool cannot be declared, or the model failed.
+        ToolError: A tool cannot be declared.
 
     >>> def weather(city: str) -> str:
     ...     '''The weather of a city.'''

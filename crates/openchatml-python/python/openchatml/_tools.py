@@ -97,12 +97,12 @@ class Job:
             self._future.cancel()
         return self._future.result()
 
-    def tool(self, name: str) -> Any:
-        """Runs a tool. An exception is logged; the model gets its type and its text."""
+    def logged(self, name: str) -> Any:
+        """Runs a tool or a model. An exception is logged, because only its text goes on."""
         try:
             return self.run()
         except Exception:
-            _LOGGER.warning("the tool `%s` raised an exception", name, exc_info=True)
+            _LOGGER.warning("`%s` raised an exception", name, exc_info=True)
             raise
 
     def cancel(self) -> None:
