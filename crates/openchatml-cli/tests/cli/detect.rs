@@ -76,3 +76,38 @@ fn similar_formats_are_compared_by_their_findings() {
     assert!(ran.stdout.starts_with("<stdin>: harmony:json (100 %)\n"), "{}", ran.stdout);
     assert!(ran.stdout.contains("`json` would report: the call does not end"), "{}", ran.stdout);
 }
+
+#[test]
+fn a_line_break_after_a_completion_is_no_evidence() {
+    for end in ["", "\n"] {
+        let text = format!("<|channel|>final<|message|>Hi.<|return|>{end}");
+        let ran = ocml_with(["detect"], &text).silent();
+        assert!(ran.stdout.starts_with("<stdin>: harmony, a completion"), "{}", ran.stdout);
+    }
+}
+
+#[test]
+fn usual_keys_of_records_are_known() {
+    let chat = r#"[{"role":"user","content":"Q"},{"role":"assistant","content":"A"}]"#;
+    let other = r#"[{"role":"user","content":"Q"},{"role":"assistant","content":"B"}]"#;
+    for (record, format) in [
+        (format!(r#"{{"id":"1","messages":{chat},"source":"s"}}"#), "openai"),
+        (format!(r#"{{"prompt":"Q","prompt_id":"1","messages":{chat},"category":"c"}}"#), "openai"),
+        (
+            format!(
+                r#"{{"prompt":"Q","prompt_id":"1","chosen":{chat},"rejected":{other},"messages":{chat},"score_chosen":1}}"#
+            ),
+            "records",
+        ),
+    ] {
+        let ran = ocml_with(["detect"], &record).silent();
+        assert!(ran.stdout.starts_with(&format!("<stdin>: {format} ")), "{}", ran.stdout);
+        ocml_with(["convert", "-t", "openai"], &record).exits(0);
+    }
+}
+
+#[test]
+fn stripped_completions_are_named_in_a_named_format() {
+    let text = "analysisThe user greets.assistantfinalHello!";
+    ocml_with(["check", "-f", "harmony"], text).exits(1).says("skip_special_tokens=False");
+}

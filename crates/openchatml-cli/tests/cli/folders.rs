@@ -97,3 +97,18 @@ fn text_in_utf_16_is_named() {
         ocml_with(["check"], bytes).exits(2).says("UTF-16");
     }
 }
+
+#[test]
+fn unreadable_files_do_not_stop_the_others() {
+    let folder = Folder::new();
+    create_dir_all(folder.path().join("in")).unwrap();
+    let chat = r#"{"messages":[{"role":"user","content":"Hi."}]}"#;
+    folder.file("in/a.json", chat);
+    folder.file("in/b.txt", "");
+    folder.file("in/c.json", "PAR1 and more PAR1");
+    folder.file("in/d.json", chat);
+    folder.ocml(["convert", "-t", "chatml", "in", "-o", "out/"]).exits(2);
+    for file in ["out/a.txt", "out/d.txt"] {
+        assert_eq!(folder.read(file).trim_end(), "<|im_start|>user\nHi.<|im_end|>", "{file}");
+    }
+}

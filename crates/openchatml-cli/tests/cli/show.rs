@@ -190,3 +190,12 @@ fn attributes_cannot_imitate_a_label() {
     let shown = ocml_with(["show", "--debug"], chat).stdout;
     assert!(!shown.lines().any(|line| line == "assistant" || line == "  evil"), "{shown}");
 }
+
+#[test]
+fn a_text_in_which_nothing_is_visible_is_reported() {
+    let text = "<|channel|>Analysis<|message|>SECRET<|end|>\
+        <|start|>assistant<|channel|>Final<|message|>Hi.<|return|>";
+    let ran = ocml_with(["show"], text).exits(1);
+    assert_eq!(ran.stdout, "");
+    ran.says("no message is visible: run `ocml check`");
+}
