@@ -1,11 +1,20 @@
 //! Characters that nobody sees, but that models read: they can hide instructions, or show text in
 //! another order than it is read.
 
-use crate::model::Conversation;
+use crate::diagnostic::quote;
+use crate::json::{Data, Value};
+use crate::model::{Conversation, Tool};
 use crate::{Code, Diagnostic, Span};
 
-/// Finds the first invisible character in each message.
+/// Finds the first invisible character in each message, and in the declarations of tools.
 pub(super) fn hidden(conversation: &Conversation<'_>, found: &mut Vec<Diagnostic>) {
+    let tool = conversation.tools.iter().find_map(|tool| Some((tool, invisible_in(tool)?)));
+    if let Some((tool, (c, what))) = tool {
+        let name = quote(&tool.name);
+        let text = format!("U+{:04X}, {what}, in the declaration of tool {name}", u32::from(c));
+        let span = tool.parameters.as_ref().map_or(Span::at(0), |schema| schema.span);
+        found.push(Code::HiddenUnicode.at(span, text).help("remove it: a model reads it"));
+    }
     for message in &conversation.messages {
         let body = message.body.text();
         let mut all = invisible(&body);
@@ -21,6 +30,27 @@ pub(super) fn hidden(conversation: &Conversation<'_>, found: &mut Vec<Diagnostic
         let help = "remove it; `ocml show` displays where it is";
         found.push(Code::HiddenUnicode.at(span, text).help(help));
     }
+}
+
+/// Returns the first invisible character in the declaration of a tool.
+fn invisible_in(tool: &Tool<'_>) -> Option<(char, &'static str)> {
+    let first = |text: &str| invisible(text).next().map(|(_, c, what)| (c, what));
+    let texts = [Some(&tool.name), tool.description.as_ref()];
+    let mut found = texts.into_iter().flatten().find_map(|text| first(text));
+    let extra = tool.extra.iter().map(|field| &field.1);
+    let mut values: Vec<&Value<'_>> = tool.parameters.iter().chain(extra).collect();
+    while let (None, Some(value)) = (found, values.pop()) {
+        match &value.data {
+            Data::String(text) => found = first(text),
+            Data::List(list) => values.extend(list),
+            Data::Map(fields) => {
+                found = fields.iter().find_map(|field| first(&field.0));
+                values.extend(fields.iter().map(|field| &field.1));
+            }
+            _ => {}
+        }
+    }
+    found
 }
 
 /// Returns the invisible characters of a text, with their places in bytes and what they are. Those

@@ -55,6 +55,29 @@ fn each_lint_finds_what_it_is_about() {
 }
 
 #[test]
+fn declarations_of_tools_are_inspected() {
+    let hidden = "a\u{202e}b";
+    let schema =
+        |text: &str| format!(r#"{{"type":"object","properties":{{"x":{{"enum":["{text}"]}}}}}}"#);
+    let tool = |description: &str, parameters: &str| {
+        format!(
+            r#"{{"messages":[{{"role":"user","content":"Hi."}},{{"role":"assistant","content":"Hello."}}],"tools":[{{"type":"function","function":{{"name":"f","description":"{description}","parameters":{parameters}}}}}]}}"#
+        )
+    };
+    for (text, is_found) in [
+        (tool("Adds.", &schema("b")), false),
+        (tool(hidden, &schema("b")), true),
+        (tool("Adds.", &schema(hidden)), true),
+        (tool("Adds.", &format!(r#"{{"{hidden}":1}}"#)), true),
+    ] {
+        let document = openchatml::parse(&text, openchatml::Format::OPENAI, &Default::default());
+        let found = lint::check(&document.document, lint::DOCUMENT);
+        let codes: Vec<_> = found.iter().map(|found| found.code.as_str()).collect();
+        assert_eq!(codes.contains(&"W-HIDDEN-UNICODE"), is_found, "{text}");
+    }
+}
+
+#[test]
 fn characters_are_counted_and_named() {
     let document =
         Conversation::from_messages([Message::user("a\u{200b}b\u{202e}\u{e0041}")]).into();
