@@ -54,17 +54,20 @@ impl Calls {
 
     fn reply(&mut self, message: &Message<'_>, found: &mut Vec<Diagnostic>) {
         let (id, name) = (self.id(message), message.name.as_deref());
-        let wrong = match (self.pairs.reply(id, name), id) {
-            (Paired::Unknown, None) => "no earlier call waits for this reply".to_owned(),
+        let unmatched = Code::ReplyUnmatched;
+        let (code, wrong) = match (self.pairs.reply(id, name), id) {
+            (Paired::Unknown, None) => {
+                (unmatched, "no earlier call waits for this reply".to_owned())
+            }
             (Paired::Unknown, Some(id)) => {
-                format!("no earlier call has the `call_id` {}", quote(id))
+                (unmatched, format!("no earlier call has the `call_id` {}", quote(id)))
             }
             (Paired::Again(_), id) => {
                 let id = quote(id.unwrap_or_default());
-                format!("the call {id} already has a reply")
+                (unmatched, format!("the call {id} already has a reply"))
             }
             (Paired::Answer(_), None) if self.pairing == Pairing::ById => {
-                "the reply has no `call_id`".to_owned()
+                (Code::ParseHeader, "the reply has no `call_id`".to_owned())
             }
             (Paired::Answer(call), Some(id)) => {
                 let tool = self.pairs.tool(call);
@@ -72,11 +75,13 @@ impl Calls {
                     return;
                 };
                 let (id, name, tool) = (quote(id), quote(name), quote(tool));
-                format!("the reply to call {id} comes from {name}, but the call was to {tool}")
+                let text =
+                    format!("the reply to call {id} comes from {name}, but the call was to {tool}");
+                (Code::ParseHeader, text)
             }
             (Paired::Answer(_), None) => return,
         };
-        found.push(Code::ParseHeader.at(message.header_span(), wrong));
+        found.push(code.at(message.header_span(), wrong));
     }
 
     /// Returns the id, if calls and replies are paired by id.
@@ -95,7 +100,7 @@ impl Calls {
     pub(super) fn finish(&mut self, found: &mut Vec<Diagnostic>) {
         for call in (0..self.passed).filter(|call| !self.pairs.is_answered(*call)) {
             let text = format!("the call to {} has no reply", quote(self.pairs.tool(call)));
-            found.push(Code::ParseHeader.at(self.spans[call], text));
+            found.push(Code::CallUnanswered.at(self.spans[call], text));
         }
     }
 }

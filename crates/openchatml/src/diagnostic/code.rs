@@ -122,6 +122,10 @@ codes! {
         "limit exceeded", "This conversation is too large.";
     Capability = "E-CAPABILITY", Error,
         "use of an undeclared capability", "Part of this conversation could not be read.";
+    CallUnanswered = "E-CALL-UNANSWERED", Error,
+        "call without a reply", "Part of this conversation is missing.";
+    ReplyUnmatched = "E-REPLY-UNMATCHED", Error,
+        "reply without a call", "Part of this conversation is missing.";
     CallRoute = "E-CALL-ROUTE", Error,
         "tool call on the wrong channel", "The assistant could not use a tool.";
     CallUnknown = "E-CALL-UNKNOWN", Error,

@@ -15,6 +15,9 @@ pub(super) struct LintArgs {
     select: Vec<Selected>,
 
     /// Do not report these warnings and notes, by code; `all` are all lints
+    ///
+    /// Calls without a reply (E-CALL-UNANSWERED) and replies without a call (E-REPLY-UNMATCHED) can
+    /// be ignored, too.
     #[arg(long, value_name = "CODE,…", value_delimiter = ',', value_parser = ignored)]
     ignore: Vec<Selected>,
 }
@@ -39,6 +42,9 @@ impl Selected {
 const ORDER: &[Code] =
     &[Code::NoAssistant, Code::RepeatedRole, Code::LateSystem, Code::UnbalancedPair];
 
+/// Errors that can be ignored: the conversation is read as it is.
+const PAIRING: &[Code] = &[Code::CallUnanswered, Code::ReplyUnmatched];
+
 fn is_lint(code: Code) -> bool {
     lint::SAMPLE.contains(&code) || code == Code::Duplicate
 }
@@ -56,7 +62,7 @@ fn selected(word: &str) -> Result<Selected, String> {
 /// Parses the code of a warning or note.
 fn ignored(word: &str) -> Result<Selected, String> {
     match parsed(word)? {
-        Selected::One(code) if code.as_str().starts_with("E-") => {
+        Selected::One(code) if code.as_str().starts_with("E-") && !PAIRING.contains(&code) => {
             Err(format!("{code} can be an error, which cannot be ignored"))
         }
         ignored => Ok(ignored),
