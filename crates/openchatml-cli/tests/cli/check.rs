@@ -199,3 +199,20 @@ fn a_fix_adds_no_token_after_stray_text() {
     folder.ocml(["check", "--fix", "-f", "apertus", "a.txt"]).exits(1);
     assert_eq!(folder.read("a.txt"), text);
 }
+
+#[test]
+fn calls_and_replies_without_each_other_can_be_ignored() {
+    let call = r#"{"role":"assistant","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]}"#;
+    let reply = r#"{"role":"tool","tool_call_id":"c","content":"1"}"#;
+    let (user, answer) =
+        (r#"{"role":"user","content":"Hi."}"#, r#"{"role":"assistant","content":"Hello."}"#);
+    for (messages, code) in [
+        ([user, call, user, answer], "E-CALL-UNANSWERED"),
+        ([user, answer, reply, answer], "E-REPLY-UNMATCHED"),
+    ] {
+        let text = format!(r#"{{"messages":[{}]}}"#, messages.join(","));
+        ocml_with(["check"], &text).exits(1).says(code);
+        ocml_with(["check", "--ignore", code], &text).exits(0);
+    }
+    ocml_with(["check", "--ignore", "E-PARSE-FRAME"], "").exits(2).says("cannot be ignored");
+}
