@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use openchatml::convert::{Channels, Intents, Markers};
 use openchatml::{
-    Body, Channel, Content, Conversation, Data, Document, End, Format, Header, Infill, InfillOrder,
-    Intent, Marker, Message, Pair, Part, Role, Segment, Tool, Value,
+    Body, Carrier, Channel, Content, Conversation, Data, Document, End, Format, Header, Infill,
+    InfillOrder, Intent, Marker, Message, Pair, Part, Role, Segment, Tool, Value,
 };
 
 use crate::{Source, one_in, pick, text};
@@ -19,7 +19,7 @@ pub fn document(source: &mut Source<'_>, format: Format) -> Document<'static> {
     if carries.files && one_in(source, 8) {
         return files(source, format);
     }
-    if carries.pairs && one_in(source, 8) {
+    if format.carrier() == Carrier::Json && one_in(source, 8) {
         return pair(source, format);
     }
     Document::Conversation(conversation(source, format))

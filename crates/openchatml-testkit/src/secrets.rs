@@ -8,8 +8,8 @@
 use openchatml::convert::{self, Channels, Loss, Lost};
 use openchatml::render::{LayoutChoice, Profile, Values};
 use openchatml::{
-    Body, Channel, Content, Conversation, Document, End, Format, Header, Intent, Marker, Message,
-    Policy, ReadOptions, RenderError, RenderOptions, Role, Segment, Stream, TextFormat, Visibility,
+    Body, Channel, Conversation, Document, End, Format, Header, Intent, Marker, Message, Policy,
+    ReadOptions, RenderError, RenderOptions, Role, Segment, Stream, TextFormat, Visibility,
     history, parse, render,
 };
 use serde_json::{Map, Value, json};
@@ -195,7 +195,7 @@ fn message_json(message: &Message<'_>) -> Value {
 pub fn with_other_secrets(source: &mut Source<'_>, document: &Document<'_>) -> Document<'static> {
     let mut other = document.clone().into_owned();
     let is_hostile = one_in(source, 3);
-    for conversation in conversations(&mut other) {
+    for conversation in other.conversations_mut() {
         for message in &mut conversation.messages {
             let mut is_hidden = message.visibility() == Visibility::Hidden;
             // A section with settings of the model is not text, although it is part of a message.
@@ -221,29 +221,13 @@ pub fn with_other_secrets(source: &mut Source<'_>, document: &Document<'_>) -> D
     other
 }
 
-/// Returns the conversations of a document.
-fn conversations<'d>(document: &'d mut Document<'static>) -> Vec<&'d mut Conversation<'static>> {
-    match document {
-        Document::Conversation(conversation) => vec![conversation],
-        Document::Files(parts) => parts
-            .iter_mut()
-            .filter_map(|part| match &mut part.content {
-                Content::Conversation(conversation) => Some(conversation),
-                _ => None,
-            })
-            .collect(),
-        Document::Pair(pair) => vec![&mut pair.chosen, &mut pair.rejected],
-        _ => Vec::new(),
-    }
-}
-
 // ---------------------------------------------------------------------------------------- views
 
 /// Returns the user view of a document. Empty messages are omitted.
 pub fn seen(document: &Document<'_>) -> Seen {
     let policy = Policy::default();
     let mut seen = Seen::new();
-    for conversation in conversations(&mut document.clone().into_owned()) {
+    for conversation in document.clone().into_owned().conversations_mut() {
         let view = policy.view(conversation);
         let said = view.messages().filter(|message| !message.text().is_empty());
         seen.extend(said.map(|message| (message.role(), message.text().to_owned())));
@@ -367,7 +351,7 @@ pub fn both<T>(
                 }
                 // The error does not name the file of the message.
                 other => {
-                    let all = conversations(other).into_iter().flat_map(|it| &mut it.messages);
+                    let all = other.conversations_mut().into_iter().flat_map(|it| &mut it.messages);
                     all.for_each(make_harmless);
                 }
             }

@@ -7,6 +7,7 @@ use crate::Span;
 use crate::check::CheckRules;
 use crate::declare::ToolPlace;
 use crate::diagnostic::FormatError;
+use crate::document::write_pair;
 use crate::lex::{Mode, TokenTable};
 use crate::model::{Conversation, Document, FormId, Role};
 use crate::options::{Profile, ReadOptions, RenderOptions};
@@ -280,7 +281,12 @@ impl Format {
         options: &RenderOptions,
     ) -> Result<String, RenderError> {
         match (self.carrier, self.dialect.text, &self.dialect.json) {
-            (Carrier::Json, _, Some(json)) => (json.write)(document, options),
+            (Carrier::Json, _, Some(json)) => match document {
+                Document::Pair(pair) if !json.carries.pairs => {
+                    write_pair(pair, json.write, options)
+                }
+                _ => (json.write)(document, options),
+            },
             (_, Some(form), _) => {
                 let mut out = String::with_capacity(estimate(document));
                 let mut sink = TextSink::new(form.controls, &mut out);

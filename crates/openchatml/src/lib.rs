@@ -173,7 +173,9 @@ mod words;
 mod writing;
 
 pub use self::control::{Control, Section};
-pub use self::detect::{Candidate, Evidence, Recognized, detect, detect_records, recognize};
+pub use self::detect::{
+    Candidate, Evidence, Recognized, detect, detect_records, detect_stream, recognize,
+};
 pub use self::diagnostic::{
     Applicability, Code, Diagnostic, Dropped, Edit, Fix, FormatError, Severity, UnknownName,
     apply_fixes,

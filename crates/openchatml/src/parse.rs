@@ -3,13 +3,14 @@
 //! Reading never fails. Malformed input gives diagnostics, and the reader keeps what it can.
 
 use crate::dialect::{Carrier, Format};
+use crate::document::{is_pair, read_pair};
 use crate::engine::Engine;
 use crate::lex::Tape;
 use crate::model::FormId;
 use crate::options::{ReadOptions, Recover};
 use crate::reading::{Keep, Parsed, Whole};
 use crate::text_format::TextFormat;
-use crate::{Control, Document, Span};
+use crate::{Control, Span};
 
 /// Reads `text` in `format`. The result borrows from `text`.
 ///
@@ -33,13 +34,11 @@ use crate::{Control, Document, Span};
 pub fn parse<'a>(text: &'a str, format: Format, options: &ReadOptions) -> Parsed<'a> {
     match (format.carrier, format.dialect.text, &format.dialect.json) {
         (Carrier::Json, _, Some(json)) => {
-            let mut parsed = (json.read)(text, options);
-            let conversations = match &mut parsed.document {
-                Document::Conversation(it) => vec![it],
-                Document::Pair(pair) => vec![&mut pair.chosen, &mut pair.rejected],
-                Document::Infill(_) | Document::Files(_) => Vec::new(),
+            let mut parsed = match !json.carries.pairs && is_pair(text, &options.limits) {
+                true => read_pair(text, json.read, options),
+                false => (json.read)(text, options),
             };
-            for conversation in conversations {
+            for conversation in parsed.document.conversations_mut() {
                 if conversation.is_of(FormId::NONE) {
                     conversation.origin = json.id;
                 }

@@ -1,6 +1,6 @@
 //! Determines from its first lines whether each line of a file is a document.
 
-use openchatml::detect;
+use openchatml::{detect, detect_stream};
 use serde::de::IgnoredAny;
 
 use super::is_json;
@@ -91,20 +91,29 @@ fn of_two(first: Line, second: Line) -> Option<bool> {
     }
 }
 
-/// Whether the first line that is not blank is an event of a streamed response. `None` if this is
-/// not decided yet.
-pub(super) fn is_event(begin: &[u8], ends: bool) -> Option<bool> {
-    let blank = begin.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-    match memchr::memchr(b'\n', &begin[blank..]) {
-        Some(end) => Some(is_stream(&begin[blank..blank + end])),
-        None => ends.then(|| is_stream(&begin[blank..])),
+/// Looks for the first line that is not blank, in a text that arrives in chunks.
+#[derive(Debug, Default)]
+pub(super) struct LookForEvent {
+    /// The length of the text that was searched for the end of the line.
+    looked: usize,
+}
+
+impl LookForEvent {
+    /// Returns whether the line is an event of a streamed response. `None` if this is not decided
+    /// yet.
+    pub(super) fn at(&mut self, begin: &[u8], ends: bool) -> Option<bool> {
+        let blank = begin.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        let from = self.looked.max(blank);
+        let end = memchr::memchr(b'\n', &begin[from..]).map(|end| from + end);
+        self.looked = begin.len();
+        let line = &begin[blank..end.unwrap_or(begin.len())];
+        (end.is_some() || ends).then(|| is_stream(line))
     }
 }
 
 /// Whether a text begins like the events of a streamed response.
 fn is_stream(begin: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(begin);
-    detect(&text).first().is_some_and(|best| best.is_stream)
+    detect_stream(&String::from_utf8_lossy(begin)).is_some()
 }
 
 /// Whether a text is marked up, so that its lines are not documents.

@@ -10,7 +10,7 @@ mod page;
 mod records;
 mod slot;
 
-use self::ahead::Look;
+use self::ahead::{Look, LookForEvent};
 pub(crate) use self::batches::{Batch, Batches};
 use self::compressed::Unpacked;
 pub(crate) use self::decode::Decoded;
@@ -228,7 +228,8 @@ impl Opened {
 
     /// Whether the first line is an event of a streamed response.
     fn begins_with_events(&mut self) -> Result<bool, Failure> {
-        self.look(ahead::is_event)
+        let mut looked = LookForEvent::default();
+        self.look(|ahead, ends| looked.at(ahead, ends))
     }
 
     /// Whether the input is a JSON array of conversations, as far as the first one shows.

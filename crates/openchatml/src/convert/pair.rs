@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::{Origins, Prepared, prepare};
-use crate::dialect::Format;
+use crate::dialect::{Carrier, Format};
 use crate::model::{Conversation, Document, Pair};
 use crate::options::RenderOptions;
 use crate::rules::Loss;
@@ -16,7 +16,7 @@ pub(super) fn of_pair<'d>(
     target: Format,
     options: &RenderOptions,
 ) -> Result<Prepared<'d>, RenderError> {
-    if !target.carries().pairs {
+    if target.carrier() != Carrier::Json {
         return Err(RenderError::not_a_conversation(target.dialect.id));
     }
     let side = |conversation: &Conversation<'_>| {

@@ -116,7 +116,7 @@ pub fn detect(text: &str) -> Vec<Candidate> {
 /// ```
 pub fn detect_records<'t>(records: impl IntoIterator<Item = &'t str>) -> Vec<Candidate> {
     let (sketch, looked) = sketch(records);
-    if let Some(found) = looked.first().and_then(|first| stream(first)) {
+    if let Some(found) = looked.first().and_then(|first| detect_stream(first)) {
         return vec![found];
     }
     let mut found = match sketch {
@@ -188,8 +188,18 @@ fn begins_json(text: &str) -> bool {
     inside.is_some_and(|it| it.is_empty() || it.starts_with(['"', '{', '}', ']']))
 }
 
-/// Recognizes the events of a streamed response.
-fn stream(text: &str) -> Option<Candidate> {
+/// Returns the format of the captured events of a streamed response, if `text` begins with one. Only
+/// the first event is inspected, so a prefix of the text is enough.
+///
+/// ```
+/// use openchatml::detect_stream;
+///
+/// let found = detect_stream("event: message_start\ndata: {\"type\": \"message_start\"}\n").unwrap();
+/// assert_eq!(found.format.to_string(), "anthropic");
+/// assert!(found.is_stream);
+/// assert!(detect_stream(r#"{"messages": []}"#).is_none());
+/// ```
+pub fn detect_stream(text: &str) -> Option<Candidate> {
     let forms = ALL.iter().filter_map(|dialect| Some((*dialect, dialect.json.as_ref()?.streamed?)));
     let (dialect, (kind, span)) =
         forms.filter_map(|(dialect, find)| Some((dialect, find(text)?))).next()?;

@@ -47,7 +47,7 @@ impl<'t> Reading<'t> {
         };
         let mut parsed = parse(record, self.candidate.format, &options);
         // Some formats say that the arguments of every call are JSON, and others say it of none.
-        if let Document::Conversation(conversation) = &mut parsed.document {
+        for conversation in parsed.document.conversations_mut() {
             let calls = conversation.messages.iter_mut().filter(|it| it.is_call());
             calls.for_each(|call| call.content_type = None);
         }
@@ -80,46 +80,56 @@ impl<'t> Reading<'t> {
 /// Puts the format first in which the records have the fewest findings. If two likely
 /// formats have no errors, but give different documents, neither is certain.
 pub(super) fn decide(found: &mut [Candidate], records: &[&str]) {
-    let Some(best) = found.first().filter(|best| best.is_certain()).cloned() else { return };
-    let is_rival = |it: &&Candidate| {
+    let mut likely = likely(found).into_iter().map(|it| Reading::new(it, records));
+    let Some(best) = likely.next() else { return };
+    let rivals: Vec<_> = likely.collect();
+    let fewest = rivals.iter().min_by_key(|it| it.findings());
+    match fewest.filter(|it| it.findings() < best.findings()) {
+        Some(winner) => promote(found, winner, &best),
+        None => doubt(found, &equals(&best, &rivals)),
+    }
+}
+
+/// Returns the best format and its rivals. Empty if the best format is not certain or has no rival.
+fn likely(found: &[Candidate]) -> Vec<Candidate> {
+    let Some(best) = found.first().filter(|best| best.is_certain()) else { return Vec::new() };
+    let is_likely = |it: &&Candidate| {
         it.format.carrier == best.format.carrier
             && u32::from(it.confidence) * 100 >= u32::from(best.confidence) * RIVAL
     };
-    let rivals: Vec<_> = found[1..].iter().filter(is_rival).cloned().collect();
-    if rivals.is_empty() {
-        return;
-    }
-    let first = Reading::new(best, records);
-    let rivals: Vec<_> = rivals.into_iter().map(|it| Reading::new(it, records)).collect();
-    let fewest = rivals.iter().min_by_key(|it| it.findings());
-    let Some(fewest) = fewest.filter(|it| it.findings() < first.findings()) else {
-        let is_as_good = |it: &&Reading<'_>| {
-            it.errors == 0
-                && it.findings() == first.findings()
-                && it.candidate.confidence + CLOSE > first.candidate.confidence
-                && it.documents != first.documents
-        };
-        let equals: Vec<_> = rivals.iter().filter(is_as_good).map(Reading::format).collect();
-        if !equals.is_empty() {
-            doubt(found, &equals);
-        }
-        return;
+    let likely: Vec<_> = found.iter().filter(is_likely).cloned().collect();
+    if likely.len() > 1 { likely } else { Vec::new() }
+}
+
+/// Returns the rivals that are as good as the best format, but give other documents.
+fn equals(best: &Reading<'_>, rivals: &[Reading<'_>]) -> Vec<Format> {
+    let is_equal = |it: &&Reading<'_>| {
+        it.errors == 0
+            && it.findings() == best.findings()
+            && it.candidate.confidence + CLOSE > best.candidate.confidence
+            && it.documents != best.documents
     };
-    let mut winner = fewest.candidate.clone();
-    winner.confidence = first.candidate.confidence;
-    if let Some((record, found)) = &first.worst {
-        let what = format!("`{}` would report: {}", first.format(), found.message);
-        winner.evidence.push(Evidence { what, record: *record, span: found.span });
-    }
-    let Some(at) = found.iter().position(|it| it.format == winner.format) else { return };
-    found[at] = winner;
+    rivals.iter().filter(is_equal).map(Reading::format).collect()
+}
+
+/// Puts the winner first, with the confidence of the format that was best by its evidence.
+fn promote(found: &mut [Candidate], winner: &Reading<'_>, best: &Reading<'_>) {
+    let Some(at) = found.iter().position(|it| it.format == winner.format()) else { return };
     found[..=at].rotate_right(1);
+    found[0].confidence = best.candidate.confidence;
+    if let Some((record, worst)) = &best.worst {
+        let what = format!("`{}` would report: {}", best.format(), worst.message);
+        found[0].evidence.push(Evidence { what, record: *record, span: worst.span });
+    }
     let most = found[0].confidence.saturating_sub(1);
     found[1..].iter_mut().for_each(|it| it.confidence = it.confidence.min(most));
 }
 
-/// Makes every format uncertain. The first keeps its place.
+/// Makes every format uncertain, if there are equals. The first keeps its place.
 fn doubt(found: &mut [Candidate], equals: &[Format]) {
+    if equals.is_empty() {
+        return;
+    }
     for candidate in found.iter_mut() {
         let is_likely = equals.contains(&candidate.format);
         let most = Candidate::CERTAIN - 1 - u8::from(!is_likely);

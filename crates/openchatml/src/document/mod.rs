@@ -2,6 +2,7 @@
 
 mod known;
 mod message;
+mod pair;
 mod reader;
 mod segment;
 mod shape;
@@ -10,6 +11,7 @@ mod write;
 
 pub(crate) use self::known::Known;
 pub(crate) use self::message::{Speaker, Written};
+pub(crate) use self::pair::{is_pair, read_pair, write_pair};
 pub(crate) use self::reader::{DocumentReader, same};
 pub(crate) use self::shape::{Root, read_messages, write_shaped};
 pub(crate) use self::tool::function_of;

@@ -135,6 +135,11 @@ impl<'a> Json<'a> {
     /// Goes back to the start of an item, and forgets the notes since then.
     pub(crate) fn rewind(&mut self, start: usize) {
         self.at = start;
+        self.forget(start);
+    }
+
+    /// Forgets the notes about the text from `start`, which another reader makes.
+    pub(crate) fn forget(&mut self, start: usize) {
         self.duplicates.retain(|(_, span)| span.start < start);
         self.repaired.retain(|(span, _)| span.start < start);
     }

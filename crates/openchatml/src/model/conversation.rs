@@ -228,6 +228,32 @@ impl<'a> Document<'a> {
         }
     }
 
+    /// Returns all [conversations](Self::conversations), to change them.
+    ///
+    /// ```
+    /// use openchatml::{Conversation, Document, Message};
+    ///
+    /// let mut document = Document::from(Conversation::from_messages([Message::user("Hi!")]));
+    /// for conversation in document.conversations_mut() {
+    ///     conversation.messages.push(Message::answer("Hello!"));
+    /// }
+    /// assert_eq!(document.into_conversation().messages.len(), 2);
+    /// ```
+    pub fn conversations_mut(&mut self) -> Vec<&mut Conversation<'a>> {
+        match self {
+            Self::Conversation(conversation) => vec![conversation],
+            Self::Infill(_) => Vec::new(),
+            Self::Files(parts) => {
+                let conversations = parts.iter_mut().filter_map(|part| match &mut part.content {
+                    Content::Conversation(conversation) => Some(conversation),
+                    Content::Text(_) | Content::Infill(_) => None,
+                });
+                conversations.collect()
+            }
+            Self::Pair(pair) => vec![&mut pair.chosen, &mut pair.rejected],
+        }
+    }
+
     /// Returns the document with owned text.
     ///
     /// ```

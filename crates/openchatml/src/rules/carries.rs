@@ -80,7 +80,8 @@ pub struct Carries {
     pub infill: bool,
     /// Whether it has multi-file sequences.
     pub files: bool,
-    /// Whether it has preference pairs.
+    /// Whether it has its own form of preference pairs. In every other JSON format, a pair is an
+    /// object with both conversations, `chosen` and `rejected`.
     pub pairs: bool,
 }
 

@@ -85,6 +85,9 @@ const WORDS: &[&str] = &["role", "from", "type", "token", "content_type"];
 /// A key that is evidence only in an object without the other keys.
 pub(crate) const ALONE: (&str, &[&str]) = ("input_schema", &["parameters", "function"]);
 
+/// The keys of both sides of a preference pair.
+const SIDES: [&str; 2] = ["chosen", "rejected"];
+
 /// The maximum number of different keys. More keys are not evidence.
 const MOST_KEYS: usize = 256;
 
@@ -92,13 +95,29 @@ impl Sketch {
     /// Adds a document. Invalid JSON ends it; everything before counts.
     pub(crate) fn add(&mut self, text: &str, limits: &crate::Limits) {
         let mut json = Json::new(text, limits).repairing();
-        let keys = self.keys.len();
-        let _ = self.document(&mut json);
-        let is_new = self.keys.len() > keys || self.message.count > 0;
-        if is_new && ["role", "from", "type"].iter().any(|key| self.keys.contains_key(*key)) {
-            let _ = self.message.item(&mut Json::new(text, limits).repairing(), self.record);
+        let sides = sides(&mut json);
+        if sides.is_empty() {
+            self.document_at(0, text, limits);
+        }
+        for side in sides {
+            self.document_at(side, text, limits);
         }
         self.record += 1;
+    }
+
+    /// Adds the document at a byte of the text.
+    fn document_at(&mut self, start: usize, text: &str, limits: &crate::Limits) {
+        let json = || {
+            let mut json = Json::new(text, limits).repairing();
+            json.advance(start);
+            json
+        };
+        let keys = self.keys.len();
+        let _ = self.document(&mut json());
+        let is_new = self.keys.len() > keys || self.message.count > 0;
+        if is_new && ["role", "from", "type"].iter().any(|key| self.keys.contains_key(*key)) {
+            let _ = self.message.item(&mut json(), self.record);
+        }
     }
 
     /// Counts a blank record.
@@ -144,6 +163,37 @@ impl Sketch {
         }
         read
     }
+}
+
+/// Returns the starts of the sides of a preference pair, if the document is a pair in a format of one
+/// conversation, which is evident only inside. Records have lists of messages with roles.
+fn sides(json: &mut Json<'_>) -> Vec<usize> {
+    let mut starts = Vec::new();
+    if json.peek() != Some(b'{') || !json.begins_with(&SIDES) {
+        return starts;
+    }
+    // Invalid JSON ends it; everything before counts.
+    let _ = json.object(|json, key, _| {
+        let is_side = match Kind::next(json) {
+            Kind::Map => true,
+            Kind::List => !has_role(json),
+            _ => false,
+        };
+        if is_side && SIDES.contains(&key.as_ref()) {
+            starts.push(json.offset());
+        }
+        json.pass()
+    });
+    starts
+}
+
+/// Whether the first item of the next list is an object with a role.
+fn has_role(json: &mut Json<'_>) -> bool {
+    let start = json.offset();
+    json.advance(1);
+    let has_role = json.peek() == Some(b'{') && json.ahead(&["role"], &[]).is_some();
+    json.rewind(start);
+    has_role
 }
 
 impl Items {

@@ -7,6 +7,7 @@ mod history;
 mod layout;
 mod lints;
 mod numbers;
+mod pairs;
 mod stream;
 mod stripped;
 mod third_party;

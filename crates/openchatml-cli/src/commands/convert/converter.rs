@@ -25,7 +25,7 @@ use crate::console::Console;
 use crate::encodings::Encodings;
 use crate::failure::Failure;
 use crate::file_name;
-use crate::input::{JSON, finding};
+use crate::input::{JSON, finding, is_json};
 use crate::output::escape;
 use crate::reader::{Reader, is_empty};
 
@@ -356,7 +356,7 @@ impl Converter {
 
     /// Whether the output can contain a pair.
     fn writes_pairs(&self) -> bool {
-        self.template.is_none() && self.tokens.is_none() && self.target.carries().pairs
+        self.template.is_none() && self.tokens.is_none() && is_json(self.target)
     }
 
     /// Converts each side of a pair. The output is an object with both: `chosen` and `rejected`.

@@ -1,0 +1,77 @@
+//! Preference pairs in JSON formats of one conversation.
+
+use openchatml::convert::convert;
+use openchatml::{
+    Carrier, Conversation, Document, Format, Message, Pair, ReadOptions, detect, parse,
+};
+
+/// A pair that every format can carry.
+fn pair() -> Document<'static> {
+    let side = |answer: &'static str| {
+        Conversation::from_messages([Message::user("2 + 2?"), Message::answer(answer)])
+    };
+    Document::Pair(Pair::new(side("4."), side("5.")).into())
+}
+
+/// The texts of both sides.
+fn texts(document: &Document<'_>) -> Vec<Vec<String>> {
+    assert!(matches!(document, Document::Pair(_)), "{document:?}");
+    let text = |message: &Message<'_>| message.body.text().into_owned();
+    let texts = |side: &Conversation<'_>| side.messages.iter().map(text).collect();
+    document.conversations().into_iter().map(texts).collect()
+}
+
+#[test]
+fn every_json_format_reads_the_pairs_that_it_writes() {
+    for format in Format::all().filter(|format| format.carrier() == Carrier::Json) {
+        let written = convert(&pair(), format, &Default::default()).unwrap().output;
+        let read = parse(&written, format, &Default::default());
+        assert!(!read.has_errors(), "{format}: {written}: {:?}", read.diagnostics);
+        let [chosen, rejected] = &texts(&read.document)[..] else { panic!("{format}") };
+        let ends = |side: &[String], answer| side.ends_with(&["2 + 2?".to_owned(), answer]);
+        assert!(ends(chosen, "4.".to_owned()) && ends(rejected, "5.".to_owned()), "{written}");
+        let again = convert(&read.document, format, &Default::default()).unwrap().output;
+        assert_eq!(again, written, "{format}");
+        // It is detected, if only as another format with the same meaning.
+        let best = &detect(&written)[0];
+        assert!(best.is_certain(), "{written}: {best:?}");
+        let detected = parse(&written, best.format, &Default::default()).document;
+        assert_eq!(texts(&detected), texts(&read.document), "{written}: {}", best.format);
+    }
+}
+
+#[test]
+fn diagnostics_of_a_side_have_their_place_in_the_pair() {
+    let text = r#"{"chosen": [{"role":"user","content":"A?"}], "rejected": [{"role":"usr","content":"A?"}], "score": 1}"#;
+    let read = parse(text, Format::OPENAI, &ReadOptions::default());
+    let places = read
+        .diagnostics
+        .iter()
+        .map(|found| (&text[found.span.range()], found.pointer.as_deref().unwrap_or_default()));
+    let places: Vec<_> = places.collect();
+    assert_eq!(places, [("\"usr\"", "/rejected/0/role"), ("\"score\"", "")]);
+    let Document::Pair(pair) = &read.document else { panic!("{:?}", read.document) };
+    let place = pair.rejected.messages.first().map(|message| &text[message.span.range()]);
+    assert_eq!(place, Some(r#"{"role":"usr","content":"A?"}"#));
+}
+
+#[test]
+fn a_pair_that_is_cut_off_keeps_what_arrived() {
+    let text = r#"{"chosen": [{"role":"user","content":"A?"}], "rejected": [{"role":"user","content":"B?"},{"role"#;
+    let read = parse(text, Format::OPENAI, &ReadOptions::default());
+    assert!(read.has_errors());
+    assert_eq!(texts(&read.document), [["A?"], ["B?"]]);
+}
+
+#[test]
+fn a_side_must_be_a_conversation() {
+    for text in [
+        r#"{"chosen": "A", "rejected": []}"#,
+        r#"{"rejected": [], "chosen": {}}"#,
+        r#"{"chosen": []}"#,
+    ] {
+        let read = parse(text, Format::OPENAI, &ReadOptions::default());
+        assert!(read.has_errors(), "{text}: {:?}", read.diagnostics);
+        assert!(matches!(read.document, Document::Pair(_)), "{text}");
+    }
+}
