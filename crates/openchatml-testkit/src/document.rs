@@ -68,12 +68,14 @@ fn pair(source: &mut Source<'_>, format: Format) -> Document<'static> {
         true => conversation(source, format),
         false => chosen.clone(),
     };
-    // A prompt has no text, and the arguments of a call can be limited to JSON.
+    // A prompt has no text, the arguments of a call can be limited to JSON, and some formats have no
+    // empty messages.
     if let Some(last) = rejected.messages.last_mut()
-        && last.end == End::End
+        && (last.end, &last.role) == (End::End, &Role::Assistant)
         && !last.is_call()
     {
-        last.body = text::hostile(source).into();
+        let other = text::hostile(source);
+        last.body = if other.is_empty() { "x".into() } else { other.into() };
     }
     Document::Pair(Pair::new(chosen, rejected).into())
 }

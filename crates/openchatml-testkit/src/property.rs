@@ -163,6 +163,10 @@ fn may_refuse(document: &Document<'_>, format: Format, error: &RenderError) -> b
             });
             said.map(|message| &message.body).collect()
         }
+        (Document::Pair(_), Some(_)) => {
+            let sides = document.conversations().into_iter();
+            sides.flat_map(|side| &side.messages).map(|message| &message.body).collect()
+        }
         _ => Vec::new(),
     };
     let is_spelled = match error.place {

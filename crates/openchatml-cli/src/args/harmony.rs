@@ -95,6 +95,17 @@ impl HarmonyArgs {
         options.map(describe).collect()
     }
 
+    /// The options for the system message, if any were given.
+    pub(crate) fn of_system(&self) -> Vec<&'static str> {
+        let options = [
+            (self.date.is_some(), "--date"),
+            (self.reasoning_effort.is_some(), "--reasoning-effort"),
+            (self.identity.is_some(), "--identity"),
+            (!self.builtin_tools.is_empty(), "--builtin-tools"),
+        ];
+        options.into_iter().filter(|option| option.0).map(|option| option.1).collect()
+    }
+
     /// The date.
     pub(crate) fn date(&self) -> Option<&str> {
         self.date.as_deref()

@@ -73,6 +73,9 @@ struct Seen {
     /// Whether each line is in its own format, and `format` is that of the first.
     #[serde(rename = "mixed", skip_serializing_if = "std::ops::Not::not")]
     is_mixed: bool,
+    /// Whether the file has no text but white space.
+    #[serde(rename = "empty", skip_serializing_if = "std::ops::Not::not")]
+    is_empty: bool,
     /// Whether the text is a raw completion of the assistant.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     completion: bool,
@@ -110,6 +113,9 @@ fn look(origin: &Origin, is_jsonl: bool, console: &Console) -> Result<Seen, Fail
         Input::Document(bytes) => {
             let decoded = Decoded::new(&bytes, 0);
             let page = Page::new(&name, &decoded, 1);
+            if page.text.trim().is_empty() {
+                return Ok(Seen { is_empty: true, ..Seen::nothing(name) });
+            }
             let mut seen = Seen::of(&[&page], None, &detect(page.text));
             seen.recognize(&name, &[&page]);
             return Ok(seen);
@@ -121,7 +127,7 @@ fn look(origin: &Origin, is_jsonl: bool, console: &Console) -> Result<Seen, Fail
     console.stop_progress();
     let lines = lines?;
     if lines.is_empty() {
-        return Ok(Seen { jsonl: true, ..Seen::nothing(name) });
+        return Ok(Seen { jsonl: true, is_empty: true, ..Seen::nothing(name) });
     }
     let decoded: Vec<_> = lines.iter().map(|it| Decoded::new(it.bytes, it.offset)).collect();
     let pages = lines.iter().zip(&decoded);
@@ -174,6 +180,7 @@ impl Seen {
             format: None,
             jsonl: false,
             is_mixed: false,
+            is_empty: false,
             completion: false,
             confidence: 0,
             evidence,
@@ -239,6 +246,7 @@ fn text(seen: &Seen) -> String {
     let Some(format) = &seen.format else {
         return match seen.recognized {
             Some(what) => format!("{name}: {what}, which ocml does not support\n"),
+            None if seen.is_empty => format!("{name}: the file is empty\n"),
             None => format!("{name}: no format detected\n"),
         };
     };

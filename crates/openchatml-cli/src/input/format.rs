@@ -87,6 +87,7 @@ pub(crate) fn format_of_lines(
     }
     let lines = batches.look()?;
     if lines.is_empty() {
+        console.warning(&format!("`{name}` is empty: it contains no documents"));
         return Ok(None);
     }
     let decoded: Vec<_> = lines.iter().map(|it| Decoded::new(it.bytes, it.offset)).collect();
@@ -172,14 +173,14 @@ pub(crate) fn document_of_line(
         LineFormat::Most(format) => format,
         LineFormat::Each(_) => return alone_in_line(line),
     };
-    // The reader of JSON reports other formats, because it sees more of the document.
-    if is_json(format) && !may_hold_text(line) {
-        return Ok((Slot::whole(line), format));
-    }
-    let text = Slot::text(line);
-    if is_json(format) && text.is_err() {
-        return Ok((Slot::whole(line), format));
-    }
+    let text = match is_json(format) {
+        true => match text_in(line) {
+            Some(slot) => Ok(slot),
+            // The reader of JSON reports other formats, because it sees more of the document.
+            None => return Ok((Slot::whole(line), format)),
+        },
+        false => Slot::text(line),
+    };
     if text.as_ref().map_or(true, |slot| !slot.other_fields.is_empty()) {
         let json = detect(line).into_iter().next();
         if let Some(best) = json.filter(|best| best.is_certain() && is_json(best.format)) {
@@ -216,14 +217,15 @@ fn alone_in_line(line: &str) -> Result<(Slot<'_>, Format), Box<Diagnostic>> {
     Err(Box::new(found))
 }
 
-/// Whether a line of JSON may contain a text instead of messages: a quick check without false
-/// negatives.
-fn may_hold_text(line: &str) -> bool {
-    match line.trim_ascii_start().as_bytes().first() {
+/// Returns the text in a line of JSON, if the line has one instead of messages. Lines that cannot
+/// have one are not read.
+fn text_in(line: &str) -> Option<Slot<'_>> {
+    let may_have = match line.trim_ascii_start().as_bytes().first() {
         Some(b'"') => true,
         Some(b'{') => memchr::memmem::find(line.as_bytes(), b"\"text\"").is_some(),
         _ => false,
-    }
+    };
+    may_have.then(|| Slot::text(line).ok())?
 }
 
 /// A record in a recognized but unsupported format.

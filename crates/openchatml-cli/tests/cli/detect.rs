@@ -35,7 +35,12 @@ fn json_has_one_object_per_file() {
 fn undetected_formats_are_reported() {
     let ran = ocml_with(["detect"], "just words").exits(1);
     assert_eq!(ran.stdout, "<stdin>: no format detected\n");
-    ocml_with(["detect"], "").exits(1);
+    for (args, input) in
+        [(&["detect"][..], ""), (&["detect"], " \n"), (&["detect", "--jsonl"], "\n")]
+    {
+        assert_eq!(ocml_with(args, input).exits(1).stdout, "<stdin>: the file is empty\n");
+    }
+    ocml_with(["check", "--jsonl"], "\n").exits(0).says("`<stdin>` is empty");
     ocml_with(["detect", "none.txt", "-"], MESSAGES).exits(2).says("cannot read `none.txt`");
     let ran = ocml_with(["detect", "--jsonl"], MESSAGES).silent();
     assert!(ran.stdout.starts_with("<stdin>: json, one document per line"), "{}", ran.stdout);

@@ -19,9 +19,19 @@ fn a_line_of_a_pair_is_a_line_with_both_sides() {
     assert_eq!(pair["chosen"]["messages"][1]["content"], "4.");
     assert_eq!(pair["rejected"]["messages"][1]["content"], "5.");
 
-    // Canonical JSON is recognized again.
-    let parsed = ocml_with(["parse", "-"], PAIR).silent().stdout;
-    assert_eq!(ocml_with(["convert", "-t", "json", "-"], &parsed).silent().stdout, parsed);
+    // What was written is recognized again.
+    for args in [&["parse", "-"][..], &["convert", "-t", "anthropic", "-"]] {
+        let written = ocml_with(args, PAIR).silent().stdout;
+        let sides = ["4.", "5."].map(|side| format!("<|im_start|>assistant\n{side}<|im_end|>\n"));
+        let pair = json(&ocml_with(["convert", "-t", "chatml", "-"], &written).silent().stdout);
+        for (name, side) in ["chosen", "rejected"].into_iter().zip(sides) {
+            assert_eq!(
+                pair[name],
+                format!("<|im_start|>user\n2 + 2?<|im_end|>\n{side}"),
+                "{written}"
+            );
+        }
+    }
 
     let ran = ocml_with(["convert", "--jsonl", "-t", "records"], PAIR).silent();
     assert_eq!(ran.stdout, format!("{PAIR}\n"));

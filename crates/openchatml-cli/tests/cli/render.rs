@@ -96,6 +96,16 @@ fn options_without_effect_are_reported() {
     let ran = ocml_with(["tokens", "-t", "qwen3", "--reasoning-effort", "high"], PLAIN);
     ran.says("--reasoning-effort has no effect");
     ocml_with(["render", "-t", "harmony", "--date", "2026-01-01"], PLAIN).silent();
+
+    // A conversation with its own system message of Harmony keeps it.
+    let own = ocml_with(["render", "-t", "harmony", "--date", "2026-01-01"], PLAIN).stdout;
+    let args = ["render", "-t", "harmony", "--reasoning-effort", "high", "--date", "2026-01-02"];
+    let ran = ocml_with(args, &own).exits(0);
+    assert_eq!(ran.stdout, own);
+    ran.says(
+        "no effect of --date, --reasoning-effort: the conversation has its own system message",
+    );
+    ocml_with(["render", "-t", "harmony"], &own).silent();
 }
 
 #[test]

@@ -73,6 +73,22 @@ fn calls_without_a_reply_run_once() {
 }
 
 #[test]
+fn the_calls_of_a_raw_completion_run() {
+    let completion = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>commentary \
+        to=functions.note <|constrain|>json<|message|>{\"n\":1}<|call|>";
+    let folder = folder("");
+    folder.file("completion.txt", completion);
+    run(&folder, &["-o", "chat.txt", "completion.txt"]).silent();
+    assert_eq!(folder.read("log"), "{\"n\":1}\n");
+    let written = folder.read("chat.txt");
+    let begin = "<|start|>assistant<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant";
+    assert!(written.starts_with(begin) && written.contains(r#""noted":true"#), "{written}");
+    // The next run continues the transcript, and has nothing to do.
+    run(&folder, &["chat.txt"]).silent();
+    assert_eq!(folder.read("log"), "{\"n\":1}\n");
+}
+
+#[test]
 fn output_continues_in_another_file_and_overwrites_no_unrelated_file() {
     let text = format!("{QUESTION}<|start|>assistant{}\n", call(1, "note"));
     let folder = folder(&text);

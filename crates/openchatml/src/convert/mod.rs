@@ -12,6 +12,7 @@ mod sidecar;
 
 pub(crate) use self::beyond::losses as losses_beyond;
 pub use self::pair::join_losses;
+pub(crate) use self::pair::sides_of;
 pub use self::sidecar::{OtherConversation, Sidecar};
 use crate::rules::{self, ConversationRule, Join};
 pub use crate::rules::{

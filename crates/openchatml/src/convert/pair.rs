@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use super::{Origins, Prepared, prepare};
 use crate::dialect::{Carrier, Format};
-use crate::model::{Conversation, Document, Pair};
+use crate::model::{Document, Pair};
 use crate::options::RenderOptions;
 use crate::rules::Loss;
 use crate::writing::RenderError;
@@ -16,25 +16,31 @@ pub(super) fn of_pair<'d>(
     target: Format,
     options: &RenderOptions,
 ) -> Result<Prepared<'d>, RenderError> {
+    let (document, [losses, more]) = sides_of(pair, target, |side| {
+        let prepared = prepare(side, target, options)?;
+        Ok((prepared.document.into_owned().into_owned(), prepared.losses))
+    })?;
+    let losses = join_losses(pair, losses, more);
+    Ok(Prepared { document: Cow::Owned(document), losses, origins: Origins::default() })
+}
+
+/// Returns the pair of both conversations as `change` returns them, with its results.
+pub(crate) fn sides_of<'d, T>(
+    pair: &Pair<'_>,
+    target: Format,
+    change: impl Fn(&Document<'_>) -> Result<(Document<'d>, T), RenderError>,
+) -> Result<(Document<'d>, [T; 2]), RenderError> {
     if target.carrier() != Carrier::Json {
         return Err(RenderError::not_a_conversation(target.dialect.id));
     }
-    let side = |conversation: &Conversation<'_>| {
-        let document = Document::from(conversation.clone());
-        let prepared = prepare(&document, target, options)?;
-        let document = prepared.document.into_owned().into_owned();
-        Ok((document.into_conversation(), prepared.losses))
-    };
-    let (chosen, losses) = side(&pair.chosen)?;
-    let rejected = side(&pair.rejected).map_err(|mut error: RenderError| {
-        let number = numbers(pair);
-        error.message = error.message.map(number);
+    let (chosen, one) = change(&pair.chosen.clone().into())?;
+    let rejected = change(&pair.rejected.clone().into()).map_err(|mut error| {
+        error.message = error.message.map(pair.numbers());
         error
     });
-    let (rejected, more) = rejected?;
-    let losses = join_losses(pair, losses, more);
-    let document = Cow::Owned(Document::Pair(Pair::new(chosen, rejected).into()));
-    Ok(Prepared { document, losses, origins: Origins::default() })
+    let (rejected, other) = rejected?;
+    let pair = Pair::new(chosen.into_conversation(), rejected.into_conversation());
+    Ok((Document::Pair(pair.into()), [one, other]))
 }
 
 /// Joins the losses of both sides of a pair, which were converted one by one. A loss of a message
@@ -69,18 +75,11 @@ pub(super) fn of_pair<'d>(
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn join_losses(pair: &Pair<'_>, mut chosen: Vec<Loss>, rejected: Vec<Loss>) -> Vec<Loss> {
-    let shared = pair.shared();
-    let number = numbers(pair);
+    let (shared, number) = (pair.shared(), pair.numbers());
     let is_shared = |loss: &Loss| loss.message.is_none_or(|message| message < shared);
     let key = |loss: &Loss| (loss.message, loss.lost, loss.detail.clone());
     let told: HashSet<_> = chosen.iter().filter(|loss| is_shared(loss)).map(key).collect();
     let new = rejected.into_iter().filter(|loss| !told.contains(&key(loss)));
     chosen.extend(new.map(|loss| Loss { message: loss.message.map(&number), ..loss }));
     chosen
-}
-
-/// Returns the numbers of the messages of `rejected` in the pair.
-fn numbers(pair: &Pair<'_>) -> impl Fn(usize) -> usize {
-    let (shared, chosen) = (pair.shared(), pair.chosen.messages.len());
-    move |message| message.checked_sub(shared).map_or(message, |own| chosen + own)
 }

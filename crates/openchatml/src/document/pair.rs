@@ -32,8 +32,13 @@ pub(crate) fn read_pair<'a>(text: &'a str, read: ReadSide, options: &ReadOptions
         json.forget(start);
         // A side that is cut off is read to the end of the text.
         let end = if passed.is_ok() { json.position() } else { text.len() };
+        let mut parsed = read(&text[start..end], reader.options);
+        if passed.is_err() {
+            // With a fix, the rest of the text could have another meaning.
+            parsed.diagnostics.iter_mut().for_each(|found| found.fix = None);
+        }
         let side = usize::from(key == KEYS[1]);
-        sides[side] = read_side(reader, &text[start..end], start, read);
+        sides[side] = side_of(reader, parsed, Span::new(start, end));
         passed
     });
     let [chosen, rejected] = sides;
@@ -45,27 +50,25 @@ pub(crate) fn read_pair<'a>(text: &'a str, read: ReadSide, options: &ReadOptions
     reader.finish(json, ended.map(|_| ()), Document::Pair(pair.into()), |_| None)
 }
 
-/// Reads a side, which begins at byte `start` of the text of the pair.
-fn read_side<'a>(
+/// Returns a side that was read from this part of the text of the pair.
+fn side_of<'a>(
     reader: &mut DocumentReader<'_>,
-    text: &'a str,
-    start: usize,
-    read: ReadSide,
+    parsed: Parsed<'a>,
+    span: Span,
 ) -> Option<Conversation<'a>> {
-    let Parsed { document, diagnostics } = read(text, reader.options);
+    let Parsed { document, diagnostics } = parsed;
     let side = reader.pointer();
     for mut found in diagnostics {
-        place(&mut found, start);
+        place(&mut found, span.start);
         found.pointer = found.pointer.map(|inner| format!("{side}{inner}"));
         reader.pass(found);
     }
     let Document::Conversation(mut conversation) = document else {
-        let span = Span::new(start, start + text.len());
         reader.drop_item(Code::ParseJson.at(span, "a side of a pair must be a conversation"));
         return None;
     };
     for message in &mut conversation.messages {
-        message.span = message.span.shift(start);
+        message.span = message.span.shift(span.start);
     }
     Some(conversation)
 }
@@ -85,6 +88,10 @@ pub(crate) fn write_pair(
     options: &RenderOptions,
 ) -> Result<String, RenderError> {
     let side = |conversation: &Conversation<'_>| write(&conversation.clone().into(), options);
-    let [chosen, rejected] = [side(&pair.chosen)?, side(&pair.rejected)?];
+    let chosen = side(&pair.chosen)?;
+    let rejected = side(&pair.rejected).map_err(|mut error| {
+        error.message = error.message.map(pair.numbers());
+        error
+    })?;
     Ok(format!(r#"{{"chosen":{chosen},"rejected":{rejected}}}"#))
 }

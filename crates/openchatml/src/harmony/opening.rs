@@ -19,7 +19,7 @@ pub(crate) fn open<'a>(
     options: &RenderOptions,
 ) -> Option<Conversation<'a>> {
     let system = PromptOptions::system(options)?;
-    if conversation.messages.iter().any(|message| is_system(message, conversation)) {
+    if super::has_system_message(conversation) {
         return None;
     }
     let mut opened = conversation.clone();

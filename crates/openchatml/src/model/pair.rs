@@ -62,6 +62,13 @@ impl<'a> Pair<'a> {
         messages.take_while(|(one, other)| one == other).count()
     }
 
+    /// Returns a function from the position of a message in `rejected` to its number in the pair. The
+    /// messages of `chosen` come first, and then those of `rejected` that are not shared.
+    pub(crate) fn numbers(&self) -> impl Fn(usize) -> usize {
+        let (shared, chosen) = (self.shared(), self.chosen.messages.len());
+        move |message| message.checked_sub(shared).map_or(message, |own| chosen + own)
+    }
+
     /// Returns the pair with owned text.
     ///
     /// ```

@@ -134,12 +134,12 @@ fn fitted<'d>(
     format: Format,
     options: &RenderOptions,
 ) -> Result<(Cow<'d, Document<'d>>, Origins), RenderError> {
-    if let Document::Pair(_) = document {
-        let prepared = convert::prepare(document, format, options)?;
-        return match prepared.losses.first() {
-            Some(loss) => Err(refused(loss, format)),
-            None => Ok((prepared.document, prepared.origins)),
-        };
+    if let Document::Pair(pair) = document {
+        let (document, _) = convert::sides_of(pair, format, |side| {
+            let (side, _) = fitted(side, format, options)?;
+            Ok((side.into_owned().into_owned(), ()))
+        })?;
+        return Ok((Cow::Owned(document), Origins::default()));
     }
     let beyond = document.as_conversation().map(|it| convert::losses_beyond(it, Some(format)));
     let (prepared, is_composed) = convert::open(document, format, options)?;

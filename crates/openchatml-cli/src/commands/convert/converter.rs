@@ -7,11 +7,12 @@ use std::sync::Arc;
 use openchatml::convert::{
     Loss, Lost, Sidecar, convert, convert_with_sidecar, join_losses, prepare,
 };
+use openchatml::harmony::has_system_message;
 use openchatml::prompt::Prompt;
 use openchatml::render::Profile;
 use openchatml::{
     Carrier, Code, Conversation, Diagnostic, Document, End, Format, Mode, Pair, Parsed,
-    RenderOptions, Span, Tool,
+    RenderOptions, Severity, Span, Tool,
 };
 
 use super::beside::{self, BesideArgs};
@@ -68,6 +69,8 @@ pub(super) struct Converter {
     target: Format,
     purpose: Purpose,
     render: RenderOptions,
+    /// The given options for the system message of a prompt.
+    system_options: Vec<&'static str>,
     tools: Option<Vec<Tool<'static>>>,
     /// Writes ids instead of text.
     tokens: Option<Tokens>,
@@ -133,6 +136,7 @@ impl Converter {
             target,
             purpose,
             render: RenderOptions::default(),
+            system_options: Vec::new(),
             tools: None,
             tokens: tokens.transpose()?,
             beside: None,
@@ -207,6 +211,9 @@ impl Converter {
             return Err(Failure::Usage(text.to_owned()));
         }
         self.render = args.options();
+        if self.target.dialect().has_opening() {
+            self.system_options = args.harmony.of_system();
+        }
         self.render.keep_reasoning = self.purpose != Purpose::Prompt;
         if let Some(path) = &args.harmony.response_format {
             let mut prompt = args.harmony.prompt();
@@ -312,6 +319,7 @@ impl Converter {
             let found = finding(Code::ParseJson, Span::at(0), other.to_string());
             converted.found.push(found.help(help));
         }
+        converted.found.extend(self.unused_options(&document));
         let (mut document, left_out, mut kept) = self.prepare(document);
         converted.losses = left_out;
         if let (Some(budget), Document::Conversation(conversation)) = (&self.budget, &mut document)
@@ -352,6 +360,19 @@ impl Converter {
             Err(Refused::Found(found)) => converted.found.push(*found),
         }
         converted
+    }
+
+    /// Reports options for the system message of a conversation that keeps its own.
+    fn unused_options(&self, document: &Document<'_>) -> Option<Diagnostic> {
+        let keeps_own = document.conversations().into_iter().any(has_system_message);
+        if !keeps_own || self.system_options.is_empty() {
+            return None;
+        }
+        let options = self.system_options.join(", ");
+        let text = format!("no effect of {options}: the conversation has its own system message");
+        let mut found = finding(Code::RenderUnsupported, Span::at(0), text);
+        found.severity = Severity::Warning;
+        Some(found)
     }
 
     /// Whether the output can contain a pair.

@@ -1,6 +1,9 @@
 //! The transcript of a run.
 
-use openchatml::{Code, Conversation, Format, Message, ReadOptions, Role};
+use openchatml::{
+    Code, Conversation, Format, Message, ReadOptions, RenderOptions, Role, TextFormat, parse,
+    render,
+};
 use openchatml_tools::{Transcript, TranscriptLayout, TranscriptStore, TranscriptStoreError};
 
 use super::RunArgs;
@@ -92,7 +95,9 @@ fn read(
         Err(Unreadable::NoFormat(failure)) => return Err(failure),
         Err(Unreadable::NoText(_)) => None,
         Ok(format) => {
-            let mut transcript = Transcript::read(&decoded.text, format, &ReadOptions::default());
+            let whole = transcript_of(&decoded.text, format);
+            let text = whole.as_deref().unwrap_or(&decoded.text);
+            let mut transcript = Transcript::read(text, format, &ReadOptions::default());
             if transcript.is_faithful && transcript.is_answer_open() {
                 // An earlier run left the answer incomplete, and this run asks for it again.
                 transcript.diagnostics.retain(|found| found.code != Code::StreamTruncated);
@@ -120,6 +125,15 @@ fn read(
         }
         _ => Err(Failure::Refused(format!("{name}: the document contains no conversation"))),
     }
+}
+
+/// Returns the transcript of a raw completion without errors: the same with the header that the
+/// prompt began. `None` for other texts.
+fn transcript_of(text: &str, format: Format) -> Option<String> {
+    let is_completion = TextFormat::try_from(format).ok()?.is_completion(text) == Some(true);
+    let completion = is_completion.then(|| parse(text, format, &ReadOptions::completion()))?;
+    let is_whole = !completion.has_errors();
+    is_whole.then(|| render(&completion.document, format, &RenderOptions::default()).ok())?
 }
 
 /// Whether one conversation continues another one: the messages of the user are the same.
