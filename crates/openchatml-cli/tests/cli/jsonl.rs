@@ -211,8 +211,10 @@ fn strict_mode_refuses_single_lines() {
 fn an_empty_file_has_no_lines() {
     let folder = Folder::new();
     folder.file("empty.jsonl", "");
-    assert_eq!(folder.ocml(["parse", "empty.jsonl"]).silent().stdout, "");
-    folder.ocml(["parse", "empty.jsonl", "-o", "out.jsonl"]).silent();
+    let ran = folder.ocml(["parse", "empty.jsonl"]).exits(0);
+    let ran = ran.says("`empty.jsonl` is empty: it contains no documents");
+    assert_eq!(ran.stdout, "");
+    folder.ocml(["parse", "empty.jsonl", "-o", "out.jsonl"]).exits(0);
     assert_eq!(folder.read("out.jsonl"), "");
     folder.ocml(["check", "empty.jsonl"]).exits(0);
     folder.ocml(["fmt", "empty.jsonl"]).exits(0);

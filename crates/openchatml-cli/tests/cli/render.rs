@@ -158,9 +158,10 @@ fn options_for_the_system_message_add_one() {
         let text = harmony(&flags, PROMPT);
         assert!(text.contains(said) && text.contains("Current date"), "{text}");
     }
-    // Giving the option twice has no further effect, and ids are written as text is.
+    // Another date does not replace the first one, and ids are written as text is.
     let read = ["render", "-f", "harmony", "-t", "harmony", "--date", "2030-01-01"];
-    assert_eq!(ocml_with(read, &dated).silent().stdout, dated);
+    let ran = ocml_with(read, &dated).exits(0).says("no effect of --date");
+    assert_eq!(ran.stdout, dated);
     let tokens = ["tokens", "-t", "harmony", "--count", "--date", "2025-06-28"];
     let plain = ["tokens", "-f", "harmony", "-t", "harmony", "--count"];
     assert_eq!(ocml_with(tokens, PROMPT).silent().stdout, ocml_with(plain, &dated).silent().stdout);
