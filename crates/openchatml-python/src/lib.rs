@@ -19,6 +19,7 @@ mod encoding;
 mod error;
 mod event;
 mod grammar;
+mod harmony_parser;
 mod html;
 mod id_writer;
 mod input;
@@ -57,6 +58,8 @@ mod _openchatml {
     use super::event::PyEvent;
     #[pymodule_export]
     use super::grammar::grammar;
+    #[pymodule_export]
+    use super::harmony_parser::PyHarmonyParser;
     #[pymodule_export]
     use super::message::{PyMessage, restore_message};
     #[pymodule_export]

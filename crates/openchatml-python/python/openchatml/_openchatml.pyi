@@ -43,6 +43,7 @@ __all__ = [
     "Stream",
     "Tokenizer",
     "UserView",
+    "_HarmonyParser",
     "__version__",
     "_builtin_tools",
     "_empty",
@@ -1753,6 +1754,48 @@ def _run(
     tools: Router | Iterable[Callable[..., Any]] | None = None,
     **options: Any,
 ) -> RunResult: ...
+class _HarmonyParser:
+    def __new__(
+        cls, tokenizer: Tokenizer, role: str | None, strict: bool, fill_channels: bool
+    ) -> Self: ...
+    def process(self, token: int) -> Self:
+        """Reads an id."""
+    def process_eos(self) -> Self:
+        """Ends the input."""
+    @property
+    def current_content(self) -> str:
+        """The text of the open message until now."""
+    @property
+    def last_content_delta(self) -> str | None:
+        """The text that the last id added, or `None`."""
+    @property
+    def current_content_type(self) -> str | None:
+        """The type of the content of the open message."""
+    @property
+    def current_recipient(self) -> str | None:
+        """The recipient of the open message."""
+    @property
+    def current_channel(self) -> str | None:
+        """The channel of the open message."""
+    @property
+    def tokens(self) -> list[int]:
+        """The ids until now."""
+    def _process_all(self, tokens: Sequence[int]) -> None: ...
+    @property
+    def _role(self) -> str | None: ...
+    @property
+    def _name(self) -> str | None: ...
+    @property
+    def _fields(
+        self,
+    ) -> list[tuple[str, str | None, str, str | None, str | None, str | None]]: ...
+    @property
+    def _state(self) -> str: ...
+    @property
+    def _header_tokens(self) -> list[int]: ...
+    @property
+    def _content_tokens(self) -> list[int]: ...
+
 def _builtin_tools(name: str) -> dict[str, Any]: ...
 def _empty(text: Any, format: Any = None, **options: Any) -> None: ...
 def _repeat_parse(text: str, format: str, count: int) -> None: ...
