@@ -323,6 +323,12 @@ impl PyHarmonyParser {
         self.lock(py).progress.messages.clone()
     }
 
+    /// The number of messages until now.
+    #[getter]
+    fn _count(&self, py: Python<'_>) -> usize {
+        self.lock(py).progress.messages.len()
+    }
+
     /// What the parser waits for.
     #[getter]
     fn _state(&self, py: Python<'_>) -> &'static str {
