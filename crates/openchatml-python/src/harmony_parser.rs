@@ -35,7 +35,8 @@ impl State {
 }
 
 /// A message as `openai_harmony` describes it: role, name, text, channel, recipient, content type.
-type Fields = (&'static str, Option<String>, String, Option<&'static str>, Option<String>, Option<String>);
+type Fields =
+    (&'static str, Option<String>, String, Option<&'static str>, Option<String>, Option<String>);
 
 /// Reads ids one by one, and remembers what a caller can ask for.
 ///

@@ -46,12 +46,12 @@ __all__ = [
     "_HarmonyParser",
     "__version__",
     "_builtin_tools",
-    "_empty",
-    "_panic",
-    "_repeat_parse",
     "_restore",
+    "_restore_event",
     "_restore_message",
-    "_run",
+    "_restore_parsed",
+    "_restore_rendered",
+    "_restore_tokenizer",
     "_run_command",
     "check",
     "convert",
@@ -669,8 +669,6 @@ class Stream:
     @property
     def has_ended(self) -> bool:
         """Whether the stream has ended."""
-    def _empty(self, chunk: Any) -> None: ...
-    def _repeat_feed(self, ids: Sequence[int]) -> None: ...
     def read(
         self,
         source: Iterable[str | bytes | int | Iterable[int]]
@@ -1748,12 +1746,6 @@ def run(
     >>> result.stop_reason, result.conversation[-1].text
     ('answered', 'It is sunny.')
     """
-def _run(
-    conversation: _Chat,
-    model: str | Callable[[Any], Any],
-    tools: Router | Iterable[Callable[..., Any]] | None = None,
-    **options: Any,
-) -> RunResult: ...
 class _HarmonyParser:
     def __new__(
         cls, tokenizer: Tokenizer, role: str | None, strict: bool, fill_channels: bool
@@ -1799,8 +1791,13 @@ class _HarmonyParser:
     def _content_tokens(self) -> list[int]: ...
 
 def _builtin_tools(name: str) -> dict[str, Any]: ...
-def _empty(text: Any, format: Any = None, **options: Any) -> None: ...
-def _repeat_parse(text: str, format: str, count: int) -> None: ...
-def _panic(text: str) -> None: ...
 def _restore(format: str, text: str) -> Conversation: ...
+def _restore_event(state: Any, message: Message | None) -> Event: ...
 def _restore_message(format: str, text: str) -> Message: ...
+def _restore_parsed(
+    carrier: str, content: str, diagnostics: Any, format: str, text: str | None
+) -> Parsed: ...
+def _restore_rendered(state: Any) -> Rendered: ...
+def _restore_tokenizer(
+    format: str, encoding: Any, spell_control_tokens: bool
+) -> Tokenizer: ...
