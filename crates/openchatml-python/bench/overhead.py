@@ -1,6 +1,6 @@
 """Measures what a call from Python costs beside the work in Rust.
 
-Build a wheel with `maturin build --release`, install it with NumPy, and run
+Build a wheel with `maturin build --release --features internals`, install it with NumPy, and run
 
     python crates/openchatml-python/bench/overhead.py
 
@@ -57,7 +57,7 @@ def ids() -> tuple[float, float, float]:
     begin = [200005, 17196, 200008]
 
     def empty() -> None:
-        call = Stream(tokenizer, completion=True)._empty
+        call = _openchatml._Empty().feed
         for id in WORDS:
             call(id)
 
@@ -71,7 +71,7 @@ def ids() -> tuple[float, float, float]:
     def work() -> None:
         stream = Stream(tokenizer, completion=True, keep="nothing")
         stream.feed(begin)
-        stream._repeat_feed(WORDS)
+        _openchatml._repeat_feed(stream, WORDS)
 
     count = len(WORDS)
     return nanoseconds(empty, count), nanoseconds(feed, count), nanoseconds(work, count)

@@ -16,7 +16,9 @@ use crate::data;
 use crate::error::{Failure, wrong_type, wrong_value};
 use crate::input::{Keep, Read};
 use crate::message::PyMessage;
+use crate::pickle::{malformed, pickled, restored, restorer};
 use crate::record::record;
+use crate::state::{DiagnosticState, diagnostic, diagnostic_state};
 
 /// Converts a document to the object for it.
 pub(crate) fn object<'py>(
@@ -234,11 +236,43 @@ impl PyParsed {
         }
     }
 
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let Read { document, diagnostics, format, text } = self.read.as_ref();
+        let (carrier, content) = pickled(document)?;
+        let found: Vec<_> = diagnostics.iter().map(diagnostic_state).collect();
+        let fields = (carrier, content, found, format.to_string(), text.as_deref());
+        PyTuple::new(py, [restorer(py, "_restore_parsed")?, fields.into_bound_py_any(py)?])
+    }
+
     fn __repr__<'py>(&self, py: Python<'py>) -> PyResult<String> {
         let document = self.document(py)?.repr()?.to_string();
         let count = self.read.diagnostics.len();
         Ok(format!("Parsed({document}, format='{}', diagnostics=<{count}>)", self.read.format))
     }
+}
+
+/// Restores a pickled result.
+#[pyfunction]
+#[pyo3(name = "_restore_parsed", signature = (carrier, content, diagnostics, format, text))]
+pub(crate) fn restore_parsed(
+    carrier: &Bound<'_, PyAny>,
+    content: &Bound<'_, PyAny>,
+    diagnostics: &Bound<'_, PyAny>,
+    format: &Bound<'_, PyAny>,
+    text: Option<&Bound<'_, PyAny>>,
+) -> PyResult<PyParsed> {
+    let carrier = Argument::new("carrier", carrier).format()?;
+    let content = Argument::new("content", content).text()?;
+    let found: Vec<DiagnosticState> = diagnostics.extract().map_err(|_| malformed())?;
+    let diagnostics = found.into_iter().map(diagnostic).collect::<Option<Vec<_>>>();
+    let text = text.map(|it| Argument::new("text", it).text()).transpose()?;
+    let read = Read {
+        document: Arc::new(restored(carrier, content)),
+        diagnostics: diagnostics.ok_or_else(malformed)?,
+        format: Argument::new("format", format).format()?,
+        text: text.map(str::to_owned),
+    };
+    Ok(PyParsed { read: Arc::new(read) })
 }
 
 /// The name of the default format of an argument.

@@ -1,12 +1,16 @@
 //! Events of streams as objects of Python.
 
 use openchatml::Event;
+use pyo3::IntoPyObjectExt as _;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 use crate::argument::Argument;
 use crate::data;
 use crate::message::PyMessage;
+use crate::pickle::{malformed, restorer};
 use crate::record;
+use crate::state::{event, event_state};
 
 /// An event of a stream. Two events are equal if their JSON is equal.
 ///
@@ -159,7 +163,26 @@ impl PyEvent {
         data::from_json(py, &self.event.to_json())
     }
 
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let (state, message) = event_state(&self.event);
+        let message = message.map(|it| PyMessage::new(it.clone()));
+        let fields = (state, message).into_bound_py_any(py)?;
+        PyTuple::new(py, [restorer(py, "_restore_event")?, fields])
+    }
+
     fn __repr__(&self) -> String {
         format!("Event({})", self.event.to_json())
     }
+}
+
+/// Restores a pickled event.
+#[pyfunction]
+#[pyo3(name = "_restore_event", signature = (state, message))]
+pub(crate) fn restore_event(
+    state: &Bound<'_, PyAny>,
+    message: Option<&Bound<'_, PyMessage>>,
+) -> PyResult<PyEvent> {
+    let state = state.extract().map_err(|_| malformed())?;
+    let message = message.map(|it| it.get().message().clone());
+    event(state, message).map(PyEvent::new).ok_or_else(malformed)
 }

@@ -19,9 +19,12 @@ mod encoding;
 mod error;
 mod event;
 mod grammar;
+mod harmony_parser;
 mod html;
 mod id_writer;
 mod input;
+#[cfg(feature = "internals")]
+mod internals;
 mod message;
 mod message_fields;
 mod options;
@@ -32,6 +35,7 @@ mod record;
 mod rendered;
 mod router;
 mod run;
+mod state;
 mod stream;
 mod template;
 mod tokenizer;
@@ -48,31 +52,36 @@ mod _openchatml {
     #[pymodule_export]
     use super::cache::PyPromptCache;
     #[pymodule_export]
-    use super::command::{empty, panic_for_test, repeat_parse, run_command};
+    use super::command::run_command;
     #[pymodule_export]
     use super::conversation::{PyConversation, restore};
     #[pymodule_export]
-    use super::document::PyParsed;
+    use super::document::{PyParsed, restore_parsed};
     #[pymodule_export]
-    use super::event::PyEvent;
+    use super::event::{PyEvent, restore_event};
     #[pymodule_export]
     use super::grammar::grammar;
+    #[pymodule_export]
+    use super::harmony_parser::PyHarmonyParser;
+    #[cfg(feature = "internals")]
+    #[pymodule_export]
+    use super::internals::{PyEmpty, empty, panic_for_test, repeat_feed, repeat_parse};
     #[pymodule_export]
     use super::message::{PyMessage, restore_message};
     #[pymodule_export]
     use super::read::{check, detect, explain, fix, formats, parse};
     #[pymodule_export]
-    use super::rendered::PyRendered;
+    use super::rendered::{PyRendered, restore_rendered};
     #[pymodule_export]
     use super::router::PyRouter;
     #[pymodule_export]
-    use super::run::{PyCancellation, run, run_in};
+    use super::run::{PyCancellation, run};
     #[pymodule_export]
     use super::stream::PyStream;
     #[pymodule_export]
     use super::template::PyChatTemplate;
     #[pymodule_export]
-    use super::tokenizer::PyTokenizer;
+    use super::tokenizer::{PyTokenizer, restore_tokenizer};
     #[pymodule_export]
     use super::tool_list::builtin_tools;
     #[pymodule_export]

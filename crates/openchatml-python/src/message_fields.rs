@@ -2,7 +2,7 @@
 
 use openchatml::{Body, Channel, End, Intent, Marker, Message, Role, Segment, Weight};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString, PyTuple};
+use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 
 use crate::argument::{Argument, cut, keywords};
 use crate::data;
@@ -61,14 +61,18 @@ pub(crate) fn ids(argument: &Argument<'_, '_>) -> PyResult<Vec<u32>> {
     {
         return Ok(ids.to_vec());
     }
-    let id = |item: &Bound<'_, PyAny>| {
-        let refused = || wrong_type(argument.name, "token ids (`int` from 0 to 2³²-1)", item);
-        if item.is_instance_of::<pyo3::types::PyBool>() {
-            return Err(refused());
-        }
-        item.extract::<u32>().map_err(|_| refused())
-    };
-    argument.items()?.iter().map(id).collect()
+    if let Ok(list) = argument.value.cast::<PyList>() {
+        return list.iter().map(|item| id(argument.name, &item)).collect();
+    }
+    argument.items()?.iter().map(|item| id(argument.name, item)).collect()
+}
+
+fn id(name: &str, item: &Bound<'_, PyAny>) -> PyResult<u32> {
+    let refused = || wrong_type(name, "token ids (`int` from 0 to 2³²-1)", item);
+    if item.is_instance_of::<pyo3::types::PyBool>() {
+        return Err(refused());
+    }
+    item.extract::<u32>().map_err(|_| refused())
 }
 
 /// A body: a text, or segments as `(kind, text)`.

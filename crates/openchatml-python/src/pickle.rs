@@ -1,4 +1,4 @@
-//! Conversations as data to restore them from.
+//! Conversations as data to restore them from, and the error of malformed data.
 
 use openchatml::{Document, Format, Limits, ReadOptions, convert, parse};
 use pyo3::prelude::*;
@@ -32,6 +32,16 @@ pub(crate) fn pickled(document: &Document<'static>) -> PyResult<(String, String)
     let text =
         format!("cannot pickle the conversation: no format has all of it ({})", losses.join(", "));
     Err(Failure::new("RenderError", text).into())
+}
+
+/// The error for pickled data that this version cannot read.
+pub(crate) fn malformed() -> PyErr {
+    Failure::new("ParseError", "the pickled data is malformed").into()
+}
+
+/// Calls a function of this module that restores an object, when the object is unpickled.
+pub(crate) fn restorer<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    py.import("openchatml._openchatml")?.getattr(name)
 }
 
 /// Reads pickled data.

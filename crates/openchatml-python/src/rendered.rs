@@ -1,15 +1,19 @@
 //! Conversations as token ids, with the spans of the messages and the mask of training.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use numpy::{PyArray1, PyArray2, PyArrayMethods as _};
 use openchatml::convert::Loss;
 use openchatml_tokens::{MessageSpan, Rendered};
+use pyo3::IntoPyObjectExt as _;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::column::{Column, numpy};
+use crate::pickle::{malformed, restorer};
 use crate::record::{losses, record};
+use crate::state::{LossState, loss, loss_state};
 
 /// A conversation as token ids, with the spans of its messages.
 ///
@@ -22,7 +26,7 @@ pub(crate) struct PyRendered {
     numbers: Vec<Option<usize>>,
     training: Option<Training>,
     losses: Vec<Loss>,
-    spelled: Vec<&'static str>,
+    spelled: Vec<Cow<'static, str>>,
 }
 
 /// The trained ids.
@@ -55,7 +59,7 @@ impl From<Written> for PyRendered {
             numbers,
             training: training.map(|(mask, weights)| Training::new(mask, weights)),
             losses,
-            spelled,
+            spelled: spelled.into_iter().map(Cow::Borrowed).collect(),
         }
     }
 }
@@ -146,8 +150,8 @@ impl PyRendered {
 
     /// The control tokens that were written as ordinary text, because the encoding has no ids for them.
     #[getter]
-    fn spelled(&self) -> Vec<&'static str> {
-        self.spelled.clone()
+    fn spelled(&self) -> Vec<String> {
+        self.spelled.iter().map(ToString::to_string).collect()
     }
 
     /// Returns whether other ids begin with these.
@@ -160,10 +164,69 @@ impl PyRendered {
         self.ids.with(py, <[u32]>::len)
     }
 
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let training = match &self.training {
+            Some(it) => {
+                let mask: Vec<bool> = it.mask.with(py, <[bool]>::to_vec)?;
+                Some((mask, it.weights.with(py, <[f64]>::to_vec)?))
+            }
+            None => None,
+        };
+        let spans = self.spans.iter().zip(&self.numbers).map(span_state).collect();
+        let losses = self.losses.iter().map(loss_state).collect();
+        let state: RenderedState = (self.tolist(py)?, spans, training, losses, self.spelled());
+        let fields = (state,).into_bound_py_any(py)?;
+        PyTuple::new(py, [restorer(py, "_restore_rendered")?, fields])
+    }
+
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let mask = if self.training.is_some() { ", with a mask" } else { "" };
         Ok(format!("<Rendered: {} ids of {} messages{mask}>", self.__len__(py)?, self.spans.len()))
     }
+}
+
+/// Ids, spans, mask and weights, losses, and spelled control tokens.
+type RenderedState =
+    (Vec<u32>, Vec<SpanState>, Option<(Vec<bool>, Vec<f64>)>, Vec<LossState>, Vec<String>);
+
+/// The index of a message, that in the conversation of the caller, and the cuts between its parts.
+type SpanState = (usize, Option<usize>, [usize; COLUMNS - 1]);
+
+fn span_state((span, number): (&MessageSpan, &Option<usize>)) -> SpanState {
+    let MessageSpan { message, opening, header, body, end, gap, .. } = span;
+    let cuts = [opening.start, header.start, body.start, end.start, gap.start, gap.end];
+    (*message, *number, cuts)
+}
+
+fn span((message, number, cuts): SpanState) -> Option<(MessageSpan, Option<usize>)> {
+    let [opening, header, body, end, gap, last] = cuts;
+    let mut span = MessageSpan::default();
+    span.message = message;
+    (span.opening, span.header, span.body) = (opening..header, header..body, body..end);
+    (span.end, span.gap) = (end..gap, gap..last);
+    cuts.is_sorted().then_some((span, number))
+}
+
+/// Restores pickled ids.
+#[pyfunction]
+#[pyo3(name = "_restore_rendered")]
+pub(crate) fn restore_rendered(state: &Bound<'_, PyAny>) -> PyResult<PyRendered> {
+    let (ids, spans, training, losses, spelled): RenderedState =
+        state.extract().map_err(|_| malformed())?;
+    let spans: Option<Vec<_>> = spans.into_iter().map(span).collect();
+    let losses: Option<Vec<_>> = losses.into_iter().map(loss).collect();
+    let fits =
+        training.as_ref().is_none_or(|it| it.0.len() == ids.len() && it.1.len() == ids.len());
+    let (Some(spans), Some(losses), true) = (spans, losses, fits) else { return Err(malformed()) };
+    let (spans, numbers) = spans.into_iter().unzip();
+    Ok(PyRendered {
+        ids: Column::new(ids),
+        spans,
+        numbers,
+        training: training.map(|(mask, weights)| Training::new(mask, weights)),
+        losses,
+        spelled: spelled.into_iter().map(Cow::Owned).collect(),
+    })
 }
 
 /// The columns of a row of spans: the message, the begin of each of its five parts, and its end.

@@ -160,29 +160,6 @@ pub(crate) fn run<'py>(
     tools: Option<&Bound<'py, PyAny>>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    run_with(py, conversation, model, tools, options)
-}
-
-/// As `run`, in a runtime of the caller.
-#[pyfunction]
-#[pyo3(name = "_run", signature = (conversation, model, tools = None, **options))]
-pub(crate) fn run_in<'py>(
-    py: Python<'py>,
-    conversation: &Bound<'py, PyAny>,
-    model: &Bound<'py, PyAny>,
-    tools: Option<&Bound<'py, PyAny>>,
-    options: Option<&Bound<'py, PyDict>>,
-) -> PyResult<Bound<'py, PyAny>> {
-    run_with(py, conversation, model, tools, options)
-}
-
-fn run_with<'py>(
-    py: Python<'py>,
-    conversation: &Bound<'py, PyAny>,
-    model: &Bound<'py, PyAny>,
-    tools: Option<&Bound<'py, PyAny>>,
-    options: Option<&Bound<'py, PyDict>>,
-) -> PyResult<Bound<'py, PyAny>> {
     let mut settings = Settings {
         session: SessionOptions::default(),
         format: None,

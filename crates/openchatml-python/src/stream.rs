@@ -10,7 +10,7 @@ use pyo3::types::{PyBool, PyBytes, PyDict, PyInt, PyList, PyString};
 
 use crate::argument::{Argument, keywords};
 use crate::encoding::AnyEncoding;
-use crate::error::{Failure, sized, wrong_type, wrong_value};
+use crate::error::{Failure, caught, sized, wrong_type, wrong_value};
 use crate::event::PyEvent;
 use crate::message::PyMessage;
 use crate::message_fields::ids;
@@ -119,12 +119,39 @@ impl PyStream {
         work: impl FnOnce(Box<Source>) -> (Option<Box<Source>>, Vec<Event<'static>>) + Send,
     ) -> PyResult<Bound<'py, PyList>> {
         let mut slot = self.source.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
-        let source =
-            slot.take().ok_or_else(|| Failure::new("StreamError", "the stream has ended"))?;
+        let source = slot.take().ok_or_else(ended)?;
         let (left, events) = sized(py, bytes, || work(source))?;
         *slot = left;
         drop(slot);
         PyList::new(py, events.into_iter().map(PyEvent::new))
+    }
+
+    /// Feeds one id. It is what programs do most often, so it makes nothing but the result.
+    fn feed_id<'py>(&self, py: Python<'py>, id: u32) -> PyResult<Bound<'py, PyList>> {
+        if !self.reads_ids {
+            return Err(wrong_value("chunk", NO_IDS));
+        }
+        let mut slot = self.source.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        let mut source = slot.take().ok_or_else(ended)?;
+        let mut first = None;
+        let mut others = Vec::new();
+        let source = caught(|| {
+            if let Source::Ids(stream) = &mut *source {
+                stream.feed_with(&[id], |event| match first {
+                    None => first = Some(event.into_owned()),
+                    Some(_) => others.push(event.into_owned()),
+                });
+            }
+            source
+        })?;
+        *slot = Some(source);
+        drop(slot);
+        let Some(first) = first else { return Ok(PyList::empty(py)) };
+        if others.is_empty() {
+            return PyList::new(py, [PyEvent::new(first)]);
+        }
+        others.insert(0, first);
+        PyList::new(py, others.into_iter().map(PyEvent::new))
     }
 
     /// Feeds bytes of text.
@@ -144,8 +171,7 @@ impl PyStream {
     /// Feeds token ids.
     fn feed_ids<'py>(&self, py: Python<'py>, ids: &[u32]) -> PyResult<Bound<'py, PyList>> {
         if !self.reads_ids {
-            let why = "the stream reads text; create it with a tokenizer to read token ids";
-            return Err(wrong_value("chunk", why));
+            return Err(wrong_value("chunk", NO_IDS));
         }
         self.work(py, ids.len(), |mut source| {
             let events = match &mut *source {
@@ -154,6 +180,26 @@ impl PyStream {
             };
             (Some(source), events)
         })
+    }
+}
+
+/// Why ids are refused.
+const NO_IDS: &str = "the stream reads text; create it with a tokenizer to read token ids";
+
+fn ended() -> Failure {
+    Failure::new("StreamError", "the stream has ended")
+}
+
+#[cfg(feature = "internals")]
+impl PyStream {
+    /// Feeds ids one by one, to measure the work of one call.
+    pub(crate) fn repeat_feed(&self, py: Python<'_>, ids: &[u32]) {
+        let mut slot = self.source.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        if let Some(Source::Ids(stream)) = slot.as_deref_mut() {
+            for id in ids {
+                std::hint::black_box(stream.feed(&[*id]).collect::<Vec<_>>());
+            }
+        }
     }
 }
 
@@ -194,7 +240,7 @@ impl PyStream {
             let Ok(id) = chunk.extract::<u32>() else {
                 return Err(wrong_value("chunk", "the number is not a token id"));
             };
-            return self.feed_ids(py, &[id]);
+            return self.feed_id(py, id);
         }
         if chunk.is_instance_of::<PyString>() {
             return self.feed_text(py, Argument::new("chunk", chunk).text()?.as_bytes());
@@ -277,22 +323,6 @@ impl PyStream {
     ) -> PyResult<Bound<'py, PyAny>> {
         let reading = slf.py().import("openchatml._reading")?.getattr("Reading")?;
         reading.call1((slf, source))
-    }
-
-    /// Does nothing. A measurement compares calls with this one.
-    fn _empty(&self, chunk: &Bound<'_, PyAny>) {
-        let _ = chunk;
-    }
-
-    /// Feeds ids one by one, to measure the work of one call.
-    fn _repeat_feed(&self, py: Python<'_>, ids: Vec<u32>) -> PyResult<()> {
-        let mut slot = self.source.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
-        if let Some(Source::Ids(stream)) = slot.as_deref_mut() {
-            for id in ids {
-                std::hint::black_box(stream.feed(&[id]).collect::<Vec<_>>());
-            }
-        }
-        Ok(())
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {

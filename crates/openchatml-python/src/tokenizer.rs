@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use openchatml::{Control, Conversation, ReadOptions, RenderOptions, TextFormat};
 use openchatml_tokens::{Encoding as _, MaskPolicy, Token, Tokenizer, TruncateError, Truncation};
+use pyo3::IntoPyObjectExt as _;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 
@@ -17,6 +18,7 @@ use crate::id_writer::{IdWriter, SPELL};
 use crate::input::Read;
 use crate::message_fields::ids;
 use crate::options::{self, Writing};
+use crate::pickle::restorer;
 use crate::record::record;
 use crate::rendered::PyRendered;
 use crate::training;
@@ -46,6 +48,8 @@ use crate::write::{PromptOptions, conversation_of};
 #[derive(Clone)]
 pub(crate) struct PyTokenizer {
     pub(crate) writer: IdWriter,
+    /// The argument that the encoding was made of, to pickle the object.
+    source: Arc<Py<PyAny>>,
 }
 
 /// Whether every conversation requires a control token. Others are checked when they are written.
@@ -79,8 +83,8 @@ impl PyTokenizer {
         let flag = |it| Argument::new("spell_control_tokens", it).flag();
         let may_spell = spell_control_tokens.map(flag).transpose()?.unwrap_or(false);
         let default = pyo3::types::PyString::new(py, O200K_HARMONY).into_any();
-        let encoding = Argument::new("encoding", encoding.unwrap_or(&default));
-        let (encoding, name) = self::encoding(&encoding)?;
+        let source = encoding.unwrap_or(&default).clone();
+        let (encoding, name) = self::encoding(&Argument::new("encoding", &source))?;
         let controls = format.controls().entries();
         let lacks =
             controls.iter().filter(|it| is_needed(it.0) && encoding.control(it.1).is_none());
@@ -91,7 +95,8 @@ impl PyTokenizer {
             return Err(Failure::new("EncodingError", text).help(SPELL).into());
         }
         let tokenizer = Tokenizer::new(format, encoding);
-        Ok(Self { writer: IdWriter { tokenizer, name: name.into(), may_spell } })
+        let source = Arc::new(source.unbind());
+        Ok(Self { writer: IdWriter { tokenizer, name: name.into(), may_spell }, source })
     }
 
     /// The name of the format.
@@ -421,9 +426,29 @@ impl PyTokenizer {
         Ok(self.writer.tokenizer.is_completion(&self::ids(&Argument::new("ids", ids))?))
     }
 
+    /// Pickles the argument that the encoding was made of: a name, a path, or a tokenizer.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        let py = slf.py();
+        let this = slf.get();
+        let fields = (this.format(), this.source.bind(py), this.writer.may_spell);
+        PyTuple::new(py, [restorer(py, "_restore_tokenizer")?, fields.into_bound_py_any(py)?])
+    }
+
     fn __repr__(&self) -> String {
         format!("Tokenizer('{}', '{}')", self.format(), self.writer.name)
     }
+}
+
+/// Restores a pickled tokenizer.
+#[pyfunction]
+#[pyo3(name = "_restore_tokenizer")]
+pub(crate) fn restore_tokenizer(
+    py: Python<'_>,
+    format: &Bound<'_, PyAny>,
+    encoding: &Bound<'_, PyAny>,
+    spell_control_tokens: &Bound<'_, PyAny>,
+) -> PyResult<PyTokenizer> {
+    PyTokenizer::create(py, format, Some(encoding), Some(spell_control_tokens))
 }
 
 /// The options of a sample: those of the mask, and those of a prompt with all reasoning.

@@ -186,4 +186,4 @@ def test_wrong_data_has_a_path() -> None:
 
 def test_a_panic_is_an_exception_with_a_report_line() -> None:
     with pytest.raises(openchatml.InternalError, match=r"report this line: openchatml \S+: for a test"):
-        openchatml._openchatml._panic("for a test")
+        openchatml._openchatml._panic("for a test")  # Only in wheels for tests.

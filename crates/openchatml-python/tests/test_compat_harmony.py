@@ -6,6 +6,8 @@ import base64
 import os
 import pathlib
 import random
+import subprocess
+import sys
 import types
 from typing import Any
 
@@ -186,16 +188,84 @@ def test_whole_conversations_are_the_same_messages(theirs, encodings) -> None:
         assert results[0] == results[1], seed
 
 
-def test_malformed_completions(theirs, encodings) -> None:
+def read(module: Any, encoding: Any, text: str, **options: Any) -> list[dict[str, Any]]:
+    """The messages of a completion of the assistant."""
+    ids = encoding.encode(text, allowed_special="all")
+    messages = encoding.parse_messages_from_completion_tokens(ids, module.Role.ASSISTANT, **options)
+    return [it.to_dict() for it in messages]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["<|channel|>final", "Hi<|end|>", "<|channel|>final Hi<|end|>", "<|channel|>weird<|message|>x"],
+)
+def test_malformed_completions(theirs, encodings, text: str) -> None:
     mine = encodings[0]
-    ids = mine.encode("<|channel|>final", allowed_special="all")
-    for encoding, module in zip(encodings, (ours, theirs), strict=True):
-        with pytest.raises(module.HarmonyError):
-            encoding.parse_messages_from_completion_tokens(ids, module.Role.ASSISTANT)
-    broken = mine.encode("<|start|>nobody<|message|>x<|end|>", allowed_special="all")
+    assert read(ours, mine, text) == read(ours, mine, text, strict=False)
     with pytest.raises(ours.HarmonyError):
-        mine.parse_messages_from_completion_tokens(broken, ours.Role.ASSISTANT)
-    assert mine.parse_messages_from_completion_tokens(broken, ours.Role.ASSISTANT, strict=False)
+        read(ours, mine, text, strict=True)
+    parser = ours.StreamableParser(mine, ours.Role.ASSISTANT)
+    for id in mine.encode(text, allowed_special="all"):
+        parser.process(id)
+    streamed = [it.to_dict() for it in parser.process_eos().messages]
+    assert streamed == read(ours, mine, text)
+
+
+def test_a_header_that_is_cut_off_is_no_message(encodings) -> None:
+    for text in ("", "<|channel|>", "<|channel|>fin", "<|channel|>commentary to=functions.f"):
+        assert read(ours, encodings[0], text) == []
+
+
+def test_a_channel_is_not_invented(encodings) -> None:
+    texts = ["Hi<|end|>", "<|message|>Hi<|end|>", "<|channel|>final<|message|>Hi<|end|>"]
+    found = [read(ours, encodings[0], text)[0].get("channel") for text in texts]
+    assert found == [None, None, "final"]
+    text = "<|channel|>analysis<|message|>a<|start|>assistant<|channel|>final<|message|>b<|return|>"
+    found = [it["channel"] for it in read(ours, encodings[0], text)]
+    assert found == ["analysis", "final"]
+
+
+def test_channels_are_filled_if_a_program_asks(encodings, monkeypatch) -> None:
+    monkeypatch.setattr(ours.StreamableParser, "fill_channels", True)
+    # What is malformed may be reasoning, so a user does not see it.
+    for text, channel in (
+        ("Hi<|end|>", "analysis"),
+        ("<|channel|>analysis Hi<|end|>", "analysis"),
+        ("<|message|>Hi<|end|>", "final"),
+        ("<|channel|>commentary<|message|>Hi<|end|>", "commentary"),
+    ):
+        assert read(ours, encodings[0], text)[0]["channel"] == channel, text
+    asked = "<|start|>user<|message|>Hi<|end|>"
+    ids = encodings[0].encode(asked, allowed_special="all")
+    assert encodings[0].parse_messages_from_completion_tokens(ids)[0].channel is None
+
+
+def test_an_error_does_not_end_the_parser(encodings) -> None:
+    mine = encodings[0]
+    parser = ours.StreamableParser(mine, ours.Role.ASSISTANT, strict=True)
+    failed = 0
+    text = "Hi<|end|><|start|>assistant<|channel|>final<|message|>Yes<|return|>"
+    for id in mine.encode(text, allowed_special="all"):
+        try:
+            parser.process(id)
+        except ours.HarmonyError as error:
+            failed += 1
+            assert error.code == "E-PARSE-HEADER"
+            assert "unexpected tokens remaining in message header" in str(error)
+    assert failed == 1
+    assert [it.content[0].text for it in parser.messages] == ["Hi", "Yes"]
+
+
+@pytest.mark.parametrize("bad", ["x", None, -1, 1 << 40, 1.5, [1]])
+def test_ids_of_the_wrong_type(encodings, bad: Any) -> None:
+    parser = ours.StreamableParser(encodings[0], ours.Role.ASSISTANT)
+    with pytest.raises(openchatml.ArgumentTypeError):
+        parser.process(bad)
+    with pytest.raises(openchatml.ArgumentTypeError):
+        encodings[0].parse_messages_from_completion_tokens([bad])
+    parser.process_eos()
+    with pytest.raises(ours.HarmonyError):
+        parser.process(1)
 
 
 def test_text(theirs, encodings) -> None:
@@ -238,11 +308,66 @@ def test_the_public_names_are_there(theirs) -> None:
     missing = [name for name in theirs.__all__ if not hasattr(ours, name)]
     assert not missing
     for name in theirs.__all__:
-        for member in vars(getattr(theirs, name)):
-            if not member.startswith("_") and not member.startswith("model_"):
-                known = getattr(ours, name)
-                fields = getattr(known, "__dataclass_fields__", {})
-                assert hasattr(known, member) or member in fields, f"{name}.{member}"
+        mine, other = getattr(ours, name), getattr(theirs, name)
+        assert fields(mine) == fields(other), name
+        for member in vars(other):
+            if not member.startswith("_") and member != "model_config":
+                assert hasattr(mine, member), f"{name}.{member}"
+
+
+def fields(kind: Any) -> dict[str, tuple[bool, Any]]:
+    """The fields of a model of pydantic, with their defaults."""
+    known = getattr(kind, "model_fields", {})
+    return {name: (it.is_required(), it.get_default()) for name, it in known.items()}
+
+
+def test_messages_are_models(theirs) -> None:
+    pydantic = pytest.importorskip("pydantic")
+    for seed in range(20):
+        chats = [conversation(module, seed) for module in (ours, theirs)]
+        assert chats[0].model_dump() == chats[1].model_dump()
+        assert chats[0].model_dump_json() == chats[1].model_dump_json()
+    for wrong in ({"author": 3}, {"author": {"role": "nobody"}}, {}):
+        with pytest.raises(pydantic.ValidationError):
+            ours.Message(**wrong)
+
+
+INSTALLED = """
+import sys
+import openchatml, openchatml.compat
+if "late" in sys.argv:
+    import openai_harmony
+try:
+    openchatml.compat.install(fill_channels="fill" in sys.argv)
+except openchatml.Error as error:
+    print(error)
+    sys.exit()
+import openai_harmony
+from openai_harmony import StreamableParser
+print(openai_harmony.__name__, StreamableParser.fill_channels)
+"""
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("", "openchatml.compat.openai_harmony False"),
+        ("fill", "openchatml.compat.openai_harmony True"),
+        ("late", "`openai_harmony` was imported before: call `install` first"),
+    ],
+)
+def test_install(theirs, word: str, said: str) -> None:
+    command = [sys.executable, "-c", INSTALLED, word]
+    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip() == said
+
+
+def test_run_a_module_with_it(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "program.py").write_text(
+        "import sys, openai_harmony\nprint(__name__, sys.argv[1:], openai_harmony.__name__)"
+    )
+    command = [sys.executable, "-m", "openchatml.compat", "program", "-x", "y"]
+    ran = subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path)
+    assert ran.stdout.strip() == "__main__ ['-x', 'y'] openchatml.compat.openai_harmony"
 
 
 def test_json(theirs) -> None:

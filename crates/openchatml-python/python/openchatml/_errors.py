@@ -14,6 +14,7 @@ __all__ = [
     "Error",
     "FormatError",
     "GrammarError",
+    "HarmonyError",
     "HiddenError",
     "InternalError",
     "LossError",
@@ -167,6 +168,10 @@ class ToolError(Error, ValueError):
 
 class ModelError(Error, RuntimeError):
     """A model cannot be asked, or failed."""
+
+
+class HarmonyError(Error, RuntimeError):
+    """A conversation cannot be written by :mod:`openchatml.compat.openai_harmony`, or ids read."""
 
 
 class InternalError(Error, RuntimeError):

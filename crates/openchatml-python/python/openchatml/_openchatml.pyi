@@ -43,14 +43,15 @@ __all__ = [
     "Stream",
     "Tokenizer",
     "UserView",
+    "_HarmonyParser",
     "__version__",
     "_builtin_tools",
-    "_empty",
-    "_panic",
-    "_repeat_parse",
     "_restore",
+    "_restore_event",
     "_restore_message",
-    "_run",
+    "_restore_parsed",
+    "_restore_rendered",
+    "_restore_tokenizer",
     "_run_command",
     "check",
     "convert",
@@ -668,8 +669,6 @@ class Stream:
     @property
     def has_ended(self) -> bool:
         """Whether the stream has ended."""
-    def _empty(self, chunk: Any) -> None: ...
-    def _repeat_feed(self, ids: Sequence[int]) -> None: ...
     def read(
         self,
         source: Iterable[str | bytes | int | Iterable[int]]
@@ -1747,15 +1746,58 @@ def run(
     >>> result.stop_reason, result.conversation[-1].text
     ('answered', 'It is sunny.')
     """
-def _run(
-    conversation: _Chat,
-    model: str | Callable[[Any], Any],
-    tools: Router | Iterable[Callable[..., Any]] | None = None,
-    **options: Any,
-) -> RunResult: ...
+class _HarmonyParser:
+    def __new__(
+        cls, tokenizer: Tokenizer, role: str | None, strict: bool, fill_channels: bool
+    ) -> Self: ...
+    def process(self, token: int) -> Self:
+        """Reads an id."""
+    def process_eos(self) -> Self:
+        """Ends the input."""
+    @property
+    def current_content(self) -> str:
+        """The text of the open message until now."""
+    @property
+    def last_content_delta(self) -> str | None:
+        """The text that the last id added, or `None`."""
+    @property
+    def current_content_type(self) -> str | None:
+        """The type of the content of the open message."""
+    @property
+    def current_recipient(self) -> str | None:
+        """The recipient of the open message."""
+    @property
+    def current_channel(self) -> str | None:
+        """The channel of the open message."""
+    @property
+    def tokens(self) -> list[int]:
+        """The ids until now."""
+    def _process_all(self, tokens: Sequence[int]) -> None: ...
+    @property
+    def _role(self) -> str | None: ...
+    @property
+    def _name(self) -> str | None: ...
+    @property
+    def _fields(
+        self,
+    ) -> list[tuple[str, str | None, str, str | None, str | None, str | None]]: ...
+    @property
+    def _count(self) -> int: ...
+    @property
+    def _state(self) -> str: ...
+    @property
+    def _header_tokens(self) -> list[int]: ...
+    @property
+    def _content_tokens(self) -> list[int]: ...
+
 def _builtin_tools(name: str) -> dict[str, Any]: ...
-def _empty(text: Any, format: Any = None, **options: Any) -> None: ...
-def _repeat_parse(text: str, format: str, count: int) -> None: ...
-def _panic(text: str) -> None: ...
 def _restore(format: str, text: str) -> Conversation: ...
+def _restore_event(state: Any, message: Message | None) -> Event: ...
 def _restore_message(format: str, text: str) -> Message: ...
+def _restore_parsed(
+    carrier: str, content: str, diagnostics: Any, format: str, text: str | None
+) -> Parsed: ...
+def _restore_rendered(state: Any) -> Rendered: ...
+def _restore_tokenizer(
+    format: str, encoding: Any, spell_control_tokens: bool
+) -> Tokenizer: ...

@@ -158,13 +158,15 @@ async def run_async(
     >>> asyncio.run(run_async(chat, model)).conversation[-1].text
     '4.'
     """
-    from ._openchatml import Cancellation, _run
+    from ._openchatml import Cancellation, run
 
     runtime = Runtime(asyncio.get_running_loop())
     cancellation = Cancellation()
+    # The stub has no options that only this function gives.
+    call: Callable[..., RunResult] = run
     task = asyncio.ensure_future(
         asyncio.to_thread(
-            _run, conversation, model, tools, runtime=runtime, cancellation=cancellation, **options
+            call, conversation, model, tools, runtime=runtime, cancellation=cancellation, **options
         )
     )
     try:

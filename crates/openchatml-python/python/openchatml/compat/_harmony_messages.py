@@ -1,16 +1,17 @@
-"""The messages of :mod:`openchatml.compat.openai_harmony`."""
+"""The messages of :mod:`openchatml.compat.openai_harmony`: models of pydantic, as programs expect."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Any, TypeVar
+
+from ._harmony_tools import ChannelConfig, ToolDescription, ToolNamespaceConfig
+from ._pydantic import BaseModel, Field
 
 __all__ = [
     "Author",
-    "ChannelConfig",
     "Content",
     "Conversation",
     "DeveloperContent",
@@ -19,12 +20,9 @@ __all__ = [
     "Role",
     "SystemContent",
     "TextContent",
-    "ToolDescription",
-    "ToolNamespaceConfig",
 ]
 
-_BROWSER = "browser"
-_PYTHON = "python"
+_Declaring = TypeVar("_Declaring", "SystemContent", "DeveloperContent")
 
 
 class Role(str, Enum):
@@ -45,9 +43,8 @@ class ReasoningEffort(str, Enum):
     HIGH = "High"
 
 
-@dataclass
-class Author:
-    """Who speaks."""
+class Author(BaseModel):
+    """Who speaks: a role, and for a tool its name."""
 
     role: Role
     name: str | None = None
@@ -55,10 +52,10 @@ class Author:
     @classmethod
     def new(cls, role: Role, name: str) -> Author:
         """Creates an author with a name."""
-        return cls(role, name)
+        return cls(role=role, name=name)
 
 
-class Content:
+class Content(BaseModel):
     """A part of a message."""
 
     def to_dict(self) -> dict[str, Any]:
@@ -66,7 +63,6 @@ class Content:
         raise NotImplementedError
 
 
-@dataclass
 class TextContent(Content):
     """Text."""
 
@@ -76,103 +72,16 @@ class TextContent(Content):
         return {"type": "text", "text": self.text}
 
 
-@dataclass
-class ToolDescription:
-    """The declaration of a function."""
-
-    name: str
-    description: str
-    parameters: dict[str, Any] | None = None
-
-    @classmethod
-    def new(
-        cls, name: str, description: str, parameters: dict[str, Any] | None = None
-    ) -> ToolDescription:
-        """Creates a declaration."""
-        return cls(name, description, parameters)
-
-    def _data(self) -> dict[str, Any]:
-        return _given(name=self.name, description=self.description, parameters=self.parameters)
-
-
-@dataclass
-class ChannelConfig:
-    """The channels of the model."""
-
-    valid_channels: list[str]
-    channel_required: bool
-
-    @classmethod
-    def require_channels(cls, channels: list[str]) -> ChannelConfig:
-        """Requires a channel for every message."""
-        return cls(channels, True)
-
-    def _data(self) -> dict[str, Any]:
-        return {
-            "valid_channels": self.valid_channels,
-            "channel_required": self.channel_required,
-        }
-
-
-@dataclass
-class ToolNamespaceConfig:
-    """A namespace of tools."""
-
-    name: str
-    description: str | None = None
-    tools: list[ToolDescription] = field(default_factory=list)
-
-    @staticmethod
-    def browser() -> ToolNamespaceConfig:
-        """Returns the built-in tool for the web."""
-        return _builtin(_BROWSER)
-
-    @staticmethod
-    def python() -> ToolNamespaceConfig:
-        """Returns the built-in tool for code."""
-        return _builtin(_PYTHON)
-
-    def _data(self) -> dict[str, Any]:
-        return _given(
-            name=self.name,
-            description=self.description,
-            tools=[tool._data() for tool in self.tools],
-        )
-
-
-def _given(**fields: Any) -> dict[str, Any]:
-    """The fields that have a value."""
-    return {key: value for key, value in fields.items() if value is not None}
-
-
-def _builtin(name: str) -> ToolNamespaceConfig:
-    """Returns a built-in namespace."""
-    from .._openchatml import _builtin_tools
-
-    return _namespaces({name: _builtin_tools(name)})[name]
-
-
-def _namespaces(raw: dict[str, Any]) -> dict[str, ToolNamespaceConfig]:
-    return {
-        key: it
-        if isinstance(it, ToolNamespaceConfig)
-        else ToolNamespaceConfig(
-            it["name"],
-            it.get("description"),
-            [
-                ToolDescription(tool["name"], tool["description"], tool.get("parameters"))
-                for tool in it["tools"]
-            ],
-        )
-        for key, it in raw.items()
-    }
-
-
 def _required() -> ChannelConfig:
     return ChannelConfig.require_channels(["analysis", "commentary", "final"])
 
 
-@dataclass
+def _declared(content: _Declaring, namespace: ToolNamespaceConfig) -> _Declaring:
+    """Adds a namespace of tools."""
+    content.tools = {**(content.tools or {}), namespace.name: namespace}
+    return content
+
+
 class SystemContent(Content):
     """The system message. Its methods change it and return it."""
 
@@ -180,7 +89,7 @@ class SystemContent(Content):
     reasoning_effort: ReasoningEffort | None = ReasoningEffort.MEDIUM
     conversation_start_date: str | None = None
     knowledge_cutoff: str | None = "2024-06"
-    channel_config: ChannelConfig | None = field(default_factory=_required)
+    channel_config: ChannelConfig | None = Field(default_factory=_required)
     tools: dict[str, ToolNamespaceConfig] | None = None
 
     @classmethod
@@ -199,7 +108,7 @@ class SystemContent(Content):
         return self
 
     def with_conversation_start_date(self, conversation_start_date: str) -> SystemContent:
-        """Sets the current date."""
+        """Sets the current date, as ``"2026-01-31"``."""
         self.conversation_start_date = conversation_start_date
         return self
 
@@ -219,8 +128,7 @@ class SystemContent(Content):
 
     def with_tools(self, ns_config: ToolNamespaceConfig) -> SystemContent:
         """Adds a namespace of tools."""
-        self.tools = {**(self.tools or {}), ns_config.name: ns_config}
-        return self
+        return _declared(self, ns_config)
 
     def with_browser_tool(self) -> SystemContent:
         """Adds the built-in tool for the web."""
@@ -231,35 +139,14 @@ class SystemContent(Content):
         return self.with_tools(ToolNamespaceConfig.python())
 
     def to_dict(self) -> dict[str, Any]:
-        effort = self.reasoning_effort
-        return _given(
-            model_identity=self.model_identity,
-            reasoning_effort=None if effort is None else ReasoningEffort(effort).value,
-            conversation_start_date=self.conversation_start_date,
-            knowledge_cutoff=self.knowledge_cutoff,
-            channel_config=None if self.channel_config is None else self.channel_config._data(),
-            tools=_tools(self.tools),
-            type="system_content",
-        )
+        return {**self.model_dump(exclude_none=True), "type": "system_content"}
 
     @classmethod
     def from_dict(cls, raw: dict[str, Any]) -> SystemContent:
         """Reads the content from data."""
-        fields = {key: value for key, value in raw.items() if key != "type"}
-        if isinstance(fields.get("reasoning_effort"), str):
-            fields["reasoning_effort"] = ReasoningEffort(fields["reasoning_effort"])
-        if isinstance(fields.get("channel_config"), dict):
-            fields["channel_config"] = ChannelConfig(**fields["channel_config"])
-        if fields.get("tools") is not None:
-            fields["tools"] = _namespaces(fields["tools"])
-        return cls(**fields)
+        return cls(**raw)
 
 
-def _tools(tools: dict[str, ToolNamespaceConfig] | None) -> dict[str, Any] | None:
-    return None if tools is None else {key: it._data() for key, it in tools.items()}
-
-
-@dataclass
 class DeveloperContent(Content):
     """The developer message. Its methods change it and return it."""
 
@@ -278,38 +165,33 @@ class DeveloperContent(Content):
 
     def with_tools(self, ns_config: ToolNamespaceConfig) -> DeveloperContent:
         """Adds a namespace of tools."""
-        self.tools = {**(self.tools or {}), ns_config.name: ns_config}
-        return self
+        return _declared(self, ns_config)
 
     def with_function_tools(self, tools: Sequence[ToolDescription]) -> DeveloperContent:
         """Declares functions."""
-        return self.with_tools(ToolNamespaceConfig("functions", None, list(tools)))
+        return self.with_tools(ToolNamespaceConfig(name="functions", tools=list(tools)))
 
     def to_dict(self) -> dict[str, Any]:
-        return _given(
-            instructions=self.instructions, tools=_tools(self.tools), type="developer_content"
-        )
+        return {**self.model_dump(exclude_none=True), "type": "developer_content"}
 
     @classmethod
     def from_dict(cls, raw: dict[str, Any]) -> DeveloperContent:
         """Reads the content from data."""
-        tools = raw.get("tools")
-        return cls(raw.get("instructions"), None if tools is None else _namespaces(tools))
+        return cls(**raw)
 
 
-_KINDS = {
-    "text": lambda raw: TextContent(raw["text"]),
-    "system_content": SystemContent.from_dict,
-    "developer_content": DeveloperContent.from_dict,
+_KINDS: dict[str, type[Content]] = {
+    "text": TextContent,
+    "system_content": SystemContent,
+    "developer_content": DeveloperContent,
 }
 
 
-@dataclass
-class Message:
+class Message(BaseModel):
     """A message. Its methods change it and return it."""
 
     author: Author
-    content: list[Content] = field(default_factory=list)
+    content: list[Content] = Field(default_factory=list)
     channel: str | None = None
     recipient: str | None = None
     content_type: str | None = None
@@ -317,21 +199,21 @@ class Message:
     @classmethod
     def from_author_and_content(cls, author: Author, content: str | Content) -> Message:
         """Creates a message of an author."""
-        return cls(author).adding_content(content)
+        return cls(author=author, content=[_part(content)])
 
     @classmethod
     def from_role_and_content(cls, role: Role, content: str | Content) -> Message:
         """Creates a message of a role."""
-        return cls.from_author_and_content(Author(role), content)
+        return cls.from_author_and_content(Author(role=role), content)
 
     @classmethod
     def from_role_and_contents(cls, role: Role, contents: Sequence[Content]) -> Message:
         """Creates a message with several parts."""
-        return cls(Author(role), list(contents))
+        return cls(author=Author(role=role), content=list(contents))
 
     def adding_content(self, content: str | Content) -> Message:
         """Adds a part."""
-        self.content.append(TextContent(content) if isinstance(content, str) else content)
+        self.content.append(_part(content))
         return self
 
     def with_channel(self, channel: str) -> Message:
@@ -351,14 +233,14 @@ class Message:
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the message as data."""
-        return {
-            "role": Role(self.author.role).value,
-            "name": self.author.name,
-            "content": [part.to_dict() for part in self.content],
-            **_given(
-                channel=self.channel, recipient=self.recipient, content_type=self.content_type
-            ),
-        }
+        # By hand, because it is the larger part of the time of a prompt.
+        data: dict[str, Any] = {"role": self.author.role, "name": self.author.name}
+        data["content"] = [part.to_dict() for part in self.content]
+        for key in ("channel", "recipient", "content_type"):
+            value = getattr(self, key)
+            if value is not None:
+                data[key] = value
+        return data
 
     def to_json(self) -> str:
         """Returns the message as JSON."""
@@ -366,34 +248,44 @@ class Message:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Message:
-        """Reads a message from data."""
+        """Reads a message from data.
+
+        Raises:
+            ValueError: The role or the kind of a part is unknown.
+        """
         content = data["content"]
         parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        kinds = [part.get("type") for part in parts]
-        unknown = next((kind for kind in kinds if kind not in _KINDS), None)
-        if unknown is not None or None in kinds:
-            raise ValueError(f"the kind `{unknown}` of content is unknown")
+        read: list[Content] = []
+        for part in parts:
+            kind = part.get("type")
+            if kind not in _KINDS:
+                raise ValueError(f"the kind `{kind}` of content is unknown")
+            read.append(_KINDS[kind](**part))
         return cls(
-            Author(Role(data["role"]), data.get("name")),
-            [_KINDS[part["type"]](part) for part in parts],
-            data.get("channel"),
-            data.get("recipient"),
-            data.get("content_type"),
+            author=Author(role=Role(data["role"]), name=data.get("name")),
+            content=read,
+            channel=data.get("channel"),
+            recipient=data.get("recipient"),
+            content_type=data.get("content_type"),
         )
 
 
-@dataclass
-class Conversation:
+def _part(content: str | Content) -> Content:
+    return TextContent(text=content) if isinstance(content, str) else content
+
+
+class Conversation(BaseModel):
     """A conversation."""
 
-    messages: list[Message] = field(default_factory=list)
+    messages: list[Message] = Field(default_factory=list)
 
     @classmethod
     def from_messages(cls, messages: Sequence[Message]) -> Conversation:
         """Creates a conversation of these messages."""
-        return cls(list(messages))
+        return cls(messages=list(messages))
 
-    def __iter__(self) -> Iterator[Message]:
+    # Models of pydantic iterate over their fields; those of `openai_harmony` do it like this.
+    def __iter__(self) -> Iterator[Message]:  # type: ignore[override]
         return iter(self.messages)
 
     def to_dict(self) -> dict[str, Any]:
@@ -407,4 +299,4 @@ class Conversation:
     @classmethod
     def from_json(cls, payload: str) -> Conversation:
         """Reads a conversation from JSON."""
-        return cls([Message.from_dict(it) for it in json.loads(payload)["messages"]])
+        return cls(messages=[Message.from_dict(it) for it in json.loads(payload)["messages"]])

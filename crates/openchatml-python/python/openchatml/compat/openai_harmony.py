@@ -5,26 +5,24 @@ Change the import of a program, and leave the rest as it is::
     from openchatml.compat.openai_harmony import load_harmony_encoding
 
 Prompts and training samples are the same ids. Well-formed completions are the same messages.
-Malformed completions are read as this library reads them: with ``strict=True``, an error is a
-:class:`HarmonyError`; with ``strict=False``, what can be read is returned.
+Malformed completions are read as this library reads them, and raise only with ``strict=True``. The
+guide "Programs that use openai_harmony" lists all differences.
 
-The classes of messages are data classes, not models of pydantic, and no file is downloaded.
+The messages are models of pydantic: ``pip install 'openchatml[harmony]'``. No file is downloaded.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence, Set
-from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
-from typing import Any, Literal
+from functools import cached_property, lru_cache
+from typing import Any, ClassVar, Literal
 
 from .. import _openchatml as _native
-from .._errors import Error
+from .._errors import ArgumentValueError, Error, HarmonyError
 from ._harmony_messages import (
     Author,
-    ChannelConfig,
     Content,
     Conversation,
     DeveloperContent,
@@ -33,9 +31,9 @@ from ._harmony_messages import (
     Role,
     SystemContent,
     TextContent,
-    ToolDescription,
-    ToolNamespaceConfig,
 )
+from ._harmony_tools import ChannelConfig, ToolDescription, ToolNamespaceConfig
+from ._pydantic import BaseModel
 
 __all__ = [
     "Author",
@@ -61,10 +59,6 @@ __all__ = [
 ]
 
 
-class HarmonyError(Error, RuntimeError):
-    """A conversation cannot be written, or ids cannot be read."""
-
-
 class HarmonyEncodingName(str, Enum):
     """The encodings."""
 
@@ -74,15 +68,13 @@ class HarmonyEncodingName(str, Enum):
         return self.value
 
 
-@dataclass
-class RenderConversationConfig:
+class RenderConversationConfig(BaseModel):
     """Options of conversations."""
 
     auto_drop_analysis: bool = True
 
 
-@dataclass
-class RenderOptions:
+class RenderOptions(BaseModel):
     """Options of single messages."""
 
     conversation_has_function_tools: bool = False
@@ -90,7 +82,10 @@ class RenderOptions:
 
 _DEFAULT = RenderConversationConfig()
 
-_RESERVED = (200018, 201088)
+_RESERVED = frozenset((200018, 201088))
+
+# The number of ids of ordinary text.
+_WORDS = 199998
 
 
 class HarmonyEncoding:
@@ -162,7 +157,7 @@ class HarmonyEncoding:
         if not options.conversation_has_function_tools or message.author.role != Role.SYSTEM:
             return self._written(f'{{"messages": [{json}]}}', keep_reasoning=True, add_generation_prompt=False)
         # The system message says where functions are called, if the conversation has them.
-        tools = DeveloperContent.new().with_function_tools([ToolDescription("f", "")])
+        tools = DeveloperContent.new().with_function_tools([ToolDescription(name="f", description="")])
         other = Message.from_role_and_content(Role.DEVELOPER, tools).to_json()
         ids = self._written(
             f'{{"messages": [{json}, {other}]}}', keep_reasoning=True, add_generation_prompt=False
@@ -170,20 +165,23 @@ class HarmonyEncoding:
         return ids[: ids.index(self._special["<|start|>"], 1)]
 
     def parse_messages_from_completion_tokens(
-        self, tokens: Sequence[int], role: Role | None = None, *, strict: bool = True
+        self, tokens: Sequence[int], role: Role | None = None, *, strict: bool = False
     ) -> list[Message]:
-        """Returns the messages of a completion."""
+        """Returns the messages of a completion.
+
+        Raises:
+            HarmonyError: With `strict`: the completion is malformed.
+        """
         parser = StreamableParser(self, role, strict=strict)
-        for token in tokens:
-            parser.process(token)
-        return parser.process_eos().messages
+        parser._process_all(tokens)
+        return parser.messages
 
     def decode_utf8(self, tokens: Sequence[int]) -> str:
         """Returns the text of ids, which must be UTF-8."""
         try:
             return self._bytes(tokens).decode()
         except UnicodeDecodeError as error:
-            raise HarmonyError(f"the ids are not UTF-8: {error}") from error
+            raise HarmonyError(f"Invalid utf-8: {error}") from error
 
     def decode(self, tokens: Sequence[int], errors: str = "replace") -> str:
         """Returns the text of ids."""
@@ -191,12 +189,17 @@ class HarmonyEncoding:
 
     def _bytes(self, tokens: Sequence[int]) -> bytes:
         try:
-            return b"".join(
-                self._spellings[id].encode() if id in self._spellings else self._inner.decode_bytes([id])
+            if _RESERVED.isdisjoint(tokens):
+                return self._inner.decode_bytes(tokens)
+            parts = (
+                self._spellings[id].encode() if id in _RESERVED else self._inner.decode_bytes([id])
                 for id in tokens
             )
-        except Error as error:
-            raise HarmonyError(str(error)) from error
+            return b"".join(parts)
+        except ArgumentValueError as error:
+            known = self._spellings.keys() | range(_WORDS)
+            unknown = next((id for id in tokens if id not in known), error)
+            raise HarmonyError(f"Invalid token for decoding: {unknown}") from error
 
     def encode(
         self,
@@ -210,24 +213,26 @@ class HarmonyEncoding:
         Raises:
             HarmonyError: The text has the spelling of a disallowed special token.
         """
-        special = self._special
-        allowed = set(special) if allowed_special == "all" else set(allowed_special)
+        special = self.special_tokens_set
+        allowed = special if allowed_special == "all" else special & allowed_special
         if disallowed_special == "all":
-            disallowed = set(special) - allowed
+            disallowed: Collection[str] = special - allowed if _OPENING in text else ()
         else:
-            disallowed = set(disallowed_special)
+            disallowed = disallowed_special
         if found := _first(disallowed, text):
             raise HarmonyError(
-                f"the text has the special token {found!r}: allow it with `allowed_special`, or "
-                "encode it as text with `disallowed_special=()`"
+                f"Encountered text corresponding to disallowed special token {found!r}: allow it "
+                "with `allowed_special`, or encode it as text with `disallowed_special=()`"
             )
         # A lone surrogate has no UTF-8.
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        if not allowed or _OPENING not in text:
+            return self._inner.encode(text)
         ids: list[int] = []
         end = 0
-        for match in _pattern(allowed & set(special)).finditer(text):
+        for match in _pattern(frozenset(allowed)).finditer(text):
             ids += self._inner.encode(text[end : match.start()])
-            ids.append(special[match.group()])
+            ids.append(self._special[match.group()])
             end = match.end()
         return ids + self._inner.encode(text[end:])
 
@@ -247,14 +252,20 @@ class HarmonyEncoding:
         return [self._special[spelling] for spelling in spellings]
 
 
-def _pattern(tokens: Collection[str]) -> re.Pattern[str]:
-    # Nothing is nowhere.
+# How every special token begins.
+_OPENING = "<|"
+
+
+@lru_cache(maxsize=16)
+def _pattern(tokens: frozenset[str]) -> re.Pattern[str]:
     longest_first = sorted(tokens, key=len, reverse=True)
-    return re.compile("|".join(map(re.escape, longest_first)) or r"(?!)")
+    return re.compile("|".join(map(re.escape, longest_first)))
 
 
 def _first(tokens: Collection[str], text: str) -> str | None:
-    match = _pattern(tokens).search(text)
+    if not tokens:
+        return None
+    match = _pattern(frozenset(tokens)).search(text)
     return match.group() if match else None
 
 
@@ -266,160 +277,71 @@ class StreamState(Enum):
     CONTENT = "Content"
 
 
-class StreamableParser:
-    """Reads ids one by one."""
+_ROLES = {role.value: role for role in Role}
 
-    def __init__(
-        self, encoding: HarmonyEncoding, role: Role | None, *, strict: bool = True
-    ) -> None:
-        tokenizer = encoding._inner
-        word: Any = None if role is None else Role(role).value
-        self._stream = _native.Stream(tokenizer, continues=word, past_stop=word is not None)
-        self._start = tokenizer.control_tokens["<|start|>"]
-        self._strict = strict
-        self._state = StreamState.EXPECT_START if role is None else StreamState.HEADER
-        self._next_role = role
-        self._header: _native.Message | None = None
-        self._header_tokens: list[int] = []
-        self._content_tokens: list[int] = []
-        self._content = ""
-        self._delta: str | None = None
-        self._messages: list[Message] = []
-        self._tokens: list[int] = []
 
-    def process(self, token: int) -> StreamableParser:
-        """Reads an id."""
-        try:
-            events = self._stream.feed(token)
-        except Error as error:
-            raise HarmonyError(str(error)) from error
-        self._tokens.append(token)
-        self._delta = None
-        was = self._state
-        self._take(events)
-        if self._state is was:
-            if was is StreamState.HEADER:
-                self._header_tokens.append(token)
-            elif was is StreamState.CONTENT:
-                self._content_tokens.append(token)
-            elif token == self._start:
-                self._state = StreamState.HEADER
-        return self
+class StreamableParser(_native._HarmonyParser):
+    """Reads ids one by one.
 
-    def process_eos(self) -> StreamableParser:
-        """Ends the input."""
-        if self._state is StreamState.HEADER:
-            raise HarmonyError("the ids end inside a header")
-        try:
-            self._delta = None
-            self._take(self._stream.finish(), at_end=True)
-        except Error as error:
-            if isinstance(error, HarmonyError):
-                raise
-            raise HarmonyError(str(error)) from error
-        return self
+    Args:
+        encoding: The encoding.
+        role: The role whose header the prompt has left open, or ``None`` for whole messages.
+        strict: Raises :class:`HarmonyError` for an id that makes the input malformed.
+    """
 
-    def _take(self, events: list[_native.Event], at_end: bool = False) -> None:
-        for event in events:
-            if event.type == "message.start":
-                self._header = event.message
-                self._header_tokens = []
-                self._next_role = None
-                self._state = StreamState.CONTENT
-            elif event.text is not None:
-                self._content += event.text
-                self._delta = (self._delta or "") + event.text
-            elif event.type == "message.done" and event.message is not None:
-                self._messages.append(_message(event.message))
-                self._header, self._content, self._content_tokens = None, "", []
-                # A delta belongs to the message that is open.
-                self._delta = None
-                self._state = StreamState.EXPECT_START
-            elif event.diagnostic is not None and self._strict:
-                found = event.diagnostic
-                cut_off = at_end and found.code == "E-STREAM-TRUNCATED"
-                if found.severity == "error" and not cut_off:
-                    raise HarmonyError(found.message, code=found.code, help=found.help)
+    fill_channels: ClassVar[bool] = False
+    """Whether a message of the assistant without a channel gets the one that this library shows it
+    on: ``"final"``, or ``"analysis"`` if its header is malformed. Otherwise it has none."""
 
-    @property
-    def current_content(self) -> str:
-        """The text of the open message until now."""
-        return self._content
+    def __new__(
+        cls, encoding: HarmonyEncoding, role: Role | None, *, strict: bool = False
+    ) -> StreamableParser:
+        word = None if role is None else Role(role).value
+        return super().__new__(cls, encoding._inner, word, strict, cls.fill_channels)
 
     @property
     def current_role(self) -> Role | None:
         """The role of the open message."""
-        return self._next_role if self._header is None else Role(self._header.role)
-
-    @property
-    def current_content_type(self) -> str | None:
-        """The type of the content of the open message."""
-        return None if self._header is None else _content_type(self._header)
-
-    @property
-    def current_recipient(self) -> str | None:
-        """The recipient of the open message."""
-        return None if self._header is None else self._header.recipient
-
-    @property
-    def current_channel(self) -> str | None:
-        """The channel of the open message."""
-        return None if self._header is None else self._header.channel
-
-    @property
-    def last_content_delta(self) -> str | None:
-        """The text that the last id added."""
-        return self._delta
+        role = self._role
+        return None if role is None else _ROLES[role]
 
     @property
     def messages(self) -> list[Message]:
         """The messages until now."""
-        return list(self._messages)
-
-    @property
-    def tokens(self) -> list[int]:
-        """The ids until now."""
-        return list(self._tokens)
+        return [
+            Message(
+                author=Author(role=_ROLES[role], name=name),
+                content=[TextContent(text=text)],
+                channel=channel,
+                recipient=recipient,
+                content_type=content_type,
+            )
+            for role, name, text, channel, recipient, content_type in self._fields
+        ]
 
     @property
     def state(self) -> StreamState:
         """What the parser waits for."""
-        return self._state
+        return StreamState(self._state)
 
     @property
     def state_data(self) -> dict[str, Any]:
         """The state as data."""
-        data: dict[str, Any] = {"state": self._state.value}
-        if self._state is StreamState.HEADER:
-            data["header_tokens"] = list(self._header_tokens)
-        elif self._state is StreamState.CONTENT and self._header is not None:
-            author: dict[str, str] = {"role": self._header.role}
-            if self._header.name is not None:
-                author["name"] = self._header.name
+        data: dict[str, Any] = {"state": self._state}
+        if data["state"] == StreamState.HEADER.value:
+            data["header_tokens"] = self._header_tokens
+        elif data["state"] == StreamState.CONTENT.value:
+            author = {"role": self._role}
+            if self._name is not None:
+                author["name"] = self._name
             data["header"] = {
                 "author": author,
                 "recipient": self.current_recipient,
                 "channel": self.current_channel,
                 "content_type": self.current_content_type,
             }
-            data["content_tokens"] = list(self._content_tokens)
+            data["content_tokens"] = self._content_tokens
         return data
-
-
-def _content_type(message: _native.Message) -> str | None:
-    if message.content_type is not None and message.constrained:
-        return f"<|constrain|>{message.content_type}"
-    return message.content_type
-
-
-def _message(message: _native.Message) -> Message:
-    return Message(
-        Author(Role(message.role), message.name),
-        [TextContent(message.text)],
-        message.channel,
-        message.recipient,
-        _content_type(message),
-    )
 
 
 def load_harmony_encoding(name: str | HarmonyEncodingName) -> HarmonyEncoding:

@@ -1,0 +1,162 @@
+"""Reads completions as the parts that servers return: reasoning, content and calls of tools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple
+
+from .._openchatml import Event, Stream, Tokenizer, parse
+
+__all__ = ["Call", "Completion", "CompletionReader", "Piece", "is_in_reasoning"]
+
+
+class Piece(NamedTuple):
+    """A part of a completion that has just become known."""
+
+    kind: Literal["reasoning", "content", "call", "arguments"]
+    """What it is. ``"call"`` begins a call, whose text follows as ``"arguments"``."""
+    text: str
+    """The text; for ``"call"`` the name of the tool."""
+    call: int = 0
+    """The number of the call, from 0."""
+
+
+class Call(NamedTuple):
+    """A call of a tool."""
+
+    tool: str
+    arguments: str
+
+
+class Completion(NamedTuple):
+    """A whole completion."""
+
+    reasoning: str | None
+    content: str | None
+    calls: list[Call]
+
+
+class CompletionReader:
+    """Reads a completion of the assistant, from text or token ids.
+
+    A call with a guessed part is left out, and so are messages that the completion wrote for another
+    role. Text whose meaning is uncertain is reasoning. Messages of a kind are separated by a line
+    break.
+
+    Args:
+        source: The name of a format, for text; or a tokenizer, for ids.
+        in_reasoning: Whether the prompt ends inside of reasoning.
+
+    >>> reader = CompletionReader("qwen3", in_reasoning=True)
+    >>> [tuple(piece) for piece in reader.feed("Easy.</think>4.")]
+    [('reasoning', 'Easy.', 0), ('content', '4.', 0)]
+    """
+
+    def __init__(self, source: Tokenizer | str, *, in_reasoning: bool = False) -> None:
+        self._stream = Stream(source, completion=True, in_reasoning=in_reasoning, keep="nothing")
+        self._kinds: dict[int, Literal["reasoning", "content", "arguments"]] = {}
+        self._calls: dict[int, int] = {}
+        self._seen: set[str] = set()
+        self._has_ended = False
+        self._in_reasoning = in_reasoning
+        self.count = 0
+        """The number of ids that were read."""
+        self.reasoning_count = 0
+        """The number of them that are reasoning."""
+
+    def feed(self, chunk: str | Iterable[int]) -> list[Piece]:
+        """Reads text or ids, and returns what became known."""
+        if isinstance(chunk, str):
+            return self._pieces(self._stream.feed(chunk))
+        pieces: list[Piece] = []
+        for id in chunk:
+            events = self._stream.feed(id)
+            was = self._in_reasoning
+            found = self._pieces(events)
+            self.count += 1
+            # Ids that begin or end a message are no reasoning.
+            is_inside = was and self._in_reasoning
+            self.reasoning_count += is_inside or any(it.kind == "reasoning" for it in found)
+            pieces += found
+        return pieces
+
+    def finish(self) -> list[Piece]:
+        """Ends the completion, and returns what became known. Later calls return nothing."""
+        if self._has_ended:
+            return []
+        self._has_ended = True
+        return self._pieces(self._stream.finish())
+
+    def _pieces(self, events: list[Event]) -> list[Piece]:
+        pieces: list[Piece] = []
+        for event in events:
+            index, message = event.index, event.message
+            if event.type == "message.done":
+                self._in_reasoning = False
+            elif message is not None and index is not None:
+                self._in_reasoning = message.is_reasoning
+                may_show = message.role == "assistant" and not message.foreign
+                if not may_show or (message.tool is not None and message.recovered):
+                    continue
+                if message.tool is not None:
+                    self._kinds[index] = "arguments"
+                    self._calls[index] = len(self._calls)
+                    pieces.append(Piece("call", message.tool, self._calls[index]))
+            elif event.text and index is not None:
+                if piece := self._delta(event, index, event.text):
+                    pieces.append(piece)
+        return pieces
+
+    def _delta(self, event: Event, index: int, text: str) -> Piece | None:
+        if event.type == "response.tool_call.delta":
+            number = self._calls.get(index)
+            return None if number is None else Piece("arguments", text, number)
+        kind: Literal["reasoning", "content"]
+        kind = "content" if event.type == "response.delta" else "reasoning"
+        if index not in self._kinds and kind in self._seen:
+            text = "\n" + text
+        self._kinds[index] = kind
+        self._seen.add(kind)
+        return Piece(kind, text)
+
+    @staticmethod
+    def whole(
+        source: Tokenizer | str, chunk: str | Sequence[int], *, in_reasoning: bool = False
+    ) -> Completion:
+        """Reads a whole completion: what `feed` and `finish` return, put together.
+
+        >>> text = '<tool_call>{"name": "now", "arguments": {}}</tool_call>'
+        >>> CompletionReader.whole("qwen3", text).calls
+        [Call(tool='now', arguments='{}')]
+        """
+        reader = CompletionReader(source, in_reasoning=in_reasoning)
+        texts: dict[str, str] = {}
+        calls: list[Call] = []
+        for piece in [*reader.feed(chunk), *reader.finish()]:
+            if piece.kind == "call":
+                calls.append(Call(piece.text, ""))
+            elif piece.kind == "arguments":
+                tool, arguments = calls[piece.call]
+                calls[piece.call] = Call(tool, arguments + piece.text)
+            else:
+                texts[piece.kind] = texts.get(piece.kind, "") + piece.text
+        return Completion(texts.get("reasoning"), texts.get("content"), calls)
+
+
+def is_in_reasoning(source: Tokenizer | str, prompt: str | Sequence[int]) -> bool:
+    """Returns whether a prompt ends inside of reasoning.
+
+    >>> is_in_reasoning("qwen3", "<|im_start|>assistant\\n<think>\\n")
+    True
+    >>> is_in_reasoning("qwen3", "<|im_start|>assistant\\n")
+    False
+    """
+    if isinstance(source, str):
+        parsed = parse(str(prompt), source, open_prompt=True)
+    else:
+        parsed = source.parse(prompt, open_prompt=True)
+    chat = parsed.conversation
+    if len(chat) == 0:
+        return False
+    last = chat[-1]
+    return last.role == "assistant" and last.end == "open" and last.is_reasoning

@@ -1,0 +1,7 @@
+"""A plugin for pytest: tests of `openai_harmony` test `openchatml.compat.openai_harmony`."""
+
+from __future__ import annotations
+
+import openchatml.compat
+
+openchatml.compat.install(fill_channels=False)
