@@ -12,7 +12,6 @@ mod read;
 mod template;
 mod write;
 
-pub(crate) use self::consent::Consent;
 pub(crate) use self::console::{ConsoleArgs, Verbosity};
 pub(crate) use self::files::FilesArgs;
 pub(crate) use self::harmony::BareArgs;

@@ -2,8 +2,9 @@
 
 use clap::{Args, ValueEnum};
 use openchatml::{Dropped, Mode, Policy, Preambles, ReadOptions, Recover, Role};
+use openchatml_data::record::Consent;
 
-use super::consent::{Consent, ConsentArgs};
+use super::consent::ConsentArgs;
 use super::limits::{self, Bound, Bounds};
 use super::names::{self, Choice};
 

@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use clap::{Args, ValueEnum};
 use openchatml::convert::{Origins, Sidecar};
 use openchatml::{Code, Conversation, Diagnostic, Message, Span, Weight};
+use openchatml_data::record::KeptMessages;
 use openchatml_tokens::{
     MaskPolicy, MessageSpan, Rendered, TrainedHeaders, TrainedMessages, TrainedTurns,
 };
 
-use super::super::kept_messages::KeptMessages;
 use super::list;
 use crate::input::finding;
 

@@ -1,0 +1,5 @@
+//! Data sets of chat conversations.
+
+#![forbid(unsafe_code)]
+
+pub mod record;
