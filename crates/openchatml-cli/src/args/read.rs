@@ -155,7 +155,7 @@ pub(crate) struct JsonlArgs {
 }
 
 /// Parses a number of threads.
-fn jobs(word: &str) -> Result<std::num::NonZeroUsize, &'static str> {
+pub(crate) fn jobs(word: &str) -> Result<std::num::NonZeroUsize, &'static str> {
     word.parse().map_err(|_| "the number of threads must be a whole number, 1 or more")
 }
 

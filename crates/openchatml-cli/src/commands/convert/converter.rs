@@ -29,7 +29,7 @@ use crate::output::escape;
 use crate::reader::Reader;
 
 /// Returns the purpose of `render`.
-pub(super) fn purpose_of_render(args: &RenderArgs) -> Purpose {
+pub(in crate::commands) fn purpose_of_render(args: &RenderArgs) -> Purpose {
     match (args.training, args.keep_reasoning) {
         (true, _) => Purpose::Training,
         (_, true) => Purpose::PromptWithReasoning,
@@ -38,7 +38,7 @@ pub(super) fn purpose_of_render(args: &RenderArgs) -> Purpose {
 }
 
 /// Returns the purpose of `convert`.
-pub(super) fn purpose_of_convert(args: &RenderArgs) -> Purpose {
+pub(in crate::commands) fn purpose_of_convert(args: &RenderArgs) -> Purpose {
     match (args.training, args.generation_prompt) {
         (false, false) => Purpose::Faithful,
         _ => purpose_of_render(args),

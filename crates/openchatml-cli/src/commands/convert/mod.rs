@@ -1,12 +1,12 @@
 //! `parse`, `render` and `convert`: the same code with different defaults.
 
 mod beside;
-mod converter;
+pub(super) mod converter;
 mod document;
 mod job;
 pub(super) mod response_formats;
 mod template;
-mod tokens;
+pub(super) mod tokens;
 pub(super) mod tools;
 mod truncate;
 

@@ -1,6 +1,6 @@
 //! Writes documents as token ids.
 
-mod mask;
+pub(in crate::commands) mod mask;
 mod table;
 
 pub(super) use self::mask::MaskArgs;
