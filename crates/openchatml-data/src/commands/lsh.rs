@@ -57,7 +57,7 @@ impl Index {
     pub(super) fn bytes(&self) -> usize {
         // A list of one number, its key, and the free space of the table.
         const ENTRY: usize = 64;
-        self.signatures.len() * (16 + 4 * self.width * self.bands / 4 + self.bands * ENTRY)
+        self.signatures.iter().map(|it| 16 + it.len() + self.bands * ENTRY).sum()
     }
 }
 
@@ -71,7 +71,7 @@ fn share(one: &[u8], two: &[u8]) -> f64 {
 
 /// Returns the number of hashes in a band for which the probability of becoming candidates changes
 /// most at the threshold: the sum of pairs above that are missed and pairs below that are compared
-/// is smallest. Missed pairs count twice, because compared ones cost only time.
+/// is smallest. Missed pairs count ten times, because compared ones cost only time.
 #[expect(clippy::cast_precision_loss, reason = "signatures have few hashes")]
 fn rows_of_band(hashes: usize, threshold: f64) -> usize {
     const STEPS: u32 = 200;
@@ -80,11 +80,10 @@ fn rows_of_band(hashes: usize, threshold: f64) -> usize {
         let steps = (0..STEPS).map(|step| f64::from(step) / f64::from(STEPS));
         steps.fold(0.0, |cost, share| {
             let candidate = 1.0 - (1.0 - share.powf(rows as f64)).powf(bands);
-            cost + if share < threshold { candidate } else { 2.0 * (1.0 - candidate) }
+            cost + if share < threshold { candidate } else { 10.0 * (1.0 - candidate) }
         })
     };
-    let rows = (1..=hashes).filter(|rows| hashes % rows == 0);
-    rows.min_by(|one, two| cost(*one).total_cmp(&cost(*two))).unwrap_or(1)
+    (1..=hashes).min_by(|one, two| cost(*one).total_cmp(&cost(*two))).unwrap_or(1)
 }
 
 #[cfg(test)]

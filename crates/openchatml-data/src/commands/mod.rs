@@ -57,6 +57,7 @@ impl<'o> Work<'o> {
         mut kernel: KernelOptions,
     ) -> Result<Self, DataError> {
         let kept = fields.kept(inputs.plan.schema.as_ref(), kernel.consent)?;
+        kernel.lines = inputs.has_lines() && fields.column.is_none();
         if !inputs.has_lines() {
             kernel.column.clone_from(&fields.column);
             kernel.keep.clone_from(&fields.keep);

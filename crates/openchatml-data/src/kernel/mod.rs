@@ -31,7 +31,7 @@ pub use self::tally::{Count, Tally};
 use self::task::{Columns, Outcome, ReadDocument};
 use self::tokenize::{Ids, OneTokenizer};
 use crate::error::DataError;
-use crate::record::{Decoded, RecordFormat, RecordReader, document_of_record};
+use crate::record::{Decoded, RecordFormat, RecordReader, document_of_record, document_of_text};
 
 /// Converts, tokenizes, checks or counts the conversations in a column of Arrow batches.
 ///
@@ -169,11 +169,12 @@ impl Kernel {
         };
         let records = Records::new(batch, options)?;
         let (mut rows, mut rejected, mut tally) = (Vec::new(), Vec::new(), Tally::default());
+        let are_documents = records.are_documents(options);
         let mut buffer = String::new();
         for (row, at) in (0_u32..).zip(0..batch.num_rows()) {
             let record = records.get(at, &mut buffer);
             let outcome = match &record {
-                Ok(record) => self.record(record, &mut *columns),
+                Ok(record) => self.record(record, are_documents, &mut *columns),
                 Err(found) => columns.push_unread(vec![*found.clone()]),
             };
             tally.record(&outcome.found, &outcome.losses, !outcome.is_written);
@@ -191,13 +192,17 @@ impl Kernel {
     }
 
     /// Reads a record, and writes its document.
-    fn record(&self, record: &[u8], columns: &mut dyn Columns) -> Outcome {
+    fn record(&self, record: &[u8], is_document: bool, columns: &mut dyn Columns) -> Outcome {
         let decoded = Decoded::record(record, 0);
         let mut found = decoded.found.clone();
         if decoded.is_no_text() {
             return columns.push_unread(found);
         }
-        let (slot, format) = match document_of_record(&decoded.text, self.options.from) {
+        let document = match is_document {
+            true => document_of_text(&decoded.text, self.options.from),
+            false => document_of_record(&decoded.text, self.options.from),
+        };
+        let (slot, format) = match document {
             Ok(document) => document,
             Err(wrong) => {
                 found.push(*wrong);

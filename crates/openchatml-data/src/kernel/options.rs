@@ -34,6 +34,10 @@ pub struct KernelOptions {
     pub column: Option<String>,
     /// The columns that are not part of the conversations, if each row is a record.
     pub keep: Vec<String>,
+    /// Whether the texts of the column are lines of JSONL: a document in a JSON format, a JSON
+    /// string with the text of one, or an object with this text as `text`. Otherwise, they are
+    /// documents themselves.
+    pub lines: bool,
     /// The format of the conversations.
     pub from: RecordFormat,
     /// The options of the readers.
@@ -118,6 +122,7 @@ impl KernelOptions {
         Self {
             column: None,
             keep: Vec::new(),
+            lines: false,
             from: RecordFormat::Each(Format::JSON),
             read: ReadOptions::default(),
             consent: Consent::default(),

@@ -58,6 +58,11 @@ impl<'b> Records<'b> {
         columns.collect::<Result<_, DataError>>().map(Self::Rows)
     }
 
+    /// Whether the records are documents themselves, and not lines of JSONL.
+    pub(super) fn are_documents(&self, options: &KernelOptions) -> bool {
+        matches!(self, Self::Texts(_)) && !options.lines
+    }
+
     /// Returns the record of a row. `buffer` is reused for records that are created.
     pub(super) fn get<'r>(&'r self, row: usize, buffer: &'r mut String) -> Record<'r> {
         let null = || {
@@ -81,11 +86,12 @@ impl<'b> Records<'b> {
     }
 }
 
-/// Returns the records of a batch as texts, to detect their format. Rows without text are omitted.
+/// Returns the records of a batch as texts, to detect their format, and whether they are documents
+/// themselves. Rows without text are omitted.
 pub(crate) fn records(
     batch: &RecordBatch,
     options: &KernelOptions,
-) -> Result<Vec<String>, DataError> {
+) -> Result<(Vec<String>, bool), DataError> {
     let records = Records::new(batch, options)?;
     let mut texts = Vec::new();
     let mut buffer = String::new();
@@ -94,7 +100,7 @@ pub(crate) fn records(
             texts.extend(std::str::from_utf8(record).ok().map(str::to_owned));
         }
     }
-    Ok(texts)
+    Ok((texts, records.are_documents(options)))
 }
 
 /// Marks an error that drops a whole record.

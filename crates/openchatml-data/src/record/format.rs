@@ -123,11 +123,64 @@ fn alone_in_line(line: &str) -> Result<(Slot<'_>, Format), Box<Diagnostic>> {
     if let Some(recognized) = recognize([line]) {
         return Err(Box::new(foreign(&recognized)));
     }
-    let text = "the format of the line is not certain, and the file mixes formats";
+    Err(Box::new(uncertain("line")))
+}
+
+/// Returns the certain format of a text that is a document itself.
+pub fn of_document(text: &str) -> Option<Candidate> {
+    detect(text).into_iter().next().filter(Candidate::is_certain)
+}
+
+/// Returns the format of texts that are documents themselves, from that of each
+/// [alone](of_document). `None` if there is not enough evidence for any format.
+pub fn of_documents(alone: &[Option<Candidate>]) -> Option<RecordFormat> {
+    let known: Vec<_> = alone.iter().flatten().cloned().map(Some).collect();
+    let most = of_most(alone, PLAIN + 1).or_else(|| of_most(&known, Candidate::CERTAIN));
+    let most = most.map(RecordFormat::Most);
+    most.or_else(|| Some(RecordFormat::Each(known.first()?.as_ref()?.format)))
+}
+
+/// Returns the document that a text is, and its format: its own if that is certain.
+///
+/// # Errors
+///
+/// No format is certain, or it is a recognized but unsupported one.
+pub fn document_of_text(
+    text: &str,
+    format: RecordFormat,
+) -> Result<(Slot<'_>, Format), Box<Diagnostic>> {
+    let most = match format {
+        RecordFormat::Named(format) => return Ok((Slot::whole(text), format)),
+        // The reader of JSON reports other formats, because it sees more of the document.
+        RecordFormat::Most(format) if is_json(format) => return Ok((Slot::whole(text), format)),
+        RecordFormat::Most(format) => Some(format),
+        RecordFormat::Each(_) => None,
+    };
+    let found = detect(text);
+    let best = found.first().filter(|best| best.is_certain());
+    // If this text is ambiguous, the others decide.
+    let fits = |best: &Candidate, format: Format| {
+        let same = found.iter().any(|it| it.format == format && it.is_certain());
+        same && best.confidence <= PLAIN
+    };
+    match (best, most) {
+        (Some(best), Some(format)) if fits(best, format) => Ok((Slot::whole(text), format)),
+        (Some(best), _) => Ok((Slot::whole(text), best.format)),
+        (None, Some(format)) => Ok((Slot::whole(text), format)),
+        (None, None) => match recognize([text]) {
+            Some(recognized) => Err(Box::new(foreign(&recognized))),
+            None => Err(Box::new(uncertain("record"))),
+        },
+    }
+}
+
+/// A record of no certain format.
+fn uncertain(what: &str) -> Diagnostic {
+    let text = format!("the format of the {what} is not certain, and the file mixes formats");
     let mut found = finding(Code::FormatUnknown, Span::at(0), text);
     found.help = Some("split the file by format, and name the format: `--from FORMAT`".to_owned());
     found.dropped = Some(Dropped::Record);
-    Err(Box::new(found))
+    found
 }
 
 /// Whether a line of JSON may contain a text instead of messages: a quick check without false

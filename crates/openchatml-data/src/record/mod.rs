@@ -19,7 +19,10 @@ pub use self::consent::Consent;
 pub use self::decode::Decoded;
 pub use self::finding::{finding, is_json};
 pub use self::finding_json::{PlaceSpan, write, write_object};
-pub use self::format::{RecordFormat, document_of_record, foreign, of_record, of_records};
+pub use self::format::{
+    RecordFormat, document_of_record, document_of_text, foreign, of_document, of_documents,
+    of_record, of_records,
+};
 pub use self::json::escape;
 pub use self::kept_messages::KeptMessages;
 pub use self::lints::add_lints;

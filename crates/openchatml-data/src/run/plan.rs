@@ -12,7 +12,7 @@ use super::manifest::{InputEnd, InputRange};
 use crate::error::DataError;
 use crate::input::{BatchLimits, InputFile, Position, Rows, Source};
 use crate::kernel::{KernelOptions, records};
-use crate::record::{Consent, RecordFormat, of_record, of_records};
+use crate::record::{Consent, RecordFormat, of_document, of_documents, of_record, of_records};
 use crate::store::{Blob, expand};
 
 /// The number of rows to look at for the detection of their format.
@@ -111,20 +111,30 @@ impl Plan {
             let mut source = input.rows(Position::default(), limits)?;
             let mut all = Consent::default();
             all.allow_all_drops();
-            let mut texts = Vec::new();
+            let (mut texts, mut are_documents) = (Vec::new(), false);
             while texts.len() < LOOK_ROWS
                 && texts.iter().map(String::len).sum::<usize>() < LOOK_BYTES
             {
                 let Some(rows) = source.next(LOOK_ROWS)? else { break };
                 let ready = fields.ready(rows, input.has_lines(), &[], all)?;
-                texts.extend(records(&ready.batch, options)?);
+                let (more, documents) = records(&ready.batch, options)?;
+                texts.extend(more);
+                are_documents = documents;
             }
             let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
             if texts.is_empty() {
                 continue;
             }
-            let alone: Vec<_> = texts.iter().map(|text| of_record(text)).collect();
-            return of_records(&texts, &alone).ok_or_else(|| {
+            let found = match are_documents {
+                true => {
+                    of_documents(&texts.iter().map(|text| of_document(text)).collect::<Vec<_>>())
+                }
+                false => {
+                    let alone: Vec<_> = texts.iter().map(|text| of_record(text)).collect();
+                    of_records(&texts, &alone)
+                }
+            };
+            return found.ok_or_else(|| {
                 let what = "the format of its records is not certain: name it with `--from`";
                 DataError::input(&input.name, what)
             });
