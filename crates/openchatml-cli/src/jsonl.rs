@@ -9,7 +9,7 @@ use crate::args::{Choice, JsonlArgs};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::input::{
-    Batch, Batches, Decoded, LineFormat, Opened, Page, Slot, document_of_line, finding,
+    Batch, Batches, Decoded, Opened, Page, RecordFormat, Slot, document_of_record, finding,
     format_of_lines,
 };
 use crate::jobs;
@@ -24,7 +24,7 @@ pub(crate) struct LineReader {
 /// How to read the lines of a file.
 struct Lines {
     name: Arc<str>,
-    format: LineFormat,
+    format: RecordFormat,
     most: usize,
 }
 
@@ -112,7 +112,7 @@ impl Lines {
                 let message = format!("the line exceeds the limit `input_bytes` of {}", self.most);
                 found.push(finding(Code::Limit, Span::at(0), message));
             } else if !decoded.is_no_text() {
-                match document_of_line(page.text, self.format) {
+                match document_of_record(page.text, self.format) {
                     Ok(document) => (slot, format) = (Some(document.0), document.1),
                     Err(wrong) => found.push(*wrong),
                 }

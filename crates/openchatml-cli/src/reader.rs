@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use openchatml::convert::{Lost, Sidecar};
 use openchatml::{
     Code, Conversation, Diagnostic, Document, Dropped, Format, Mode, Parsed, ReadOptions, Role,
-    Severity, Span, TextFormat, detect, parse, recognize,
+    Severity, Span,
 };
+use openchatml_data::record::{RecordReader, nothing};
 use openchatml_tokens::ParsedIds;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -16,15 +17,13 @@ use crate::args::{Choice, ReadArgs};
 use crate::console::Console;
 use crate::encodings::{Encodings, Tokenizers, Use};
 use crate::failure::Failure;
-use crate::input::{finding, foreign, is_json};
+use crate::input::finding;
 
 /// Reads documents, on several threads at once.
 #[derive(Clone, Debug)]
 pub(crate) struct Reader {
-    pub(crate) options: ReadOptions,
+    records: RecordReader,
     ids: Option<Ids>,
-    /// Whether the format was detected: each document may be in a different format.
-    is_auto: bool,
 }
 
 impl Reader {
@@ -53,8 +52,9 @@ impl Reader {
             }
             _ => None,
         };
-        let is_auto = args.from == Choice::Auto;
-        Ok(Self { options: args.reader.options(mode), ids, is_auto })
+        let is_detected = args.from == Choice::Auto;
+        let records = RecordReader { options: args.reader.options(mode), is_detected };
+        Ok(Self { records, ids })
     }
 
     /// Whether token ids are read.
@@ -62,17 +62,14 @@ impl Reader {
         self.ids.is_some()
     }
 
-    /// Returns the options to read this text with. A text that begins inside of a message is a raw
-    /// completion of the assistant, unless the user names another role.
+    /// The options of the readers.
+    pub(crate) fn options(&self) -> &ReadOptions {
+        &self.records.options
+    }
+
+    /// Returns the options to read this text with.
     pub(crate) fn options_for(&self, text: &str, format: Format) -> Cow<'_, ReadOptions> {
-        let is_completion =
-            || TextFormat::try_from(format).is_ok_and(|it| it.is_completion(text) == Some(true));
-        if self.options.continues.is_some() || !is_completion() {
-            return Cow::Borrowed(&self.options);
-        }
-        let mut options = self.options.clone();
-        options.continues = Some(Role::Assistant);
-        Cow::Owned(options)
+        self.records.options_for(text, format)
     }
 
     /// Reads a document. If no format was named and this format drops a part of the document, it is
@@ -83,59 +80,11 @@ impl Reader {
 
     /// Like `read`, and returns the format.
     pub(crate) fn parse_as<'t>(&self, text: &'t str, format: Format) -> (Parsed<'t>, Format) {
-        if let Some(ids) = &self.ids {
-            return (ids.parse(text, &self.options), format);
+        match &self.ids {
+            Some(ids) => (ids.parse(text, self.options()), format),
+            None => self.records.parse_as(text, format),
         }
-        let parsed = parse(text, format, &self.options_for(text, format));
-        if !self.is_auto {
-            let mut parsed = parsed;
-            if parsed.has_errors()
-                && !is_json(format)
-                && let Some(recognized) = recognize([text])
-            {
-                let mut found = foreign(&recognized);
-                found.dropped = None;
-                parsed.diagnostics.push(found);
-            }
-            return (parsed, format);
-        }
-        if is_empty(&parsed.document) && detect(text).is_empty() && recognize([text]).is_none() {
-            let mut found =
-                finding(Code::FormatUnknown, Span::at(0), "the document is not a conversation");
-            found.dropped = Some(Dropped::Record);
-            return (nothing(found), format);
-        }
-        if parsed.diagnostics.is_empty() {
-            return (parsed, format);
-        }
-        if is_json(format)
-            && let Some(recognized) = recognize([text])
-        {
-            return (nothing(foreign(&recognized)), format);
-        }
-        if !parsed.dropped_input() {
-            return (parsed, format);
-        }
-        let found = detect(text);
-        let best = found.first().filter(|best| best.is_certain() && best.format != format);
-        let read = |format| parse(text, format, &self.options_for(text, format));
-        let other = best.map(|best| (read(best.format), best.format));
-        other.filter(|(other, _)| !other.dropped_input()).unwrap_or((parsed, format))
     }
-}
-
-/// Returns an empty document with diagnostics.
-fn nothing(found: Diagnostic) -> Parsed<'static> {
-    Parsed::new(Document::default(), vec![found])
-}
-
-/// Whether a document is empty.
-pub(crate) fn is_empty(document: &Document<'_>) -> bool {
-    document.as_conversation().is_some_and(|conversation| {
-        conversation.header.is_none()
-            && conversation.tools.is_empty()
-            && conversation.messages.is_empty()
-    })
 }
 
 /// Reads token ids from a JSON array.

@@ -4,6 +4,7 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use openchatml::Dropped;
 use openchatml::convert::Lost;
+use openchatml_data::record::Consent;
 
 use super::late::late;
 
@@ -56,51 +57,18 @@ fn names() -> impl TypedValueParser<Value = Name> {
     })
 }
 
-/// The losses that the user allows.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Consent {
-    /// Whether a loss of the conversion is an error.
-    no_loss: bool,
-    /// The allowed kinds of dropped input: one bit for each.
-    dropped: u32,
-    /// The exceptions to `no_loss`: one bit for each.
-    lost: u128,
-}
-
 impl ConsentArgs {
     /// Returns what these options allow.
     pub(crate) fn consent(&self) -> Consent {
-        let mut consent = Consent { no_loss: self.no_loss, ..Consent::default() };
+        let mut consent = if self.no_loss { Consent::no_loss() } else { Consent::default() };
         for name in &self.allow_loss {
             match name {
-                Name::All => consent.dropped = u32::MAX,
+                Name::All => consent.allow_all_drops(),
                 Name::Dropped(dropped) => consent.allow(*dropped),
-                Name::Lost(lost) => consent.lost |= 1 << *lost as u32,
+                Name::Lost(lost) => consent.allow_loss(*lost),
             }
         }
         consent
-    }
-}
-
-impl Consent {
-    /// Also allows dropped input of this kind.
-    pub(crate) fn allow(&mut self, dropped: Dropped) {
-        self.dropped |= 1 << dropped as u32;
-    }
-
-    /// Whether dropped input of this kind is allowed.
-    pub(crate) fn allows_drop(self, dropped: Dropped) -> bool {
-        self.dropped & 1 << dropped as u32 != 0
-    }
-
-    /// Whether losses of a conversion are errors.
-    pub(crate) fn forbids_losses(self) -> bool {
-        self.no_loss
-    }
-
-    /// Whether this loss of a conversion is allowed.
-    pub(crate) fn allows_loss(self, lost: Lost) -> bool {
-        !self.no_loss || self.lost & 1 << lost as u32 != 0
     }
 }
 
@@ -108,7 +76,7 @@ impl Consent {
 mod tests {
     use std::collections::HashSet;
 
-    use super::{Consent, Dropped, Lost};
+    use super::{Dropped, Lost};
 
     #[test]
     fn names_of_losses_are_distinct() {
@@ -118,16 +86,5 @@ mod tests {
         let different: HashSet<_> = names.iter().collect();
         assert_eq!(different.len(), names.len());
         assert!(names.iter().all(|name| !name.contains(' ')), "{names:?}");
-    }
-
-    #[test]
-    fn only_named_losses_are_allowed() {
-        let mut consent = Consent { no_loss: true, ..Consent::default() };
-        consent.allow(Dropped::Key);
-        for dropped in Dropped::ALL {
-            assert_eq!(consent.allows_drop(*dropped), *dropped == Dropped::Key);
-        }
-        assert!(Lost::ALL.iter().all(|lost| !consent.allows_loss(*lost)));
-        assert!(Lost::ALL.len() <= 128);
     }
 }

@@ -72,7 +72,8 @@ pub(crate) fn bound(text: &str) -> Result<Bound, String> {
     Ok(Bound { name, value })
 }
 
-fn number(text: &str) -> Option<usize> {
+/// Parses a whole number, which can end in `K`, `M` or `G`.
+pub(crate) fn number(text: &str) -> Option<usize> {
     let units = [('K', 10), ('M', 20), ('G', 30)];
     let unit = units.iter().find_map(|(unit, shift)| Some((text.strip_suffix(*unit)?, *shift)));
     let (digits, shift) = unit.unwrap_or((text, 0));

@@ -2,8 +2,9 @@
 
 use clap::{Args, ValueEnum};
 use openchatml::{Dropped, Mode, Policy, Preambles, ReadOptions, Recover, Role};
+use openchatml_data::record::Consent;
 
-use super::consent::{Consent, ConsentArgs};
+use super::consent::ConsentArgs;
 use super::limits::{self, Bound, Bounds};
 use super::names::{self, Choice};
 
@@ -154,7 +155,7 @@ pub(crate) struct JsonlArgs {
 }
 
 /// Parses a number of threads.
-fn jobs(word: &str) -> Result<std::num::NonZeroUsize, &'static str> {
+pub(crate) fn jobs(word: &str) -> Result<std::num::NonZeroUsize, &'static str> {
     word.parse().map_err(|_| "the number of threads must be a whole number, 1 or more")
 }
 

@@ -11,7 +11,7 @@ use crate::args::{Bounds, Choice, FilesArgs, JsonlArgs};
 use crate::console::Console;
 use crate::failure::{Failure, Status};
 use crate::input::{
-    Batches, Decoded, Input, LineFormat, Origin, Page, Slot, detect_lines, of_line, of_lines,
+    Batches, Decoded, Input, Origin, Page, RecordFormat, Slot, detect_lines, of_record, of_records,
     origins,
 };
 use crate::output::Target;
@@ -134,13 +134,13 @@ fn look(origin: &Origin, is_jsonl: bool, console: &Console) -> Result<Seen, Fail
     let pages: Vec<_> = pages.map(|(line, it)| Page::new(&name, it, line.number)).collect();
     let pages: Vec<&Page<'_>> = pages.iter().collect();
     let texts: Vec<&str> = pages.iter().map(|page| page.text).collect();
-    let alone: Vec<_> = texts.iter().map(|line| of_line(line)).collect();
+    let alone: Vec<_> = texts.iter().map(|line| of_record(line)).collect();
     let kinds = kinds(&texts, &alone);
     let (mut found, mut slot) = detect_lines(&texts);
     let mut looked = pages;
-    let format = of_lines(&texts, &alone);
-    let is_mixed = matches!(format, Some(LineFormat::Each(_)));
-    if let Some(format) = format.map(LineFormat::first)
+    let format = of_records(&texts, &alone);
+    let is_mixed = matches!(format, Some(RecordFormat::Each(_)));
+    if let Some(format) = format.map(RecordFormat::first)
         && found.first().is_none_or(|best| best.format != format)
     {
         // Only the lines in this format are evidence for it.

@@ -2,6 +2,8 @@
 
 mod check;
 mod convert;
+#[cfg(feature = "data")]
+mod data;
 mod detect;
 mod explain;
 mod fmt;
@@ -72,6 +74,9 @@ pub(crate) enum Command {
     // As with `Stream`.
     #[cfg(feature = "run")]
     Tools(tools::ToolsArgs),
+    // As with `Stream`.
+    #[cfg(feature = "data")]
+    Data(data::DataArgs),
     /// Write the grammar of a model's completions
     Grammar(grammar::GrammarArgs),
     /// Detect the format of files, with the evidence
@@ -102,6 +107,8 @@ pub(crate) fn run(command: Command, console: &Console) -> Result<Status, Failure
         Command::Run(args) => run::run(&args, console),
         #[cfg(feature = "run")]
         Command::Tools(args) => tools::run(&args, console),
+        #[cfg(feature = "data")]
+        Command::Data(args) => data::run(&args, console),
         Command::Grammar(args) => grammar::run(&args, console),
         Command::Detect(args) => detect::run(&args, console),
         Command::Formats(args) => formats::run(&args),

@@ -1,11 +1,11 @@
 //! The format of the input: named or detected.
 
-use openchatml::{
-    Candidate, Code, Diagnostic, Dropped, Format, Recognized, Span, detect, recognize,
-};
+use openchatml::{Candidate, Diagnostic, Format, Recognized, detect, recognize};
 use serde::de::IgnoredAny;
 
-use super::{Batches, Decoded, JSON, Page, Slot, detect_lines, finding, is_json};
+use super::{
+    Batches, Decoded, JSON, Page, RecordFormat, Slot, detect_lines, of_record, of_records,
+};
 use crate::args::Choice;
 use crate::console::Console;
 use crate::failure::Failure;
@@ -50,26 +50,6 @@ pub(crate) fn format_of<'d>(
     Err(Unreadable::NoFormat(unknown(name, &found, recognized.as_ref(), &evidence)))
 }
 
-/// The format of the lines of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LineFormat {
-    /// The named format.
-    Named(Format),
-    /// The format of most lines. Each of the others is read in its own.
-    Most(Format),
-    /// Most lines have no format in common. Each is read in its own; the first in this one.
-    Each(Format),
-}
-
-impl LineFormat {
-    /// The named format, that of most lines, or that of the first line.
-    pub(crate) fn first(self) -> Format {
-        match self {
-            Self::Named(format) | Self::Most(format) | Self::Each(format) => format,
-        }
-    }
-}
-
 /// Returns the format of the documents in the lines of a file: named or detected. `None` if all
 /// lines are blank.
 ///
@@ -81,9 +61,9 @@ pub(crate) fn format_of_lines(
     batches: &mut Batches,
     name: &str,
     console: &Console,
-) -> Result<Option<LineFormat>, Failure> {
+) -> Result<Option<RecordFormat>, Failure> {
     if let Some(format) = named(choice) {
-        return Ok(Some(LineFormat::Named(format)));
+        return Ok(Some(RecordFormat::Named(format)));
     }
     let lines = batches.look()?;
     if lines.is_empty() {
@@ -92,11 +72,11 @@ pub(crate) fn format_of_lines(
     }
     let decoded: Vec<_> = lines.iter().map(|it| Decoded::new(it.bytes, it.offset)).collect();
     let texts: Vec<&str> = decoded.iter().map(|it| it.text.as_ref()).collect();
-    let alone: Vec<_> = texts.iter().map(|line| of_line(line)).collect();
-    if let Some(format) = of_lines(&texts, &alone) {
+    let alone: Vec<_> = texts.iter().map(|line| of_record(line)).collect();
+    if let Some(format) = of_records(&texts, &alone) {
         let what = match format {
-            LineFormat::Each(_) => "mixed formats".to_owned(),
-            LineFormat::Named(format) | LineFormat::Most(format) => format.to_string(),
+            RecordFormat::Each(_) => "mixed formats".to_owned(),
+            RecordFormat::Named(format) | RecordFormat::Most(format) => format.to_string(),
         };
         console.detail(&format!("{name}: detected {what}, one document per line"));
         return Ok(Some(format));
@@ -112,137 +92,6 @@ pub(crate) fn format_of_lines(
     let page = Page::new(name, decoded, line.number);
     let evidence = Evidence { page: &page, slot: slot.as_ref().map(|(_, slot)| slot) };
     Err(unknown(name, &found, recognized.as_ref(), &evidence))
-}
-
-/// Returns the format of the lines, from that of each line [alone](of_line). `None` if there is not
-/// enough evidence for any format.
-pub(crate) fn of_lines(lines: &[&str], alone: &[Option<Candidate>]) -> Option<LineFormat> {
-    // The evidence of one line does not outweigh that of most lines.
-    if let Some(format) = of_most(alone, PLAIN + 1) {
-        return Some(LineFormat::Most(format));
-    }
-    // One line can decide what the others leave open.
-    let found = detect_lines(lines).0;
-    if let Some(best) = found.first().filter(|best| best.is_certain()) {
-        let sure = || alone.iter().flatten().filter(|line| line.confidence > PLAIN);
-        let same = sure().filter(|line| line.format == best.format).count();
-        if 2 * same >= sure().count() {
-            return Some(LineFormat::Most(best.format));
-        }
-    }
-    if let Some(format) = of_most(alone, Candidate::CERTAIN) {
-        return Some(LineFormat::Most(format));
-    }
-    // A line without a format is rejected alone.
-    let known: Vec<_> = alone.iter().flatten().cloned().map(Some).collect();
-    let most = of_most(&known, Candidate::CERTAIN).map(LineFormat::Most);
-    most.or_else(|| Some(LineFormat::Each(known.first()?.as_ref()?.format)))
-}
-
-/// The certainty of the format of a line with plain chat, which other formats could also contain.
-const PLAIN: u8 = 60;
-
-/// Returns the format of more than half of the lines, if each of these lines alone is certain
-/// enough. Other lines are read in their own format or rejected by name.
-fn of_most(lines: &[Option<Candidate>], confidence: u8) -> Option<Format> {
-    let mut counts: Vec<(Format, usize)> = Vec::new();
-    for line in lines {
-        let Some(best) = line.as_ref().filter(|best| best.confidence >= confidence) else {
-            continue;
-        };
-        match counts.iter_mut().find(|(format, _)| *format == best.format) {
-            Some((_, count)) => *count += 1,
-            None => counts.push((best.format, 1)),
-        }
-    }
-    let (format, count) = counts.into_iter().max_by_key(|(_, count)| *count)?;
-    (2 * count > lines.len()).then_some(format)
-}
-
-/// Returns the document in a line, and its format: its own if that is certain.
-///
-/// # Errors
-///
-/// The line contains no document, or one in a recognized but unsupported format.
-pub(crate) fn document_of_line(
-    line: &str,
-    format: LineFormat,
-) -> Result<(Slot<'_>, Format), Box<Diagnostic>> {
-    let format = match format {
-        LineFormat::Named(format) => return Ok((Slot::of_line(line, format)?, format)),
-        LineFormat::Most(format) => format,
-        LineFormat::Each(_) => return alone_in_line(line),
-    };
-    let text = match is_json(format) {
-        true => match text_in(line) {
-            Some(slot) => Ok(slot),
-            // The reader of JSON reports other formats, because it sees more of the document.
-            None => return Ok((Slot::whole(line), format)),
-        },
-        false => Slot::text(line),
-    };
-    if text.as_ref().map_or(true, |slot| !slot.other_fields.is_empty()) {
-        let json = detect(line).into_iter().next();
-        if let Some(best) = json.filter(|best| best.is_certain() && is_json(best.format)) {
-            return Ok((Slot::whole(line), if is_json(format) { format } else { best.format }));
-        }
-        if let Some(recognized) = recognize([line]) {
-            return Err(Box::new(foreign(&recognized)));
-        }
-    }
-    let slot = text?;
-    let found = detect(&slot.text);
-    let Some(best) = found.first().filter(|best| best.is_certain()) else {
-        return Ok((slot, format));
-    };
-    // If this text is ambiguous, the other lines decide.
-    let fits = |it: &&Candidate| it.format == format && it.is_certain() && best.confidence <= PLAIN;
-    let format = found.iter().find(fits).map_or(best.format, |it| it.format);
-    Ok((slot, format))
-}
-
-/// Returns the document in a line of a file of mixed formats.
-fn alone_in_line(line: &str) -> Result<(Slot<'_>, Format), Box<Diagnostic>> {
-    if let Some(best) = of_line(line) {
-        let slot = if is_json(best.format) { Slot::whole(line) } else { Slot::text(line)? };
-        return Ok((slot, best.format));
-    }
-    if let Some(recognized) = recognize([line]) {
-        return Err(Box::new(foreign(&recognized)));
-    }
-    let text = "the format of the line is not certain, and the file mixes formats";
-    let mut found = finding(Code::FormatUnknown, Span::at(0), text);
-    found.help = Some("split the file by format, and name the format: `--from FORMAT`".to_owned());
-    found.dropped = Some(Dropped::Record);
-    Err(Box::new(found))
-}
-
-/// Returns the text in a line of JSON, if the line has one instead of messages. Lines that cannot
-/// have one are not read.
-fn text_in(line: &str) -> Option<Slot<'_>> {
-    let may_have = match line.trim_ascii_start().as_bytes().first() {
-        Some(b'"') => true,
-        Some(b'{') => memchr::memmem::find(line.as_bytes(), b"\"text\"").is_some(),
-        _ => false,
-    };
-    may_have.then(|| Slot::text(line).ok())?
-}
-
-/// A record in a recognized but unsupported format.
-pub(crate) fn foreign(recognized: &Recognized) -> Diagnostic {
-    let Recognized { name, evidence, help, .. } = recognized;
-    let text = format!("the input looks like {name}");
-    let mut found = finding(Code::FormatUnknown, evidence.span, text).help(*help);
-    found.dropped = Some(Dropped::Record);
-    found
-}
-
-/// Returns the certain format of a line alone: that of its JSON, or of the text in it.
-pub(crate) fn of_line(line: &str) -> Option<Candidate> {
-    let certain = |found: Vec<Candidate>| found.into_iter().next().filter(Candidate::is_certain);
-    certain(detect(line))
-        .filter(|best| is_json(best.format))
-        .or_else(|| certain(detect(&Slot::text(line).ok()?.text)))
 }
 
 /// Returns the named format. Token ids are JSON for all formats.

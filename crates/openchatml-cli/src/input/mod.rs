@@ -3,30 +3,25 @@
 mod ahead;
 mod batches;
 mod compressed;
-mod decode;
 mod folder;
 mod format;
-mod page;
 mod records;
-mod slot;
 
 use self::ahead::{Look, LookForEvent};
 pub(crate) use self::batches::{Batch, Batches};
 use self::compressed::Unpacked;
-pub(crate) use self::decode::Decoded;
-pub(crate) use self::format::{
-    LineFormat, Unreadable, document_of_line, foreign, format_of, format_of_lines, of_line,
-    of_lines,
+pub(crate) use self::format::{Unreadable, format_of, format_of_lines};
+pub(crate) use openchatml_data::record::{
+    Decoded, Page, RecordFormat, Slot, detect_lines, document_of_record, finding, is_json,
+    of_record, of_records,
 };
-pub(crate) use self::page::Page;
-pub(crate) use self::slot::{Slot, detect_lines};
 
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read};
 use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use openchatml::{Carrier, Code, Diagnostic, Format, Severity, Span};
+use openchatml::Format;
 
 use crate::args::{Choice, FilesArgs};
 use crate::console::Console;
@@ -302,16 +297,4 @@ fn progress(console: &Console, len: Option<u64>) -> Option<ProgressBar> {
     bar.set_style(ProgressStyle::with_template(style).ok()?);
     console.start_progress(bar.clone());
     Some(bar)
-}
-
-/// Creates a diagnostic of the command instead of a reader.
-pub(crate) fn finding(code: Code, span: Span, message: impl Into<String>) -> Diagnostic {
-    let mut found = code.at(span, message);
-    found.severity = Severity::Error;
-    found
-}
-
-/// Whether documents of this format are JSON.
-pub(crate) fn is_json(format: Format) -> bool {
-    format.carrier() == Carrier::Json
 }

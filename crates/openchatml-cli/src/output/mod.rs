@@ -4,7 +4,8 @@ mod json;
 mod packed;
 mod replace;
 
-pub(crate) use self::json::{escape, pretty};
+pub(crate) use self::json::pretty;
+pub(crate) use openchatml_data::record::escape;
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal as _, Write};

@@ -2,17 +2,17 @@
 
 mod excerpt;
 mod github;
-mod json;
 mod losses;
 mod sarif;
 mod text;
 
-pub(crate) use self::json::{PlaceSpan, write_object};
 pub(crate) use self::losses::Losses;
+pub(crate) use openchatml_data::record::PlaceSpan;
 
 #[cfg(feature = "run")]
 use openchatml::Span;
 use openchatml::{Applicability, Diagnostic, Fix, Severity};
+use openchatml_data::record;
 
 use crate::failure::Status;
 use crate::input::Page;
@@ -50,7 +50,7 @@ impl Style {
     pub(crate) fn write(self, page: &Page<'_>, found: &Diagnostic, out: &mut String) {
         match self {
             Self::Text => text::write(page, found, out),
-            Self::Json => json::write(page, found, out),
+            Self::Json => record::write(page, found, out),
             Self::Sarif => sarif::write(page, found, out),
             Self::Github => github::write(page, found, out),
         }

@@ -1,7 +1,8 @@
 //! The lints that are checked, and the findings that are ignored.
 
 use clap::Args;
-use openchatml::{Code, Diagnostic, Document, Severity, lint};
+use openchatml::{Code, Diagnostic, Document, lint};
+use openchatml_data::record::add_lints;
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Lints")]
@@ -37,10 +38,6 @@ impl Selected {
         }
     }
 }
-
-/// The lints that depend on which messages there are.
-const ORDER: &[Code] =
-    &[Code::NoAssistant, Code::RepeatedRole, Code::LateSystem, Code::UnbalancedPair];
 
 /// Errors that can be ignored: the conversation is read as it is.
 const PAIRING: &[Code] = &[Code::CallUnanswered, Code::ReplyUnmatched];
@@ -115,14 +112,7 @@ impl Lints {
         found: &mut Vec<Diagnostic>,
     ) {
         let codes = if is_sample { &self.sample } else { &self.document };
-        let mut own = lint::check(document, codes);
-        // A message that is not read as meant, or not at all, is reported already.
-        if found.iter().any(|found| found.severity == Severity::Error) {
-            let is_empty = document.conversations().iter().any(|it| it.messages.is_empty());
-            let is_told = |code| ORDER.contains(&code) || is_empty && code == Code::EmptyMessage;
-            own.retain(|found| !is_told(found.code));
-        }
-        found.append(&mut own);
+        add_lints(document, codes, found);
         found.retain(|found| !self.ignored.iter().any(|it| it.has(found.code)));
         found.sort_by_key(|found| found.span.start);
     }

@@ -8,15 +8,14 @@ use openchatml::convert::{
     Loss, Lost, Sidecar, convert, convert_with_sidecar, join_losses, prepare,
 };
 use openchatml::harmony::has_system_message;
-use openchatml::prompt::Prompt;
 use openchatml::render::Profile;
 use openchatml::{
-    Carrier, Code, Conversation, Diagnostic, Document, End, Format, Mode, Pair, Parsed,
-    RenderOptions, Severity, Span, Tool,
+    Carrier, Code, Conversation, Diagnostic, Document, Format, Mode, Pair, Parsed, RenderOptions,
+    Severity, Span, Tool,
 };
+use openchatml_data::record::{KeptMessages, Purpose, is_empty};
 
 use super::beside::{self, BesideArgs};
-use super::kept_messages::KeptMessages;
 use super::template::Templated;
 use super::tokens::{Refused, TokenOutput, Tokens};
 use super::truncate::Budget;
@@ -28,37 +27,22 @@ use crate::failure::Failure;
 use crate::file_name;
 use crate::input::{JSON, finding, is_json};
 use crate::output::escape;
-use crate::reader::{Reader, is_empty};
+use crate::reader::Reader;
 
-/// The purpose of the output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Purpose {
-    /// The same conversation in another format.
-    Faithful,
-    /// The next prompt of a model.
-    Prompt,
-    /// The next prompt with all reasoning.
-    PromptWithReasoning,
-    /// A training sample.
-    Training,
+/// Returns the purpose of `render`.
+pub(in crate::commands) fn purpose_of_render(args: &RenderArgs) -> Purpose {
+    match (args.training, args.keep_reasoning) {
+        (true, _) => Purpose::Training,
+        (_, true) => Purpose::PromptWithReasoning,
+        _ => Purpose::Prompt,
+    }
 }
 
-impl Purpose {
-    /// The purpose of `render`.
-    pub(super) fn of_render(args: &RenderArgs) -> Self {
-        match (args.training, args.keep_reasoning) {
-            (true, _) => Self::Training,
-            (_, true) => Self::PromptWithReasoning,
-            _ => Self::Prompt,
-        }
-    }
-
-    /// The purpose of `convert`.
-    pub(super) fn of_convert(args: &RenderArgs) -> Self {
-        match (args.training, args.generation_prompt) {
-            (false, false) => Self::Faithful,
-            _ => Self::of_render(args),
-        }
+/// Returns the purpose of `convert`.
+pub(in crate::commands) fn purpose_of_convert(args: &RenderArgs) -> Purpose {
+    match (args.training, args.generation_prompt) {
+        (false, false) => Purpose::Faithful,
+        _ => purpose_of_render(args),
     }
 }
 
@@ -307,7 +291,7 @@ impl Converter {
     fn converted(&self, parsed: Parsed<'_>) -> Converted {
         let has_errors = parsed.has_errors();
         let mut converted = Converted { found: parsed.diagnostics, ..Converted::default() };
-        let is_lost = self.reader.options.mode == Mode::Strict || is_empty(&parsed.document);
+        let is_lost = self.reader.options().mode == Mode::Strict || is_empty(&parsed.document);
         if has_errors && is_lost {
             return converted;
         }
@@ -432,36 +416,10 @@ impl Converter {
     /// Returns the document for the purpose, the losses of this step, and the indices of the
     /// remaining messages.
     fn prepare<'t>(&self, mut document: Document<'t>) -> (Document<'t>, Vec<Loss>, KeptMessages) {
-        let Document::Conversation(conversation) = &mut document else {
-            return (document, Vec::new(), KeptMessages::all(0));
-        };
-        let count = conversation.messages.len();
-        if let Some(tools) = &self.tools {
+        if let (Some(tools), Document::Conversation(conversation)) = (&self.tools, &mut document) {
             conversation.tools.clone_from(tools);
         }
-        if self.purpose == Purpose::Faithful {
-            return (document, Vec::new(), KeptMessages::all(count));
-        }
-        let prompt = Prompt::new(conversation, self.target, &self.render);
-        let (mut document, losses, origins) = prompt.into_parts();
-        let mut left = 0;
-        if let Document::Conversation(conversation) = &mut document {
-            left = conversation.messages.len();
-            self.ends(conversation);
-        }
-        (document, losses, KeptMessages::of(count, left, &origins))
-    }
-
-    /// // A stored message ends with `<|end|>`, except the last answer of a training sample.
-    fn ends(&self, conversation: &mut Conversation<'_>) {
-        if self.purpose == Purpose::Training
-            && self.target.carries().ends.contains(&End::Return)
-            && let Some(answer) =
-                conversation.messages.iter_mut().rfind(|message| message.is_answer())
-            && answer.end == End::End
-        {
-            answer.end = End::Return;
-        }
+        self.purpose.prepare(document, self.target, &self.render)
     }
 }
 

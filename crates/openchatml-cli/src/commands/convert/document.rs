@@ -1,16 +1,14 @@
 //! The result of a document: its output and its messages.
 
-use std::fmt::Write as _;
-
 use openchatml::convert::{Loss, Lost, Sidecar};
-use openchatml::{Carrier, Code, Diagnostic, Dropped, Format, Severity};
+use openchatml::{Carrier, Diagnostic, Format, Severity};
+use openchatml_data::record::{Consent, reject};
 
 use super::converter::{Converted, Converter};
-use crate::args::{Consent, Verbosity};
-use crate::failure::UNKNOWN;
-use crate::input::{Page, Slot, finding};
+use crate::args::Verbosity;
+use crate::input::{Page, Slot};
 use crate::output::{escape, pretty};
-use crate::report::{Losses, Style, Tally, write_object};
+use crate::report::{Losses, Style, Tally};
 
 /// The result of a converted document.
 #[derive(Debug, Default)]
@@ -82,27 +80,9 @@ impl OutputRules {
             loss.span = slot.span(loss.span);
         }
         if converter.carrier() == Carrier::Json {
-            all.extend(slot.other_fields.iter().map(beside_text));
+            all.extend(slot.dropped_fields());
         }
-        let mut refused = self.judge(&mut all);
-        let mut is_forbidden = false;
-        for found in all.iter_mut().filter(|found| found.code == Code::Loss) {
-            // A loss of the record that contains the document.
-            if !self.consent.allows_loss(Lost::Field) {
-                found.severity = Severity::Error;
-                is_forbidden = true;
-            }
-        }
-        let (allowed, forbidden): (Vec<_>, Vec<_>) =
-            losses.into_iter().partition(|loss| self.consent.allows_loss(loss.lost));
-        all.extend(forbidden.iter().map(|loss| loss.to_diagnostic(Severity::Error)));
-        let lost =
-            forbidden.iter().map(|loss| loss.lost).chain(is_forbidden.then_some(Lost::Field));
-        for word in lost.map(Lost::word) {
-            if !refused.contains(&word) {
-                refused.push(word);
-            }
-        }
+        let refused = self.consent.judge(&mut all, &mut losses);
         if !refused.is_empty()
             || self.is_strict && all.iter().any(|found| found.severity == Severity::Error)
         {
@@ -112,7 +92,7 @@ impl OutputRules {
         outcome.refused = refused;
         match output {
             Some(text) => {
-                self.tell_losses(page, allowed, &mut outcome);
+                self.tell_losses(page, losses, &mut outcome);
                 outcome.output = Some(text);
                 outcome.sidecar = sidecar;
                 outcome.is_pair = is_pair;
@@ -131,39 +111,13 @@ impl OutputRules {
     /// Creates the result of a line that has no output, because of the diagnostics `found`.
     pub(super) fn refuse(self, page: &Page<'_>, found: &[Diagnostic]) -> Outcome {
         let mut all = found.to_vec();
-        let refused = self.judge(&mut all);
+        let refused = self.consent.judge(&mut all, &mut Vec::new());
         Outcome { refused, reject: self.reject(page, &all), ..self.reported(page, &all) }
-    }
-
-    /// Changes diagnostics that drop input with permission to warnings. Returns the names of input
-    /// that is dropped without permission.
-    fn judge(self, all: &mut [Diagnostic]) -> Vec<String> {
-        let mut refused: Vec<String> = Vec::new();
-        for found in all {
-            match found.dropped {
-                Some(dropped) if self.consent.allows_drop(dropped) => {
-                    found.severity = found.severity.min(Severity::Warning);
-                }
-                Some(dropped) if !refused.iter().any(|word| word == dropped.as_str()) => {
-                    refused.push(dropped.as_str().to_owned());
-                }
-                _ => {}
-            }
-        }
-        refused
     }
 
     /// Returns a rejected document with its diagnostics as a line of JSON.
     fn reject(self, page: &Page<'_>, all: &[Diagnostic]) -> Option<String> {
-        if !self.keeps_rejects {
-            return None;
-        }
-        let mut found = String::new();
-        for (index, diagnostic) in all.iter().enumerate() {
-            found.push_str(if index == 0 { "" } else { "," });
-            write_object(page, diagnostic, &mut found);
-        }
-        Some(reject(page, &found))
+        self.keeps_rejects.then(|| reject(page, all))
     }
 
     /// Prints the diagnostics, depending on the verbosity.
@@ -221,41 +175,8 @@ impl OutputRules {
     }
 }
 
-/// The data next to the text of a line. Only another such line can contain it.
-fn beside_text((key, span): &(String, openchatml::Span)) -> Diagnostic {
-    let text = format!("unknown key `{key}` next to `text`: it will be dropped");
-    let mut found = finding(Code::UnknownKey, *span, text);
-    found.dropped = Some(Dropped::Key);
-    found
-}
-
 /// Reports that nothing was written, the reason, and how to allow the loss.
 pub(super) fn refusal(name: &str, what: &str, refused: &[String]) -> String {
     let names = refused.join(",");
     format!("{name}: {what} because input would be lost; to allow it: --allow-loss={names}")
-}
-
-/// A line of the file of rejected documents: a document with its diagnostics as JSON objects.
-fn reject(page: &Page<'_>, found: &str) -> String {
-    let mut out = String::from("{\"file\":\"");
-    escape(page.name, &mut out);
-    // Writing to a `String` cannot fail.
-    let _ = write!(out, "\",\"line\":{},\"diagnostics\":[{found}],\"input\":\"", page.first_line());
-    escape(page.text, &mut out);
-    if let Some(raw) = page.raw() {
-        out.push_str("\",\"input_hex\":\"");
-        for byte in raw {
-            let _ = write!(out, "{byte:02x}");
-        }
-    }
-    out.push_str("\"}\n");
-    out
-}
-
-/// Returns the same for a document in an unknown format; `reasons` is the reason.
-pub(super) fn unknown_reject(page: &Page<'_>, reasons: &[String]) -> String {
-    let mut found = format!("{{\"code\":\"{UNKNOWN}\",\"severity\":\"error\",\"message\":\"");
-    escape(reasons.first().map_or("", String::as_str), &mut found);
-    found.push_str("\"}");
-    reject(page, &found)
 }

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use openchatml::{Carrier, Mode};
+use openchatml_data::record::{Consent, unknown_reject};
 
 use super::converter::Converter;
-use super::document::{DocumentLayout, Outcome, OutputRules, refusal, unknown_reject};
-use crate::args::{Choice, Consent, DenyArgs, FilesArgs, JsonlArgs, OutArgs, ReadArgs};
+use super::document::{DocumentLayout, Outcome, OutputRules, refusal};
+use crate::args::{Choice, DenyArgs, FilesArgs, JsonlArgs, OutArgs, ReadArgs};
 use crate::console::Console;
 use crate::failure::{Failure, Status};
 use crate::input::{Decoded, Input, Opened, Origin, Page, Slot, Unreadable, format_of, origins};

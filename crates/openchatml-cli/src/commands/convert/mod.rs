@@ -1,13 +1,12 @@
 //! `parse`, `render` and `convert`: the same code with different defaults.
 
 mod beside;
-mod converter;
+pub(super) mod converter;
 mod document;
 mod job;
-mod kept_messages;
 pub(super) mod response_formats;
 mod template;
-mod tokens;
+pub(super) mod tokens;
 pub(super) mod tools;
 mod truncate;
 
@@ -16,9 +15,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use openchatml::{Format, TextFormat};
+use openchatml_data::record::Purpose;
 
 use self::beside::BesideArgs;
-use self::converter::{Converter, Purpose};
+use self::converter::{Converter, purpose_of_convert, purpose_of_render};
 use self::job::Job;
 use self::template::Templated;
 use self::tokens::{MaskArgs, TokenOutput};
@@ -224,7 +224,7 @@ pub(crate) fn render(args: &RenderCommandArgs, console: &Console) -> Result<Stat
     let to = args.to.unwrap_or(Written { format: JSON, tokens: false });
     let purpose = match args.template.template {
         Some(_) => Purpose::Faithful,
-        None => Purpose::of_render(&args.work.render),
+        None => purpose_of_render(&args.work.render),
     };
     let writes_ids = to.tokens || args.template.form == FormArg::Ids;
     let mut read = args.work.read.clone();
@@ -255,7 +255,7 @@ pub(crate) fn tokens(args: &TokensArgs, console: &Console) -> Result<Status, Fai
     };
     let to = Written { format: args.to.into(), tokens: true };
     warn_without_effect(&args.work.render, to.format, console);
-    let purpose = Purpose::of_render(&args.work.render);
+    let purpose = purpose_of_render(&args.work.render);
     let encodings = Encodings::wanted(&args.work.read, true, console)?;
     let mut converter = args.work.converter(to, purpose, encodings, console)?;
     converter.begin_prompts(args.bare);
@@ -266,7 +266,7 @@ pub(crate) fn tokens(args: &TokensArgs, console: &Console) -> Result<Status, Fai
 /// Runs `convert`.
 pub(crate) fn convert(args: &ConvertArgs, console: &Console) -> Result<Status, Failure> {
     warn_without_effect(&args.work.render, args.to.format, console);
-    let purpose = Purpose::of_convert(&args.work.render);
+    let purpose = purpose_of_convert(&args.work.render);
     let encodings = Encodings::wanted(&args.work.read, args.to.tokens, console)?;
     let mut converter = args.work.converter(args.to, purpose, encodings, console)?;
     converter.set_beside(&args.beside, console)?;

@@ -6,7 +6,7 @@ use openchatml::{Code, Conversation, Diagnostic, Format, RenderOptions, Span, Te
 use openchatml_tokens::{TruncateError, Truncated, Truncation};
 
 use super::WorkArgs;
-use super::converter::Purpose;
+use super::converter::purpose_of_convert;
 use crate::args::{Choice, FilesArgs, O200K_HARMONY, Written, text_format, written};
 use crate::console::Console;
 use crate::encodings::{Encodings, Tokenizers, Use};
@@ -69,7 +69,7 @@ pub(crate) fn truncate(args: &TruncateArgs, console: &Console) -> Result<Status,
         read.spell_control_tokens,
         console,
     )?;
-    let purpose = Purpose::of_convert(render);
+    let purpose = purpose_of_convert(render);
     let mut converter = args.work.converter(target, purpose, Some(encodings.clone()), console)?;
     let mut truncation = Truncation::new(args.budget);
     truncation.message = args.message.0;

@@ -63,7 +63,7 @@ pub(crate) fn run(args: &ShowArgs, console: &Console) -> Result<Status, Failure>
         tells_findings: args.debug || console.verbosity() == Verbosity::Verbose,
         place: OutputTarget::of(&target, console),
     };
-    if show.reader.options.mode == Mode::Strict && !show.tells_findings {
+    if show.reader.options().mode == Mode::Strict && !show.tells_findings {
         let text = "the result of --strict can depend on hidden text: add --debug or --verbose, or use `ocml check`";
         return Err(Failure::Usage(text.to_owned()));
     }
@@ -176,7 +176,7 @@ impl Show {
                 return self.nothing(page, &found);
             }
             let mut shown = Shown::default();
-            let depth = self.reader.options.limits.json_depth;
+            let depth = self.reader.options().limits.json_depth;
             if has_errors && !is_whole(&slot.text, format, depth) {
                 let text = "part of this cannot be read: run `ocml check` to see why";
                 shown.report = error_line(text);
@@ -192,7 +192,7 @@ impl Show {
         let mut shown = Shown { report: self.diagnostics_text(page, &found), ..Shown::default() };
         if has_errors {
             shown.status = Status::Found;
-            if self.reader.options.mode == Mode::Strict {
+            if self.reader.options().mode == Mode::Strict {
                 shown.report.push_str(&error_line(HAS_ERRORS));
                 return shown;
             }
@@ -208,7 +208,7 @@ impl Show {
         let conversations = document.conversations();
         let is_own = |message: &&Message<'_>| !message.foreign;
         let mut last = conversations.iter().filter_map(|it| it.messages.iter().rfind(is_own));
-        !self.reader.options.open_prompt && last.any(is_open)
+        !self.reader.options().open_prompt && last.any(is_open)
     }
 
     /// Explains why there is nothing to show.

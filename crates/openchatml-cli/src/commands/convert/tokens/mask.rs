@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use clap::{Args, ValueEnum};
 use openchatml::convert::{Origins, Sidecar};
 use openchatml::{Code, Conversation, Diagnostic, Message, Span, Weight};
+use openchatml_data::record::KeptMessages;
 use openchatml_tokens::{
     MaskPolicy, MessageSpan, Rendered, TrainedHeaders, TrainedMessages, TrainedTurns,
 };
 
-use super::super::kept_messages::KeptMessages;
 use super::list;
 use crate::input::finding;
 
@@ -39,7 +39,7 @@ pub(in crate::commands::convert) struct MaskArgs {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum TrainArg {
+pub(in crate::commands) enum TrainArg {
     /// Reasoning, commentary, calls and answers
     All,
     /// Everything except reasoning
@@ -49,7 +49,7 @@ enum TrainArg {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum TurnsArg {
+pub(in crate::commands) enum TurnsArg {
     /// All turns
     All,
     /// The last turn
@@ -57,7 +57,7 @@ enum TurnsArg {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum HeadersArg {
+pub(in crate::commands) enum HeadersArg {
     /// What the model generates
     Sampled,
     /// Everything after the role
@@ -69,26 +69,36 @@ enum HeadersArg {
 impl MaskArgs {
     /// Returns the policy.
     pub(in crate::commands::convert) fn policy(&self) -> MaskPolicy {
-        let mut policy = MaskPolicy::default();
-        policy.messages = match self.train {
-            TrainArg::All => TrainedMessages::All,
-            TrainArg::NoReasoning => TrainedMessages::NoReasoning,
-            TrainArg::Answers => TrainedMessages::Answers,
-        };
-        policy.turns = match self.turns {
-            TurnsArg::All => TrainedTurns::All,
-            TurnsArg::Last => TrainedTurns::Last,
-        };
-        policy.headers = match self.headers {
-            HeadersArg::Sampled => TrainedHeaders::Sampled,
-            HeadersArg::AfterRole => TrainedHeaders::AfterRole,
-            HeadersArg::Nothing => TrainedHeaders::Nothing,
-        };
+        let mut policy = policy(self.train, self.turns, self.headers);
         let trained = self.train_message.iter().map(|message| (*message, true));
         let skipped = self.skip_message.iter().map(|message| (*message, false));
         policy.overrides = trained.chain(skipped).collect();
         policy
     }
+}
+
+/// Returns the policy for whole data sets.
+pub(in crate::commands) fn policy(
+    train: TrainArg,
+    turns: TurnsArg,
+    headers: HeadersArg,
+) -> MaskPolicy {
+    let mut policy = MaskPolicy::default();
+    policy.messages = match train {
+        TrainArg::All => TrainedMessages::All,
+        TrainArg::NoReasoning => TrainedMessages::NoReasoning,
+        TrainArg::Answers => TrainedMessages::Answers,
+    };
+    policy.turns = match turns {
+        TurnsArg::All => TrainedTurns::All,
+        TurnsArg::Last => TrainedTurns::Last,
+    };
+    policy.headers = match headers {
+        HeadersArg::Sampled => TrainedHeaders::Sampled,
+        HeadersArg::AfterRole => TrainedHeaders::AfterRole,
+        HeadersArg::Nothing => TrainedHeaders::Nothing,
+    };
+    policy
 }
 
 /// The indices in the input of the written messages.

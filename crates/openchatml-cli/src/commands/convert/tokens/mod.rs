@@ -1,6 +1,6 @@
 //! Writes documents as token ids.
 
-mod mask;
+pub(in crate::commands) mod mask;
 mod table;
 
 pub(super) use self::mask::MaskArgs;
@@ -11,11 +11,11 @@ use openchatml::convert::{Loss, Lost, Origins, Prepared, Sidecar, Weighed};
 use openchatml::{
     Conversation, Diagnostic, Document, ReadOptions, RenderError, RenderOptions, TextFormat,
 };
+use openchatml_data::record::KeptMessages;
 use openchatml_tokens::{MaskPolicy, Rendered, Tokenizer};
 
 use self::mask::Numbers;
 use super::converter::Output;
-use super::kept_messages::KeptMessages;
 
 use crate::encodings::{Encodings, OneEncoding, Tokenizers, Use};
 use crate::failure::Failure;

@@ -1,4 +1,4 @@
-//! The document in a line of a JSONL file.
+//! The document in a record: the record itself, or a string in it.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,17 +8,17 @@ use serde::Deserialize;
 use serde::de::{self, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::{finding, is_json};
-use crate::output::escape;
+use super::finding::{finding, is_json};
+use super::json::escape;
 
 /// A document and its position in the text of a page: the whole text, or a JSON string in it.
 #[derive(Debug)]
-pub(crate) struct Slot<'l> {
+pub struct Slot<'l> {
     /// The document.
-    pub(crate) text: Cow<'l, str>,
+    pub text: Cow<'l, str>,
     place: Place<'l>,
     /// Another field of the object that contains the text.
-    pub(crate) other_fields: Vec<(String, Span)>,
+    pub other_fields: Vec<(String, Span)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +32,7 @@ enum Place<'l> {
 
 impl<'l> Slot<'l> {
     /// Creates a document that is the whole page.
-    pub(crate) fn whole(text: &'l str) -> Self {
+    pub fn whole(text: &'l str) -> Self {
         Self { text: Cow::Borrowed(text), place: Place::Whole, other_fields: Vec::new() }
     }
 
@@ -42,14 +42,19 @@ impl<'l> Slot<'l> {
     /// # Errors
     ///
     /// The line contains no document.
-    pub(crate) fn of_line(line: &'l str, format: Format) -> Result<Self, Box<Diagnostic>> {
+    pub fn of_line(line: &'l str, format: Format) -> Result<Self, Box<Diagnostic>> {
         if is_json(format) {
             return Ok(Self::whole(line));
         }
         Self::text(line)
     }
 
-    pub(crate) fn text(line: &'l str) -> Result<Self, Box<Diagnostic>> {
+    /// Returns the text in a line that is a JSON string, or an object with the field `text`.
+    ///
+    /// # Errors
+    ///
+    /// The line is neither.
+    pub fn text(line: &'l str) -> Result<Self, Box<Diagnostic>> {
         let wrong = |error: &serde_json::Error| Box::new(not_a_line(line, error));
         let (raw, other_fields, is_field) = match line.trim_start().as_bytes().first() {
             Some(b'{') => {
@@ -86,7 +91,7 @@ impl<'l> Slot<'l> {
     /// # Errors
     ///
     /// There is no document any more.
-    pub(crate) fn again<'m>(&self, mended: &'m str) -> Result<Slot<'m>, Box<Diagnostic>> {
+    pub fn again<'m>(&self, mended: &'m str) -> Result<Slot<'m>, Box<Diagnostic>> {
         match self.place {
             Place::Whole => Ok(Slot::whole(mended)),
             Place::String(..) | Place::Field(..) => Slot::text(mended),
@@ -94,7 +99,7 @@ impl<'l> Slot<'l> {
     }
 
     /// Converts the places of a diagnostic from the document to the page.
-    pub(crate) fn place(&self, diagnostic: &mut Diagnostic) {
+    pub fn place(&self, diagnostic: &mut Diagnostic) {
         diagnostic.span = self.span(diagnostic.span);
         if matches!(self.place, Place::Whole) {
             return;
@@ -108,7 +113,7 @@ impl<'l> Slot<'l> {
     }
 
     /// Converts a span from the document to the page.
-    pub(crate) fn span(&self, span: Span) -> Span {
+    pub fn span(&self, span: Span) -> Span {
         match self.place {
             Place::Whole => span,
             Place::String(raw, at) | Place::Field(raw, at) => {
@@ -118,7 +123,7 @@ impl<'l> Slot<'l> {
     }
 
     /// Returns the page with another document at this place. The rest is not changed.
-    pub(crate) fn replace(&self, page: &str, document: &str, out: &mut String) {
+    pub fn replace(&self, page: &str, document: &str, out: &mut String) {
         match self.place {
             Place::Whole => out.push_str(document),
             Place::String(raw, at) | Place::Field(raw, at) => {
@@ -129,15 +134,25 @@ impl<'l> Slot<'l> {
         }
     }
 
+    /// Returns an error for each field next to the text, for outputs that have no place for it.
+    pub fn dropped_fields(&self) -> impl Iterator<Item = Diagnostic> {
+        self.other_fields.iter().map(|(key, span)| {
+            let text = format!("unknown key `{key}` next to `text`: it will be dropped");
+            let mut found = finding(Code::UnknownKey, *span, text);
+            found.dropped = Some(Dropped::Key);
+            found
+        })
+    }
+
     /// Whether the document is the field of an object.
-    pub(crate) fn is_field(&self) -> bool {
+    pub fn is_field(&self) -> bool {
         matches!(self.place, Place::Field(..))
     }
 }
 
 /// Returns the possible formats of the documents in these lines, and the line with the evidence for
 /// the best one. Lines contain JSON documents, or texts as JSON strings.
-pub(crate) fn detect_lines<'l>(lines: &[&'l str]) -> (Vec<Candidate>, Option<(usize, Slot<'l>)>) {
+pub fn detect_lines<'l>(lines: &[&'l str]) -> (Vec<Candidate>, Option<(usize, Slot<'l>)>) {
     let found = detect_records(lines.iter().copied());
     if found.first().is_some_and(|best| is_json(best.format)) {
         return (found, None);
@@ -245,7 +260,8 @@ impl<'de> Deserialize<'de> for Held<'de> {
 mod tests {
     use openchatml::{Applicability, Code, Dropped, Edit, Fix, Span};
 
-    use super::{Slot, finding, raw_offset};
+    use super::super::finding::finding;
+    use super::{Slot, raw_offset};
 
     #[test]
     fn a_line_contains_a_string_or_an_object() {

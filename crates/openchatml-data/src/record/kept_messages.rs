@@ -5,7 +5,7 @@ use openchatml::convert::{Loss, Origins};
 
 /// The messages of the input that are kept, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct KeptMessages {
+pub struct KeptMessages {
     /// The number of messages of the input.
     count: usize,
     /// Their indices in the input, or `None` if all messages are kept.
@@ -14,22 +14,22 @@ pub(super) struct KeptMessages {
 
 impl KeptMessages {
     /// Keeps all messages.
-    pub(super) fn all(count: usize) -> Self {
+    pub fn all(count: usize) -> Self {
         Self { count, numbers: None }
     }
 
     /// Keeps the messages with these origins: `left` messages remain.
-    pub(super) fn of(count: usize, left: usize, origins: &Origins) -> Self {
+    pub fn of(count: usize, left: usize, origins: &Origins) -> Self {
         Self { count, numbers: Some((0..left).map(|place| origins.of(place)).collect()) }
     }
 
     /// Returns the number of messages of the input.
-    pub(super) fn count(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.count
     }
 
     /// Returns the index in the input of the message that is now at this index.
-    pub(super) fn number(&self, place: usize) -> Option<usize> {
+    pub fn number(&self, place: usize) -> Option<usize> {
         match &self.numbers {
             None => Some(place),
             Some(numbers) => numbers.get(place).copied().flatten(),
@@ -37,7 +37,7 @@ impl KeptMessages {
     }
 
     /// Drops the messages at these sorted indices.
-    pub(super) fn leave_out(&mut self, places: &[usize]) {
+    pub fn leave_out(&mut self, places: &[usize]) {
         if places.is_empty() {
             return;
         }
@@ -48,12 +48,12 @@ impl KeptMessages {
     }
 
     /// Sets the index of a loss to that of its message in the input.
-    pub(super) fn name(&self, loss: &mut Loss) {
+    pub fn name(&self, loss: &mut Loss) {
         loss.message = loss.message.and_then(|place| self.number(place));
     }
 
     /// Returns the error with the index of its message in the input.
-    pub(super) fn error(&self, mut error: RenderError) -> RenderError {
+    pub fn error(&self, mut error: RenderError) -> RenderError {
         error.message = error.message.and_then(|place| self.number(place));
         error
     }

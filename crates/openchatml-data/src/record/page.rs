@@ -4,16 +4,15 @@ use std::cell::OnceCell;
 
 use openchatml::{Lines, Location, Span};
 
-use super::Decoded;
-use super::decode::Patch;
+use super::decode::{Decoded, Patch};
 
 /// The text of a file or of one of its lines, with its position in the file.
 #[derive(Debug)]
-pub(crate) struct Page<'t> {
+pub struct Page<'t> {
     /// The name of the file.
-    pub(crate) name: &'t str,
+    pub name: &'t str,
     /// The text.
-    pub(crate) text: &'t str,
+    pub text: &'t str,
     first_line: usize,
     base: usize,
     raw: &'t [u8],
@@ -23,7 +22,7 @@ pub(crate) struct Page<'t> {
 
 impl<'t> Page<'t> {
     /// Creates a page from a file, or from the part of it that begins in line `first_line`.
-    pub(crate) fn new(name: &'t str, decoded: &'t Decoded<'_>, first_line: usize) -> Self {
+    pub fn new(name: &'t str, decoded: &'t Decoded<'_>, first_line: usize) -> Self {
         Self {
             name,
             text: &decoded.text,
@@ -36,35 +35,35 @@ impl<'t> Page<'t> {
     }
 
     /// The number of its first line.
-    pub(crate) fn first_line(&self) -> usize {
+    pub fn first_line(&self) -> usize {
         self.first_line
     }
 
     /// The first byte of the file that is not UTF-8.
-    pub(crate) fn not_text(&self) -> Option<usize> {
+    pub fn not_text(&self) -> Option<usize> {
         let first = self.patches.first()?;
         Some(self.base + first.after - char::REPLACEMENT_CHARACTER.len_utf8())
     }
 
     /// The bytes of the text, if they differ from the text.
-    pub(crate) fn raw(&self) -> Option<&'t [u8]> {
+    pub fn raw(&self) -> Option<&'t [u8]> {
         self.patches.first().map(|_| self.raw)
     }
 
     /// The position in the file.
-    pub(crate) fn offset(&self) -> usize {
+    pub fn offset(&self) -> usize {
         self.base
     }
 
     /// Returns the line and the column in the file of a byte of the text.
-    pub(crate) fn locate(&self, at: usize) -> Location {
+    pub fn locate(&self, at: usize) -> Location {
         let lines = self.lines.get_or_init(|| Lines::new(self.text));
         let Location { line, column } = lines.locate(at);
         Location { line: line + self.first_line - 1, column }
     }
 
     /// Returns the span in the file of a span of the text.
-    pub(crate) fn file_span(&self, span: Span) -> Span {
+    pub fn file_span(&self, span: Span) -> Span {
         Span::new(self.file_offset(span.start), self.file_offset(span.end))
     }
 
@@ -79,7 +78,8 @@ impl<'t> Page<'t> {
 mod tests {
     use openchatml::{Location, Span};
 
-    use super::{Decoded, Page};
+    use super::super::decode::Decoded;
+    use super::Page;
 
     #[test]
     fn spans_refer_to_the_file() {

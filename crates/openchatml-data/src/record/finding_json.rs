@@ -3,7 +3,7 @@
 use openchatml::{Diagnostic, Dropped, Span};
 use serde::Serialize;
 
-use crate::input::Page;
+use super::page::Page;
 
 #[derive(Serialize)]
 struct Finding<'f> {
@@ -28,7 +28,7 @@ struct Finding<'f> {
 
 /// Bytes of a file.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) struct PlaceSpan {
+pub struct PlaceSpan {
     start: usize,
     end: usize,
 }
@@ -48,13 +48,14 @@ struct Change {
     replacement: String,
 }
 
-pub(super) fn write(page: &Page<'_>, found: &Diagnostic, out: &mut String) {
+/// Writes a diagnostic as a line of JSON.
+pub fn write(page: &Page<'_>, found: &Diagnostic, out: &mut String) {
     write_object(page, found, out);
     out.push('\n');
 }
 
 /// Writes a diagnostic without a line break after it.
-pub(crate) fn write_object(page: &Page<'_>, found: &Diagnostic, out: &mut String) {
+pub fn write_object(page: &Page<'_>, found: &Diagnostic, out: &mut String) {
     let place = page.locate(found.span.start);
     let finding = Finding {
         file: page.name,

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use openchatml::lex::{Utf8Decoder, Utf8Piece};
 use openchatml::{Code, Diagnostic, Dropped, Span};
 
-use super::finding;
+use super::finding::finding;
 
 /// The number of invalid places that are reported one by one.
 const MOST_TOLD: usize = 1000;
@@ -17,11 +17,11 @@ const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// The text of some bytes, with U+FFFD for bytes that are not UTF-8.
 #[derive(Debug)]
-pub(crate) struct Decoded<'b> {
+pub struct Decoded<'b> {
     /// The text, without a byte order mark.
-    pub(crate) text: Cow<'b, str>,
+    pub text: Cow<'b, str>,
     /// The diagnostics, with places in the text.
-    pub(crate) found: Vec<Diagnostic>,
+    pub found: Vec<Diagnostic>,
     is_refused: bool,
     /// The bytes.
     pub(super) raw: &'b [u8],
@@ -41,15 +41,19 @@ pub(super) struct Patch {
 
 impl<'b> Decoded<'b> {
     /// Whether the bytes are not text at all.
-    pub(crate) fn is_no_text(&self) -> bool {
+    pub fn is_no_text(&self) -> bool {
         self.is_refused
     }
 
     /// Decodes `bytes`, which begin at byte `offset` of their file.
-    pub(crate) fn new(bytes: &'b [u8], offset: usize) -> Self {
+    pub fn new(bytes: &'b [u8], offset: usize) -> Self {
         let skipped = if offset == 0 && bytes.starts_with(BOM) { BOM.len() } else { 0 };
-        let bytes = &bytes[skipped..];
-        let base = offset + skipped;
+        Self::record(&bytes[skipped..], offset + skipped)
+    }
+
+    /// Decodes the bytes of a record, which begin at byte `base` of their file. A byte order mark
+    /// in a record is part of its text.
+    pub fn record(bytes: &'b [u8], base: usize) -> Self {
         let (found, patches) = (Vec::new(), Vec::new());
         match std::str::from_utf8(bytes) {
             Ok(text) => {

@@ -1,0 +1,172 @@
+//! Files as batches of rows, with the place of each row.
+
+mod lines;
+mod tables;
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+
+use self::lines::Lines;
+use self::tables::Table;
+use crate::error::DataError;
+use crate::store::{Blob, store};
+
+/// Some rows of a file.
+#[derive(Debug)]
+pub(crate) struct Rows {
+    /// The rows; of a file of lines, the lines that are not blank, as bytes.
+    pub(crate) batch: RecordBatch,
+    /// The number of each row in the file, from 1, and its first byte, if the file has lines.
+    pub(crate) places: Vec<RowPlace>,
+    /// The lines that exceed the limit.
+    pub(crate) too_long: Vec<LongLine>,
+    /// The size in memory.
+    pub(crate) bytes: usize,
+    /// Where the rows end.
+    pub(crate) end: Position,
+}
+
+/// The place of a row in its file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RowPlace {
+    pub(crate) row: u64,
+    pub(crate) byte: u64,
+}
+
+/// A line that is too long to be read.
+#[derive(Clone, Debug)]
+pub(crate) struct LongLine {
+    pub(crate) place: RowPlace,
+    pub(crate) bytes: u64,
+    /// Its first bytes.
+    pub(crate) beginning: Vec<u8>,
+}
+
+/// The number of rows before a place in a file, including blank lines, and of bytes, if the file
+/// has lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Position {
+    pub(crate) rows: u64,
+    pub(crate) bytes: u64,
+}
+
+/// The limits of a batch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BatchLimits {
+    pub(crate) rows: usize,
+    /// A batch ends with the row that reaches this size.
+    pub(crate) bytes: usize,
+    /// The limit for one line.
+    pub(crate) line: usize,
+}
+
+/// The kind of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FileKind {
+    /// Lines of JSON, compressed or not.
+    Lines(Compression),
+    Parquet,
+    /// An Arrow file with an index at its end.
+    ArrowFile,
+    /// A stream of Arrow batches.
+    ArrowStream,
+}
+
+/// How the lines of a file are compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Compression {
+    None,
+    Gzip,
+    Zstd,
+}
+
+/// A file whose kind is known.
+#[derive(Clone)]
+pub(crate) struct InputFile {
+    /// Its location, as it was named.
+    pub(crate) name: String,
+    pub(crate) kind: FileKind,
+    pub(crate) blob: Arc<dyn Blob>,
+}
+
+/// The beginnings of files that cannot be read, and what they are.
+const OTHERS: &[(&[u8], &str)] = &[
+    (b"PK\x03\x04", "it is a ZIP archive: unpack it first"),
+    (b"\xFD7zXZ", "it is compressed with xz: unpack it first"),
+    (b"BZh", "it is compressed with bzip2: unpack it first"),
+    (b"SQLite format 3", "it is an SQLite database: write its records as JSONL first"),
+    (b"\xFF\xFE", "it is UTF-16: convert it to UTF-8 first, for example with iconv"),
+    (b"\xFE\xFF", "it is UTF-16: convert it to UTF-8 first, for example with iconv"),
+    (b"Obj\x01", "it is an Avro file: write its records as JSONL first"),
+    (b"ORC", "it is an ORC file: write its records as JSONL first"),
+];
+
+impl InputFile {
+    /// Opens a file, and looks at its first bytes.
+    pub(crate) fn open(name: &str) -> Result<Self, DataError> {
+        let (store, path) = store(name)?;
+        let failed = |error| DataError::input(name, error);
+        let blob = store.open(&path).map_err(failed)?;
+        let first = blob.read_at(0, 16).map_err(failed)?;
+        if let Some((_, what)) = OTHERS.iter().find(|(magic, _)| first.starts_with(magic)) {
+            return Err(DataError::input(name, what));
+        }
+        let kind = match first.as_ref() {
+            [0x1F, 0x8B, ..] => FileKind::Lines(Compression::Gzip),
+            [0x28, 0xB5, 0x2F, 0xFD, ..] => FileKind::Lines(Compression::Zstd),
+            [b'P', b'A', b'R', b'1', ..] => FileKind::Parquet,
+            [b'A', b'R', b'R', b'O', b'W', b'1', ..] => FileKind::ArrowFile,
+            [0xFF, 0xFF, 0xFF, 0xFF, ..] => FileKind::ArrowStream,
+            _ => FileKind::Lines(Compression::None),
+        };
+        Ok(Self { name: name.to_owned(), kind, blob })
+    }
+
+    /// Whether the file has lines.
+    pub(crate) fn has_lines(&self) -> bool {
+        matches!(self.kind, FileKind::Lines(_))
+    }
+
+    /// Returns the columns of the file, or `None` if it has lines.
+    pub(crate) fn schema(&self) -> Result<Option<SchemaRef>, DataError> {
+        match self.kind {
+            FileKind::Lines(_) => Ok(None),
+            _ => Table::schema(self).map(Some),
+        }
+    }
+
+    /// Starts to read the rows after a position.
+    pub(crate) fn rows(&self, from: Position, limits: BatchLimits) -> Result<Source, DataError> {
+        match self.kind {
+            FileKind::Lines(compression) => {
+                Lines::new(self, compression, from, limits).map(Source::Lines)
+            }
+            _ => Table::new(self, from, limits).map(Source::Table),
+        }
+    }
+}
+
+impl Rows {
+    /// The number of records, including those that are too long.
+    pub(crate) fn count(&self) -> u64 {
+        u64::try_from(self.places.len() + self.too_long.len()).unwrap_or_default()
+    }
+}
+
+/// The rows of a file.
+pub(crate) enum Source {
+    Lines(Lines),
+    Table(Table),
+}
+
+impl Source {
+    /// Returns the next rows: at most `most` of them.
+    pub(crate) fn next(&mut self, most: usize) -> Result<Option<Rows>, DataError> {
+        match self {
+            Self::Lines(lines) => lines.next(most),
+            Self::Table(table) => table.next(most),
+        }
+    }
+}

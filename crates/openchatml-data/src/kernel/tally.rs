@@ -1,0 +1,85 @@
+//! Counts of what was found and lost.
+
+use std::collections::BTreeMap;
+
+use openchatml::convert::Loss;
+use openchatml::{Diagnostic, Severity};
+use serde::{Deserialize, Serialize};
+
+/// What was found in some records, and what their conversion lost. Tallies of parts of a data set
+/// can be added in any order.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Tally {
+    /// The number of records.
+    pub records: u64,
+    /// The number of rejected records.
+    pub rejected: u64,
+    /// The number of records with errors.
+    pub with_errors: u64,
+    /// The number of records with warnings, but without errors.
+    pub with_warnings: u64,
+    /// The diagnostics, by their severity and code, such as `error E-UNKNOWN-KEY`.
+    pub found: BTreeMap<String, Count>,
+    /// The losses, by their names, such as `channel`.
+    pub lost: BTreeMap<String, Count>,
+}
+
+/// How often something occurs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Count {
+    /// In how many records.
+    pub records: u64,
+    /// How often.
+    pub times: u64,
+}
+
+impl Count {
+    fn add(&mut self, other: Self) {
+        self.records += other.records;
+        self.times += other.times;
+    }
+}
+
+impl Tally {
+    /// Counts one more record.
+    pub(crate) fn record(&mut self, found: &[Diagnostic], losses: &[Loss], is_rejected: bool) {
+        self.records += 1;
+        self.rejected += u64::from(is_rejected);
+        match found.iter().map(|found| found.severity).max() {
+            Some(Severity::Error) => self.with_errors += 1,
+            Some(Severity::Warning) => self.with_warnings += 1,
+            _ => {}
+        }
+        let found = found.iter().map(|found| format!("{} {}", found.severity, found.code));
+        count(found, &mut self.found);
+        count(losses.iter().map(|loss| loss.lost.word()), &mut self.lost);
+    }
+
+    /// Adds the counts of other records.
+    pub fn add(&mut self, other: &Self) {
+        self.records += other.records;
+        self.rejected += other.rejected;
+        self.with_errors += other.with_errors;
+        self.with_warnings += other.with_warnings;
+        for (from, to) in [(&other.found, &mut self.found), (&other.lost, &mut self.lost)] {
+            for (name, count) in from {
+                to.entry(name.clone()).or_default().add(*count);
+            }
+        }
+    }
+}
+
+/// Counts the names that occur in one record.
+fn count(names: impl Iterator<Item = String>, counts: &mut BTreeMap<String, Count>) {
+    let mut own: Vec<(String, u64)> = Vec::new();
+    for name in names {
+        match own.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, times)) => *times += 1,
+            None => own.push((name, 1)),
+        }
+    }
+    for (name, times) in own {
+        counts.entry(name).or_default().add(Count { records: 1, times });
+    }
+}

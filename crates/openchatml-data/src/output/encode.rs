@@ -1,0 +1,205 @@
+//! Rows as the bytes of lines, or as batches of tables.
+
+use std::io::Write as _;
+use std::sync::Arc;
+
+use arrow_array::builder::LargeStringBuilder;
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
+
+use super::FileFormat;
+use crate::error::DataError;
+use crate::rows::{JsonColumn, TextColumn, key};
+
+/// Rows in the form of their file.
+#[derive(Clone, Debug)]
+pub(crate) enum Encoded {
+    Lines { bytes: Vec<u8>, rows: u64 },
+    Batch(RecordBatch),
+}
+
+impl Encoded {
+    /// The number of rows.
+    pub(crate) fn rows(&self) -> u64 {
+        match self {
+            Self::Lines { rows, .. } => *rows,
+            Self::Batch(batch) => u64::try_from(batch.num_rows()).unwrap_or_default(),
+        }
+    }
+}
+
+/// What is kept of the rows of the input, beside the conversations.
+#[derive(Clone, Debug)]
+pub(crate) enum Kept {
+    /// Columns of a table.
+    Columns(Vec<ArrayRef>),
+    /// Fields of lines: for each row, names and values as JSON.
+    Fields(Vec<Vec<(String, String)>>),
+}
+
+impl Kept {
+    /// Keeps nothing of any row.
+    pub(crate) fn nothing() -> Self {
+        Self::Columns(Vec::new())
+    }
+
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Columns(columns) => columns.is_empty(),
+            Self::Fields(rows) => rows.iter().all(Vec::is_empty),
+        }
+    }
+}
+
+/// Encodes rows for output files.
+#[derive(Clone, Debug)]
+pub(crate) struct Encoder {
+    format: FileFormat,
+    /// The columns of the files.
+    pub(crate) schema: SchemaRef,
+    /// Whether the column `text` has JSON objects, which are the lines.
+    has_objects: bool,
+    /// The number of columns before those that are kept.
+    own: usize,
+}
+
+impl Encoder {
+    /// Encodes rows with columns of this schema, and with kept columns.
+    pub(crate) fn new(
+        format: FileFormat,
+        own: &Schema,
+        kept: &[Field],
+        has_objects: bool,
+    ) -> Result<Self, DataError> {
+        let names = || own.fields().iter().map(|field| field.name());
+        if let Some(field) = kept.iter().find(|kept| names().any(|name| name == kept.name())) {
+            let what = "it cannot be kept: the output has a column of this name";
+            return Err(DataError::Column { column: field.name().clone(), what: what.to_owned() });
+        }
+        let all = own.fields().iter().cloned().chain(kept.iter().cloned().map(Arc::new));
+        let schema = Arc::new(Schema::new(all.collect::<Fields>()));
+        Ok(Self { format, schema, has_objects, own: own.fields().len() })
+    }
+
+    /// Whether the files have lines.
+    pub(crate) fn has_lines(&self) -> bool {
+        self.format.has_lines()
+    }
+
+    /// Encodes rows.
+    pub(crate) fn encode(&self, batch: &RecordBatch, kept: &Kept) -> Result<Encoded, DataError> {
+        if !self.format.has_lines() {
+            return self.table(batch, kept).map(Encoded::Batch);
+        }
+        let mut out = String::new();
+        let columns = batch.schema_ref().fields().iter().zip(batch.columns());
+        let columns = columns.map(|(field, array)| {
+            Ok((key(field.name()), JsonColumn::new(array.as_ref(), field.name())?))
+        });
+        let columns: Vec<_> = columns.collect::<Result<_, DataError>>()?;
+        let texts = batch.columns().first().and_then(|array| TextColumn::new(array.as_ref()));
+        let more = self.kept_columns(kept)?;
+        for row in 0..batch.num_rows() {
+            let start = out.len();
+            let object = texts.as_ref().filter(|_| self.has_objects);
+            let object = object.and_then(|texts| std::str::from_utf8(texts.bytes(row)?).ok());
+            if let Some(object) = object.filter(|object| object.ends_with('}')) {
+                out.push_str(&object[..object.len() - 1]);
+            } else if let Some(list) = object.filter(|_| kept.is_empty()) {
+                out.push_str(list);
+                out.push('\n');
+                continue;
+            } else {
+                out.push('{');
+                for (key, values) in &columns {
+                    push_field(key, values, row, start, &mut out);
+                }
+            }
+            for (key, values) in &more {
+                push_field(key, values, row, start, &mut out);
+            }
+            if let Kept::Fields(rows) = kept {
+                for (name, value) in rows.get(row).into_iter().flatten() {
+                    out.push_str(if out.len() == start + 1 { "" } else { "," });
+                    out.push_str(&key(name));
+                    out.push_str(value);
+                }
+            }
+            out.push_str("}\n");
+        }
+        let rows = u64::try_from(batch.num_rows()).unwrap_or_default();
+        lines(out.into_bytes(), rows, self.format)
+    }
+
+    fn kept_columns<'k>(&self, kept: &'k Kept) -> Result<Vec<(String, JsonColumn<'k>)>, DataError> {
+        let Kept::Columns(columns) = kept else { return Ok(Vec::new()) };
+        let fields = self.schema.fields().iter().skip(self.own).zip(columns);
+        let fields = fields.map(|(field, array)| {
+            Ok((key(field.name()), JsonColumn::new(array.as_ref(), field.name())?))
+        });
+        fields.collect()
+    }
+
+    /// Returns the rows of a table.
+    fn table(&self, batch: &RecordBatch, kept: &Kept) -> Result<RecordBatch, DataError> {
+        let mut columns = batch.columns().to_vec();
+        match kept {
+            Kept::Columns(more) => columns.extend(more.iter().cloned()),
+            Kept::Fields(rows) => {
+                for field in self.schema.fields().iter().skip(self.own) {
+                    columns.push(column_of_fields(field.name(), rows));
+                }
+            }
+        }
+        let batch = RecordBatch::try_new(Arc::clone(&self.schema), columns);
+        batch.map_err(|error| DataError::Internal(error.to_string()))
+    }
+}
+
+/// Finishes the bytes of lines.
+pub(crate) fn lines(bytes: Vec<u8>, rows: u64, format: FileFormat) -> Result<Encoded, DataError> {
+    let bytes = match format {
+        FileFormat::JsonlGzip if !bytes.is_empty() => gzip(&bytes)?,
+        _ => bytes,
+    };
+    Ok(Encoded::Lines { bytes, rows })
+}
+
+/// Compresses bytes as a member of a gzip file. The members of a file are compressed on all
+/// threads.
+pub(crate) fn gzip(bytes: &[u8]) -> Result<Vec<u8>, DataError> {
+    let level = flate2::Compression::default();
+    let mut encoder = flate2::write::GzEncoder::new(Vec::with_capacity(bytes.len() / 3), level);
+    let packed = encoder.write_all(bytes).and_then(|()| encoder.finish());
+    packed.map_err(|error| DataError::Internal(error.to_string()))
+}
+
+/// Adds a field to an object, unless its value is null.
+fn push_field(key: &str, values: &JsonColumn<'_>, row: usize, start: usize, out: &mut String) {
+    let before = out.len();
+    out.push_str(if before == start + 1 { "" } else { "," });
+    out.push_str(key);
+    if !values.write(row, out) {
+        out.truncate(before);
+    }
+}
+
+/// Returns a field of lines as a column of texts: strings as they are, other values as JSON.
+fn column_of_fields(name: &str, rows: &[Vec<(String, String)>]) -> ArrayRef {
+    let mut texts = LargeStringBuilder::new();
+    for fields in rows {
+        match fields.iter().find(|(key, _)| key == name) {
+            None => texts.append_null(),
+            Some((_, value)) => match serde_json::from_str::<String>(value) {
+                Ok(text) => texts.append_value(text),
+                Err(_) => texts.append_value(value),
+            },
+        }
+    }
+    Arc::new(texts.finish())
+}
+
+/// The column of a kept field of lines.
+pub(crate) fn field_of_lines(name: &str) -> Field {
+    Field::new(name, DataType::LargeUtf8, true)
+}

@@ -1,0 +1,19 @@
+//! Lints of a document that was just read.
+
+use openchatml::{Code, Diagnostic, Document, Severity, lint};
+
+/// The lints that depend on which messages there are.
+const ORDER: &[Code] =
+    &[Code::NoAssistant, Code::RepeatedRole, Code::LateSystem, Code::UnbalancedPair];
+
+/// Adds the findings of lints to those of the reader. A message that is not read as meant, or not at
+/// all, is reported already: lints that depend on it add nothing.
+pub fn add_lints(document: &Document<'_>, lints: &[Code], found: &mut Vec<Diagnostic>) {
+    let mut own = lint::check(document, lints);
+    if found.iter().any(|found| found.severity == Severity::Error) {
+        let is_empty = document.conversations().iter().any(|it| it.messages.is_empty());
+        let is_told = |code| ORDER.contains(&code) || is_empty && code == Code::EmptyMessage;
+        own.retain(|found| !is_told(found.code));
+    }
+    found.append(&mut own);
+}

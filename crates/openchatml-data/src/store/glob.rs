@@ -1,0 +1,135 @@
+//! The input files that locations stand for.
+
+use std::path::Path;
+
+use globset::{GlobBuilder, GlobMatcher};
+
+use super::{is_url, store};
+use crate::error::DataError;
+
+/// The endings of files that a folder stands for.
+const ENDINGS: &[&str] = &["jsonl", "ndjson", "parquet", "arrow", "feather", "ipc"];
+
+/// The endings of compressed files.
+const PACKED: &[&str] = &["gz", "zst", "zstd"];
+
+/// Returns the files that locations stand for, each as a location: files, all data files of
+/// folders, and patterns such as `data/*.parquet`, `train-{0,1}.jsonl` or `s3://bucket/**/*.zst`.
+/// The files of a folder or pattern are sorted.
+///
+/// # Errors
+///
+/// There are no such files, a file occurs twice, or a pattern is malformed.
+pub(crate) fn expand(locations: &[String]) -> Result<Vec<String>, DataError> {
+    let mut files = Vec::new();
+    for location in locations {
+        let is_file = !is_url(location) && Path::new(location).is_file();
+        if location == "-" {
+            let text = "standard input cannot be read again after an interruption: name files, or use `ocml convert`";
+            return Err(DataError::usage(text));
+        }
+        let folder = is_folder(location);
+        let found = match location.find(['*', '?', '[', '{']) {
+            _ if is_file => vec![location.clone()],
+            Some(at) if !folder => matching(location, at)?,
+            _ if folder => listed(location)?.into_iter().filter(|file| is_data(file)).collect(),
+            _ => vec![location.clone()],
+        };
+        if found.is_empty() {
+            let text = match folder {
+                true => {
+                    format!("the folder `{location}` has no files named *.{}", ENDINGS.join(", *."))
+                }
+                false => format!("no file matches `{location}`"),
+            };
+            return Err(DataError::usage(text));
+        }
+        files.extend(found);
+    }
+    let mut sorted: Vec<_> = files.iter().collect();
+    sorted.sort();
+    if let Some(twice) = sorted.windows(2).find(|two| two[0] == two[1]) {
+        return Err(DataError::usage(format!("the input `{}` is named twice", twice[0])));
+    }
+    Ok(files)
+}
+
+fn is_folder(location: &str) -> bool {
+    match is_url(location) {
+        true => location.ends_with('/'),
+        false => Path::new(location).is_dir(),
+    }
+}
+
+/// Whether a file has the name of a data file, and is not hidden.
+fn is_data(file: &str) -> bool {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    let mut words = name.rsplit('.');
+    let mut ending = words.next().unwrap_or_default();
+    if PACKED.contains(&ending) {
+        ending = words.next().unwrap_or_default();
+    }
+    !name.starts_with(['.', '_']) && ENDINGS.contains(&ending)
+}
+
+/// Returns the files that match a pattern, whose first special character is at this position.
+fn matching(pattern: &str, at: usize) -> Result<Vec<String>, DataError> {
+    let folder = pattern[..at].rfind('/').map_or("", |end| &pattern[..=end]);
+    let glob = GlobBuilder::new(pattern).literal_separator(true).build();
+    let glob = glob.map_err(|error| DataError::usage(format!("`{pattern}`: {error}")))?;
+    let matcher: GlobMatcher = glob.compile_matcher();
+    let files = listed(if folder.is_empty() { "." } else { folder })?;
+    let plain = |file: String| match folder.is_empty() {
+        true => file.strip_prefix("./").map_or(file.clone(), str::to_owned),
+        false => file,
+    };
+    Ok(files.into_iter().map(plain).filter(|file| matcher.is_match(file)).collect())
+}
+
+/// Returns all files in a folder, as locations.
+fn listed(folder: &str) -> Result<Vec<String>, DataError> {
+    let (store, path) = store(folder)?;
+    let path = path.trim_end_matches('/');
+    let files = store.list(if path.is_empty() && !is_url(folder) { "/" } else { path });
+    let files = files.map_err(|error| DataError::input(folder, error))?;
+    let prefix = match is_url(folder) {
+        true => folder.trim_end_matches('/').strip_suffix(path).unwrap_or(folder),
+        false => "",
+    };
+    Ok(files.into_iter().map(|file| format!("{prefix}{file}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{expand, is_data};
+
+    #[test]
+    fn patterns_and_folders_stand_for_sorted_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        std::fs::create_dir(path("b")).unwrap();
+        for name in ["2.jsonl", "1.jsonl", "b/3.parquet", "4.txt", ".5.jsonl", "b/6.jsonl.gz"] {
+            std::fs::write(path(name), "").unwrap();
+        }
+        let files = |location: &str| expand(&[path(location)]);
+        assert_eq!(files("*.jsonl").unwrap(), [path(".5.jsonl"), path("1.jsonl"), path("2.jsonl")]);
+        assert_eq!(files("{2,3}.jsonl").unwrap(), [path("2.jsonl")]);
+        assert_eq!(files("**/*.parquet").unwrap(), [path("b/3.parquet")]);
+        let all = [path("1.jsonl"), path("2.jsonl"), path("b/3.parquet"), path("b/6.jsonl.gz")];
+        assert_eq!(expand(&[folder.path().display().to_string()]).unwrap(), all);
+        assert!(files("*.csv").unwrap_err().to_string().contains("no file matches"));
+        assert!(files("[").is_err());
+        let twice = expand(&[path("1.jsonl"), path("*.jsonl")]).unwrap_err();
+        assert!(twice.to_string().contains("named twice"), "{twice}");
+    }
+
+    #[test]
+    fn names_of_data_files() {
+        for name in ["a.jsonl", "x/a.ndjson.zst", "a.b.parquet", "s3://b/a.arrow"] {
+            assert!(is_data(name), "{name}");
+        }
+        for name in ["a.json", "a.gz", ".a.jsonl", "x/_a.parquet", "jsonl", "manifest.json"] {
+            assert!(!is_data(name), "{name}");
+        }
+    }
+}
