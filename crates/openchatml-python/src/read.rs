@@ -2,7 +2,8 @@
 //! and codes.
 
 use openchatml::{
-    Applicability, Code, Dialect, Mode, ReadOptions, Severity, dialects, fix as fix_text, lint,
+    Applicability, Code, Diagnostic, Dialect, Mode, ReadOptions, Severity, dialects,
+    fix as fix_text, lint,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -70,7 +71,8 @@ pub(crate) fn parse(
 ///     lints: The lints that are checked: `"document"` (for one document), `"sample"` (also those for
 ///         samples of a data set) or `"none"`.
 ///     select: Codes of more lints.
-///     ignore: Codes of warnings and notes that are not reported.
+///     ignore: Codes of warnings and notes that are not reported. Calls without a reply
+///         (`E-CALL-UNANSWERED`) and replies without a call (`E-REPLY-UNMATCHED`) can be ignored, too.
 ///     completion: The text is a raw completion: it continues a prompt that ended where the
 ///         assistant speaks. The same as `continues="assistant"`.
 ///     continues: The role whose message the text continues.
@@ -125,7 +127,9 @@ pub(crate) fn check<'py>(
     let wanted: Vec<_> = lint::SAMPLE.iter().copied().filter(is_wanted).collect();
     let own = detached(py, || lint::check(&document, &wanted))?;
     found.extend(own);
-    found.retain(|it| it.severity == Severity::Error || !ignored.contains(&it.code));
+    let is_error =
+        |it: &Diagnostic| it.severity == Severity::Error && !lint::PAIRING.contains(&it.code);
+    found.retain(|it| is_error(it) || !ignored.contains(&it.code));
     found.sort_by_key(|it| it.span.start);
     diagnostics(py, &found, parsed.as_ref().and_then(|it| it.text.as_deref()))
 }

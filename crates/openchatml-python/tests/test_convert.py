@@ -114,6 +114,14 @@ def test_check_and_fix() -> None:
     assert [it.code for it in openchatml.check(empty, "chatml")] == ["W-EMPTY-MESSAGE"]
     assert openchatml.check(empty, "chatml")[0].line == 1
     assert openchatml.check(empty, "chatml", ignore=["W-EMPTY-MESSAGE"]) == ()
+    call = {"function": {"name": "f", "arguments": "{}"}, "type": "function", "id": "c"}
+    messages = [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "user", "content": "Never mind."},
+    ]
+    codes = [found.code for found in openchatml.check({"messages": messages}, "openai")]
+    assert codes == ["E-CALL-UNANSWERED"]
+    assert openchatml.check({"messages": messages}, "openai", ignore=codes) == ()
     assert openchatml.check(empty, "chatml", lints="none") == ()
 
 

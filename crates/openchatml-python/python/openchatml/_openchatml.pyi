@@ -1271,7 +1271,8 @@ def check(
         lints: The lints that are checked: `"document"` (for one document), `"sample"` (also those for
             samples of a data set) or `"none"`.
         select: Codes of more lints.
-        ignore: Codes of warnings and notes that are not reported.
+        ignore: Codes of warnings and notes that are not reported. Calls without a reply
+            (`E-CALL-UNANSWERED`) and replies without a call (`E-REPLY-UNMATCHED`) can be ignored, too.
         completion: The text is a raw completion: it continues a prompt that ended where the
             assistant speaks. The same as `continues="assistant"`.
         continues: The role whose message the text continues.

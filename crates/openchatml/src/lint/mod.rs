@@ -46,6 +46,15 @@ pub const SAMPLE: &[Code] = &[
     Code::UnbalancedPair,
 ];
 
+/// The errors of readers that a check can ignore: the conversation is read as it is.
+///
+/// ```
+/// use openchatml::{Code, lint};
+///
+/// assert!(lint::PAIRING.contains(&Code::CallUnanswered));
+/// ```
+pub const PAIRING: &[Code] = &[Code::CallUnanswered, Code::ReplyUnmatched];
+
 /// Checks the conversations of a document with the lints of these codes. Codes without a lint are
 /// ignored. The diagnostics are in the order of the messages.
 ///

@@ -39,9 +39,6 @@ impl Selected {
     }
 }
 
-/// Errors that can be ignored: the conversation is read as it is.
-const PAIRING: &[Code] = &[Code::CallUnanswered, Code::ReplyUnmatched];
-
 fn is_lint(code: Code) -> bool {
     lint::SAMPLE.contains(&code) || code == Code::Duplicate
 }
@@ -59,7 +56,9 @@ fn selected(word: &str) -> Result<Selected, String> {
 /// Parses the code of a warning or note.
 fn ignored(word: &str) -> Result<Selected, String> {
     match parsed(word)? {
-        Selected::One(code) if code.as_str().starts_with("E-") && !PAIRING.contains(&code) => {
+        Selected::One(code)
+            if code.as_str().starts_with("E-") && !lint::PAIRING.contains(&code) =>
+        {
             Err(format!("{code} can be an error, which cannot be ignored"))
         }
         ignored => Ok(ignored),
