@@ -112,7 +112,7 @@ impl LookForEvent {
 }
 
 /// Whether a text begins like the events of a streamed response.
-fn is_stream(begin: &[u8]) -> bool {
+pub(super) fn is_stream(begin: &[u8]) -> bool {
     detect_stream(&String::from_utf8_lossy(begin)).is_some()
 }
 

@@ -2,6 +2,7 @@
 
 use openchatml::detect;
 
+use super::ahead::is_stream;
 use super::is_json;
 
 /// Finds the ends of values in a JSON array, as its bytes arrive. It does not check that they are
@@ -87,7 +88,8 @@ impl Look {
                 Step::Open => self.start = at + 1,
                 Step::Comma | Step::Close => {
                     let record = std::str::from_utf8(&begin[self.start..at]);
-                    return Some(record.is_ok_and(is_record));
+                    // The events of a streamed response are one document.
+                    return Some(record.is_ok_and(is_record) && !is_stream(&begin[..at]));
                 }
                 Step::Outside if byte.is_ascii_whitespace() || BOM.contains(byte) => {}
                 Step::Outside => return Some(false),

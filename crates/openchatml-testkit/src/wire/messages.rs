@@ -1,6 +1,5 @@
 //! What a client of the Messages API checks.
 
-use openchatml::{Code, Format, detect, parse};
 use serde_json::Value;
 
 use super::{joined, lines};
@@ -69,32 +68,4 @@ pub(super) fn messages(text: &str) -> Vec<Value> {
         let keys = ["/delta/text", "/delta/thinking", "/delta/partial_json"];
         keys.into_iter().find(|key| event.pointer(key).is_some())
     })
-}
-
-/// Reads the events back. Returns the text for users, the arguments of calls and the reasoning.
-///
-/// # Panics
-///
-/// The events are not recognized, or parts of them cannot be read.
-pub(super) fn read_back(text: &str) -> [String; 3] {
-    let found = detect(text);
-    assert!(found[0].is_stream && found[0].format.to_string() == "anthropic", "{text}");
-    let format: Format = "anthropic".parse().expect("a format");
-    let sse: String = text.lines().map(|line| format!("event: e\ndata: {line}\n\n")).collect();
-    let [lines, sse] = [text, &sse].map(|text| {
-        let parsed = parse(text, format, &Default::default());
-        for found in &parsed.diagnostics {
-            let is_of_event = matches!(found.code, Code::ParseJson | Code::StreamTruncated);
-            assert!(!is_of_event || text.contains("\"api_error\""), "{found} in {text}");
-        }
-        let conversation = parsed.into_conversation();
-        let of = |is: fn(&openchatml::Message<'_>) -> bool| -> String {
-            let messages = conversation.messages.iter().filter(|it| is(it));
-            messages.map(|it| it.body.text().into_owned()).collect()
-        };
-        let shown = of(|it| !it.is_call() && !it.is_reasoning());
-        [shown, of(|it| it.is_call()), of(|it| it.is_reasoning())]
-    });
-    assert_eq!(lines, sse, "{text}");
-    lines
 }

@@ -2,6 +2,7 @@
 
 mod chat;
 mod messages;
+mod read_back;
 mod responses;
 
 use crate::property::chunks;
@@ -16,6 +17,7 @@ use serde_json::Value;
 
 use self::chat::chat;
 use self::messages::messages;
+use self::read_back::read_back;
 use self::responses::responses;
 
 /// The handling of reasoning.
@@ -184,6 +186,7 @@ pub fn writes(text: &str, cuts: &[usize], setup: &Setup) {
             whole
         });
 
+    let back = |api| read_back(api, &setup.written(api, [bytes]));
     let whole = of_responses;
     let of = |name: &str| -> String {
         let deltas = whole.iter().filter(|event| event["type"] == name);
@@ -192,6 +195,11 @@ pub fn writes(text: &str, cuts: &[usize], setup: &Setup) {
     assert_eq!(of("response.output_text.delta"), said.shown.concat(), "{text:?}");
     assert_eq!(of("response.function_call_arguments.delta"), said.arguments, "{text:?}");
     assert_eq!(of("response.reasoning_text.delta"), reasoning, "{text:?}");
+    let [shown, arguments, thinking] = back(Api::Responses);
+    assert_eq!([shown, arguments], [said.shown.concat(), said.arguments.clone()], "{text:?}");
+    if matches!(setup.thoughts, ReasoningMode::Raw | ReasoningMode::Drop) {
+        assert_eq!(thinking, reasoning, "{text:?}");
+    }
 
     let whole = of_messages;
     let of = |place: &str| -> Vec<&str> {
@@ -204,7 +212,7 @@ pub fn writes(text: &str, cuts: &[usize], setup: &Setup) {
     if matches!(setup.thoughts, ReasoningMode::Raw | ReasoningMode::Drop) {
         assert_eq!(of("/delta/thinking").concat(), reasoning, "{text:?}");
     }
-    let [shown, arguments, thinking] = messages::read_back(&setup.written(Api::Messages, [bytes]));
+    let [shown, arguments, thinking] = back(Api::Messages);
     assert_eq!(shown, said.shown.concat(), "{text:?}");
     let inputs = of("/delta/partial_json").into_iter();
     // White space around the input is not part of it.
@@ -222,6 +230,8 @@ pub fn writes(text: &str, cuts: &[usize], setup: &Setup) {
     if setup.thoughts == ReasoningMode::Raw {
         assert_eq!(of("/reasoning_content").replace('\n', ""), reasoning.replace('\n', ""));
     }
+    let texts = ["/content", "/tool_calls/0/function/arguments", "/reasoning_content"].map(of);
+    assert_eq!(back(Api::ChatCompletions), texts, "{text:?}");
 }
 
 /// The output of two documents that differ only in hidden text is the same, byte for byte, except

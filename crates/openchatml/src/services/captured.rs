@@ -69,26 +69,57 @@ const OTHERS: &[&str] = &["messages", "role", "content", "model", "max_tokens", 
 /// How many bytes are searched for the first event.
 const LOOK_BYTES: usize = 1 << 16;
 
-/// Returns the type of the first event and its place, if a text can be a capture.
-pub(crate) fn first_type(text: &str) -> Option<(Cow<'_, str>, Span)> {
+/// The first event of a capture.
+pub(crate) struct First<'a> {
+    /// The JSON of the event, and the text after it.
+    text: &'a str,
+    start: usize,
+    /// Whether it is a server-sent event.
+    pub(crate) is_sent: bool,
+    /// Whether the capture is a JSON array.
+    pub(crate) is_item: bool,
+}
+
+/// Returns the first event, if a text can be a capture.
+pub(crate) fn first(text: &str) -> Option<First<'_>> {
     let text = &text[..text.floor_char_boundary(LOOK_BYTES)];
     let begin = text.trim_start_matches('\u{feff}').trim_start();
     let start = text.len() - begin.len();
-    let is_line = begin.starts_with('{')
-        || begin.starts_with("data:")
-        || FRAMING.iter().any(|field| begin.starts_with(field));
-    let (event, at) = match begin.strip_prefix('[') {
+    let is_sent = begin.starts_with("data:") || FRAMING.iter().any(|it| begin.starts_with(it));
+    let inside = begin.strip_prefix('[');
+    let (event, start) = match inside {
         Some(inside) => (inside, start + 1),
-        None if is_line => match lines(text).next()? {
+        None if is_sent || begin.starts_with('{') => match lines(text).next()? {
             Line::Event(event, span) => (event, span.start),
             Line::Other(_) => return None,
         },
         None => return None,
     };
     let mut json = Json::new(event, &Limits::default());
-    if json.peek() != Some(b'{') {
-        return None;
+    (json.peek() == Some(b'{')).then_some(())?;
+    let at = json.offset();
+    Some(First { text: &event[at..], start: start + at, is_sent, is_item: inside.is_some() })
+}
+
+impl<'a> First<'a> {
+    /// The place where the event begins.
+    pub(crate) fn place(&self) -> Span {
+        Span::new(self.start, self.start + 1)
     }
-    let start = at + json.offset();
-    Some((json.ahead(&["type"], OTHERS)?, Span::new(start, start + 1)))
+
+    /// Reads the event.
+    pub(crate) fn json(&self) -> Json<'a> {
+        Json::new(self.text, &Limits::default())
+    }
+
+    /// Returns the first string under this key, unless keys of other documents precede it.
+    fn word(&self, key: &str) -> Option<Cow<'a, str>> {
+        self.json().ahead(&[key], OTHERS)
+    }
+}
+
+/// Returns the type of the first event and its place, if a text can be a capture.
+pub(crate) fn first_type(text: &str) -> Option<(Cow<'_, str>, Span)> {
+    let first = first(text)?;
+    Some((first.word("type")?, first.place()))
 }

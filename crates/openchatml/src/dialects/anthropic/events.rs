@@ -1,20 +1,21 @@
 //! Reads the captured events of a streamed response: the response is put together from its events
 //! and read.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::mem::take;
 
 use super::read::read_document;
+use crate::Span;
 use crate::diagnostic::quote;
-use crate::json::{self, Data, Json, Repair, Value, write_string, write_value};
-use crate::limits::Limits;
-use crate::model::{Document, End, Message};
-use crate::options::{Mode, ReadOptions};
-use crate::reading::{Findings, Parsed};
-use crate::services::captured::{self, Line};
-use crate::services::write_field;
-use crate::{Code, Diagnostic, Dropped, Severity, Span};
+use crate::json::{self, Data, Value, write_string, write_value};
+use crate::model::{End, Message};
+use crate::options::ReadOptions;
+use crate::reading::Parsed;
+use crate::services::Fields;
+use crate::services::captured;
+use crate::services::events::{
+    EventReader, Merged, Rebuilt, containing, take_field, take_list, take_map, word_of,
+};
 
 /// Returns the type of the first event and its place, if a text is such a stream.
 pub(super) fn find(text: &str) -> Option<(String, Span)> {
@@ -26,36 +27,16 @@ pub(super) fn find(text: &str) -> Option<(String, Span)> {
 
 /// Reads the events.
 pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
-    let mut reader = EventReader {
-        limits: &options.limits,
-        mode: options.mode,
-        messages: Vec::new(),
-        found: Vec::new(),
-        findings: Findings::default(),
-    };
-    match captured::events(text, &options.limits) {
-        Ok(lines) => {
-            for line in lines {
-                match line {
-                    Line::Event(event, span) => reader.read(event, span),
-                    Line::Other(span) => reader.drop(span, "the line is not an event"),
-                }
-            }
-        }
-        Err(error) => reader.drop(error.span, error.message),
-    }
-    reader.finish(text.len(), options)
+    let mut reader = EventReader::new(options);
+    let mut events = Events::default();
+    reader.each(text, |reader, fields, span| events.read(reader, fields, span));
+    events.finish(reader, text.len())
 }
 
-type Fields<'a> = Vec<(Cow<'a, str>, Value<'a>)>;
-
 /// The events so far.
-struct EventReader<'a, 'o> {
-    limits: &'o Limits,
-    mode: Mode,
+#[derive(Default)]
+struct Events<'a> {
     messages: Vec<Streamed<'a>>,
-    found: Vec<Diagnostic>,
-    findings: Findings,
 }
 
 /// A message of a stream.
@@ -89,23 +70,7 @@ struct StreamedBlock<'a> {
     is_complete: bool,
 }
 
-impl<'a> EventReader<'a, '_> {
-    fn report(&mut self, found: Diagnostic) {
-        self.found.extend(self.findings.report(found, self.limits));
-    }
-
-    fn drop(&mut self, span: Span, text: impl Into<String>) {
-        self.report(Code::ParseJson.at(span, text).drops(Dropped::Item));
-    }
-
-    fn tolerate(&mut self, span: Span, text: String) {
-        let severity = match self.mode {
-            Mode::Strict => Severity::Error,
-            Mode::Lenient => Severity::Warning,
-        };
-        self.report(Code::ParseJson.at(span, text).severity(severity));
-    }
-
+impl<'a> Events<'a> {
     /// The current message. A capture can begin inside of one.
     fn message(&mut self, span: Span) -> &mut Streamed<'a> {
         if self.messages.is_empty() {
@@ -114,68 +79,43 @@ impl<'a> EventReader<'a, '_> {
         self.messages.last_mut().expect("there is one")
     }
 
-    /// Parses the JSON of an event.
-    fn parse(&mut self, event: &'a str, span: Span) -> Option<Fields<'a>> {
-        let mut json = Json::new(event, self.limits).repairing();
-        let value = json.value().and_then(|value| json.end().map(|()| value));
-        let place = |inner: Span| Span::new(span.start + inner.start, span.start + inner.end);
-        for (at, repair) in json.take_repaired() {
-            let found = Code::ParseJson.at(place(at), repair.as_str());
-            self.report(match repair {
-                Repair::HalfPair => found.drops(Dropped::Value).help("U+FFFD replaces it"),
-                Repair::Control | Repair::Comma => found,
-            });
-        }
-        for (key, at) in json.take_duplicates() {
-            let found = Code::DuplicateKey.at(place(at), format!("duplicate key {}", quote(&key)));
-            self.report(found.drops(Dropped::Duplicate).help("the last value is used"));
-        }
-        match value {
-            Ok(Value { data: Data::Map(fields), .. }) => return Some(fields),
-            Ok(_) => self.drop(span, "an event must be an object"),
-            Err(error) => self.drop(place(error.span), error.message),
-        }
-        None
-    }
-
     /// Reads one event.
-    fn read(&mut self, event: &'a str, span: Span) {
-        let Some(mut fields) = self.parse(event, span) else { return };
+    fn read(&mut self, reader: &mut EventReader<'_>, mut fields: Fields<'a>, span: Span) {
         let kind = fields.iter().find(|field| field.0 == "type");
         let kind = kind.and_then(|it| it.1.as_str()).unwrap_or_default().to_owned();
         match kind.as_str() {
             "message_start" => {
                 let mut fields = take_map(&mut fields, "message");
                 // Usually, it is empty.
-                let content = take_field(&mut fields, "content").map(|value| value.data);
-                let content = if let Some(Data::List(list)) = content { list } else { Vec::new() };
                 let is_complete = true;
-                let blocks = content.into_iter().filter_map(|block| match block.data {
-                    Data::Map(fields) => Some(StreamedBlock {
-                        fields,
-                        span,
-                        is_complete,
-                        ..StreamedBlock::default()
-                    }),
-                    _ => None,
+                let blocks = take_list(&mut fields, "content").into_iter().filter_map(|block| {
+                    match block.data {
+                        Data::Map(fields) => Some(StreamedBlock {
+                            fields,
+                            span,
+                            is_complete,
+                            ..StreamedBlock::default()
+                        }),
+                        _ => None,
+                    }
                 });
                 let blocks = blocks.collect();
                 self.messages.push(Streamed { fields, blocks, span, ..Streamed::default() });
             }
             "content_block_start" => {
-                let index = index_of(&fields);
+                let index = word_of(&fields, "index");
                 let fields = take_map(&mut fields, "content_block");
                 let message = self.message(span);
                 message.open.insert(index, message.blocks.len());
                 message.blocks.push(StreamedBlock { fields, span, ..StreamedBlock::default() });
             }
-            "content_block_delta" => self.read_delta(fields, span),
-            "content_block_stop" => match self.block(&index_of(&fields)) {
+            "content_block_delta" => self.read_delta(reader, fields, span),
+            "content_block_stop" => match self.block(&word_of(&fields, "index")) {
                 Some(block) => {
                     (block.is_complete, block.span.end) = (true, span.end);
-                    self.message(span).open.remove(&index_of(&fields));
+                    self.message(span).open.remove(&word_of(&fields, "index"));
                 }
-                None => self.drop(span, "the event ends a block that is not open"),
+                None => reader.drop(span, "the event ends a block that is not open"),
             },
             "message_delta" => {
                 let changes = take_map(&mut fields, "delta");
@@ -187,13 +127,11 @@ impl<'a> EventReader<'a, '_> {
             "message_stop" => self.message(span).is_complete = true,
             "ping" => {}
             "error" => {
-                let error = Value::from(Data::Map(take_map(&mut fields, "error")));
-                let text = error.get("message").and_then(Value::as_str).unwrap_or_default();
-                let text = format!("the service reports an error: {}", quote(text));
-                self.report(Code::StreamTruncated.at(span, text));
+                let error = take_field(&mut fields, "error").unwrap_or_default();
+                reader.failed(&error, span);
             }
             // The service may add events.
-            kind => self.tolerate(span, format!("unknown event {}: it is ignored", quote(kind))),
+            kind => reader.tolerate(span, format!("unknown event {}: it is ignored", quote(kind))),
         }
         if let Some(message) = self.messages.last_mut() {
             message.span.end = span.end;
@@ -206,8 +144,8 @@ impl<'a> EventReader<'a, '_> {
         message.blocks.get_mut(*message.open.get(index)?)
     }
 
-    fn read_delta(&mut self, mut fields: Fields<'a>, span: Span) {
-        let index = index_of(&fields);
+    fn read_delta(&mut self, reader: &mut EventReader<'_>, mut fields: Fields<'a>, span: Span) {
+        let index = word_of(&fields, "index");
         let mut delta = take_map(&mut fields, "delta");
         let kind = delta.iter().find(|field| field.0 == "type").and_then(|it| it.1.as_str());
         let key = match kind.unwrap_or_default() {
@@ -218,14 +156,14 @@ impl<'a> EventReader<'a, '_> {
             "citations_delta" => "citation",
             kind => {
                 let text = format!("unknown delta {}: it is ignored", quote(kind));
-                return self.tolerate(span, text);
+                return reader.tolerate(span, text);
             }
         };
         let Some(value) = take_field(&mut delta, key) else {
-            return self.drop(span, format!("the delta has no `{key}`"));
+            return reader.drop(span, format!("the delta has no `{key}`"));
         };
         let Some(block) = self.block(&index) else {
-            return self.drop(span, "the event belongs to no open block");
+            return reader.drop(span, "the event belongs to no open block");
         };
         block.span.end = span.end;
         match (key, value.as_str()) {
@@ -234,46 +172,23 @@ impl<'a> EventReader<'a, '_> {
             ("thinking", Some(text)) => block.thinking.push_str(text),
             ("signature", Some(text)) => block.signature.push_str(text),
             (_, Some(text)) => block.input.push_str(text),
-            (_, None) => self.drop(span, format!("`{key}` must be a string")),
+            (_, None) => reader.drop(span, format!("`{key}` must be a string")),
         }
     }
 
-    /// Reads the messages, and moves their places to those of the events.
-    fn finish<'t>(mut self, len: usize, options: &ReadOptions) -> Parsed<'t> {
+    /// Reads the messages.
+    fn finish<'t>(mut self, mut reader: EventReader<'_>, len: usize) -> Parsed<'t> {
+        let limits = &reader.options.limits;
         for block in self.messages.iter_mut().flat_map(|message| &mut message.blocks) {
             let input = &block.input;
-            block.has_cut_input =
-                !input.is_empty() && json::check(input, self.limits).error.is_some();
+            block.has_cut_input = !input.is_empty() && json::check(input, limits).error.is_some();
         }
-        for at in 0..self.messages.len() {
-            let Streamed { span, is_complete, .. } = self.messages[at];
-            if !is_complete {
-                let text = "the stream ends before `message_stop`";
-                let found = Code::StreamTruncated.at(Span::at(span.end), text);
-                self.report(found.help("the response is incomplete"));
-            }
+        for Streamed { span, .. } in self.messages.iter().filter(|it| !it.is_complete) {
+            reader.incomplete(span.end, "message_stop");
         }
-        let mut written = Written { all: Span::new(0, len), ..Written::default() };
-        written.list(&mut self.messages);
-        let Parsed { document, mut diagnostics } = read_document(&written.text, options);
-        let mut document = document.into_owned();
-        for found in &mut diagnostics {
-            found.span = written.place(found.span);
-            found.fix = None;
-        }
-        if let Document::Conversation(conversation) = &mut document {
-            for message in &mut conversation.messages {
-                relocate(message, |span| written.place(span));
-            }
-            cut(&self.messages, &mut conversation.messages);
-        }
-        for found in diagnostics {
-            self.report(found);
-        }
-        // Sorted by place. The diagnostic about the limit comes last.
-        let shown = self.found.len().min(self.limits.diagnostics);
-        self.found[..shown].sort_by_key(|found| found.span.start);
-        Parsed { document, diagnostics: self.found }
+        let mut response = Rebuilt::new(len);
+        write(&mut response, &mut self.messages);
+        reader.finish(&response, read_document, |messages| cut(&self.messages, messages))
     }
 }
 
@@ -300,70 +215,52 @@ fn cut(streamed: &[Streamed<'_>], messages: &mut [Message<'_>]) {
     }
 }
 
-/// Returns the index of the item that contains a place, of items in order.
-fn containing<T>(items: &[T], span: impl Fn(&T) -> Span, at: usize) -> Option<usize> {
-    let after = items.partition_point(|item| span(item).start <= at);
-    after.checked_sub(1).filter(|found| at <= span(&items[*found]).end)
-}
-
-/// The messages as the service writes them without streaming.
-#[derive(Default)]
-struct Written {
-    text: String,
-    /// The places of the messages in this text, and of their events.
-    messages: Vec<(Span, Span)>,
-    /// The places of the blocks.
-    blocks: Vec<(Span, Span)>,
-    /// The whole stream.
-    all: Span,
-}
-
-impl Written {
-    fn list(&mut self, messages: &mut [Streamed<'_>]) {
-        let is_single = messages.len() == 1;
-        self.text.push_str(if is_single { "" } else { "[" });
-        for (at, message) in messages.iter_mut().enumerate() {
-            self.text.push_str(if at > 0 { "," } else { "" });
-            let start = self.text.len();
-            self.message(message);
-            self.messages.push((Span::new(start, self.text.len()), message.span));
-        }
-        self.text.push_str(if is_single { "" } else { "]" });
+/// Writes the messages as the service writes them without streaming.
+fn write(response: &mut Rebuilt, messages: &mut [Streamed<'_>]) {
+    let is_single = messages.len() == 1;
+    response.text.push_str(if is_single { "" } else { "[" });
+    for (at, message) in messages.iter_mut().enumerate() {
+        response.text.push_str(if at > 0 { "," } else { "" });
+        response.outer(message.span, |response| message.write(response));
     }
+    response.text.push_str(if is_single { "" } else { "]" });
+}
 
-    fn message(&mut self, message: &mut Streamed<'_>) {
-        self.text.push_str("{\"content\":[");
-        for (at, block) in message.blocks.iter_mut().enumerate() {
-            self.text.push_str(if at > 0 { "," } else { "" });
-            let start = self.text.len();
-            self.block(block);
-            self.blocks.push((Span::new(start, self.text.len()), block.span));
+impl Streamed<'_> {
+    fn write(&mut self, response: &mut Rebuilt) {
+        response.text.push_str("{\"content\":[");
+        for (at, block) in self.blocks.iter_mut().enumerate() {
+            response.text.push_str(if at > 0 { "," } else { "" });
+            response.inner(block.span, |out| block.write(out));
         }
-        self.text.push(']');
-        let mut fields = take(&mut message.fields);
+        response.text.push(']');
+        let mut fields = take(&mut self.fields);
         if fields.is_empty() {
             let word = |word: &'static str| Data::String(word.into()).into();
             fields.push(("type".into(), word("message")));
             fields.push(("role".into(), word("assistant")));
         }
-        let mut usage = take_map(&mut fields, "usage");
-        usage.append(&mut message.usage);
-        fields.append(&mut message.changes);
+        let mut usage = Merged::default();
+        usage.set_all(take_map(&mut fields, "usage"));
+        usage.set_all(take(&mut self.usage));
+        let mut all = Merged::default();
+        all.set_all(fields);
+        all.set_all(take(&mut self.changes));
         if !usage.is_empty() {
-            fields.push(("usage".into(), Data::Map(last_of_each(usage)).into()));
+            all.set("usage".into(), usage.into_value());
         }
-        for (key, value) in last_of_each(fields) {
-            write_field(&mut self.text, &key, &value);
-        }
-        self.text.push('}');
+        all.write(&mut response.text);
+        response.text.push('}');
     }
+}
 
-    fn block(&mut self, block: &mut StreamedBlock<'_>) {
-        let mut fields = take(&mut block.fields);
+impl StreamedBlock<'_> {
+    fn write(&mut self, out: &mut String) {
+        let mut fields = take(&mut self.fields);
         let texts = [
-            ("text", &mut block.text),
-            ("thinking", &mut block.thinking),
-            ("signature", &mut block.signature),
+            ("text", &mut self.text),
+            ("thinking", &mut self.thinking),
+            ("signature", &mut self.signature),
         ];
         for (key, text) in texts.into_iter().filter(|it| !it.1.is_empty()) {
             let before = take_field(&mut fields, key);
@@ -371,16 +268,15 @@ impl Written {
             whole.push_str(text);
             fields.push((key.into(), Data::String(whole.into()).into()));
         }
-        if !block.citations.is_empty() {
+        if !self.citations.is_empty() {
             let before = take_field(&mut fields, "citations").map(|value| value.data);
             let mut citations = if let Some(Data::List(list)) = before { list } else { Vec::new() };
-            citations.append(&mut block.citations);
+            citations.append(&mut self.citations);
             fields.push(("citations".into(), Data::List(citations).into()));
         }
-        if !block.input.is_empty() {
+        if !self.input.is_empty() {
             fields.retain(|field| field.0 != "input");
         }
-        let out = &mut self.text;
         let mut before = "{";
         for (key, value) in &fields {
             out.push_str(std::mem::replace(&mut before, ","));
@@ -388,80 +284,18 @@ impl Written {
             out.push(':');
             write_value(out, value);
         }
-        if !block.input.is_empty() {
+        if !self.input.is_empty() {
             out.push_str(std::mem::replace(&mut before, ","));
             out.push_str("\"input\":");
-            match block.has_cut_input {
-                true => write_string(out, &block.input),
-                false => out.push_str(&block.input),
+            match self.has_cut_input {
+                true => write_string(out, &self.input),
+                false => out.push_str(&self.input),
             }
         }
         out.push_str(if before == "{" { "{}" } else { "}" });
     }
 
-    /// Returns the place in the stream.
-    fn place(&self, span: Span) -> Span {
-        let of = |at: usize| {
-            let of = |places: &[(Span, Span)]| {
-                containing(places, |it| it.0, at).map(|found| places[found].1)
-            };
-            of(&self.blocks).or_else(|| of(&self.messages)).unwrap_or(self.all)
-        };
-        let start = of(span.start).start;
-        Span::new(start, of(span.end).end.max(start))
-    }
-}
-
-impl StreamedBlock<'_> {
     fn is_cut(&self) -> bool {
         !self.is_complete || self.has_cut_input
     }
-}
-
-/// Moves the places of a message.
-fn relocate(message: &mut Message<'_>, place: impl Fn(Span) -> Span) {
-    message.span = place(message.span);
-    (message.body_at, message.pieces) = (0, None);
-    let beyond = message.layout.as_mut().and_then(|layout| layout.beyond.as_mut());
-    if let Some(beyond) = beyond {
-        for item in beyond.items.iter_mut().chain(&mut beyond.after) {
-            item.span = place(item.span);
-        }
-    }
-}
-
-fn index_of(fields: &Fields<'_>) -> String {
-    let index = fields.iter().find(|field| field.0 == "index");
-    index.map_or_else(String::new, |field| field.1.to_json())
-}
-
-fn take_field<'a>(fields: &mut Fields<'a>, key: &str) -> Option<Value<'a>> {
-    let at = fields.iter().position(|field| field.0 == key)?;
-    Some(fields.remove(at).1)
-}
-
-fn take_map<'a>(fields: &mut Fields<'a>, key: &str) -> Fields<'a> {
-    match take_field(fields, key).map(|value| value.data) {
-        Some(Data::Map(map)) => map,
-        _ => Fields::new(),
-    }
-}
-
-/// Returns each key once, at its first place and with its last value.
-fn last_of_each<'a>(fields: Fields<'a>) -> Fields<'a> {
-    let mut places = HashMap::new();
-    let mut merged = Fields::new();
-    for (key, value) in fields {
-        match places.get(&key) {
-            Some(at) => {
-                let field: &mut (Cow<'a, str>, Value<'a>) = &mut merged[*at];
-                field.1 = value;
-            }
-            None => {
-                places.insert(key.clone(), merged.len());
-                merged.push((key, value));
-            }
-        }
-    }
-    merged
 }

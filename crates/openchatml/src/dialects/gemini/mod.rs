@@ -1,6 +1,7 @@
 //! The contents of Google's Gemini API.
 
 mod content;
+mod events;
 mod part;
 mod read;
 mod tools;
@@ -54,7 +55,7 @@ pub static DIALECT: Dialect = Dialect {
             lost_item: part::lost,
             unaccepted: unaccepted::find,
         }),
-        streamed: None,
+        streamed: Some(events::find),
     }),
 };
 

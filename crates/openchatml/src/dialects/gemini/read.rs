@@ -1,7 +1,7 @@
 //! Reads the body of a request or a response, a list of contents, or a single content.
 
 use super::write::CANDIDATES;
-use super::{FORM, content, part, tools};
+use super::{FORM, content, events, part, tools};
 use crate::document::{DocumentReader, Root, same};
 use crate::json::{Data, Json, JsonError};
 use crate::model::{Conversation, Message, Role, Shape};
@@ -14,6 +14,13 @@ use crate::{Code, Span};
 type Result<T> = std::result::Result<T, JsonError>;
 
 pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
+    match events::find(text) {
+        Some(_) => events::read(text, options),
+        None => read_document(text, options),
+    }
+}
+
+pub(super) fn read_document<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     let mut reader = DocumentReader::new(options);
     let mut json = reader.json(text);
     let mut conversation = Conversation::default();

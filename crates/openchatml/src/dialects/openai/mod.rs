@@ -1,6 +1,7 @@
 //! The messages of OpenAI's Chat Completions, which many services use.
 
 mod calls;
+mod events;
 mod fold;
 mod message;
 mod read;
@@ -50,7 +51,7 @@ pub static DIALECT: Dialect = Dialect {
             lost: parts::lost,
             ..ContentRules::PLAIN
         }),
-        streamed: None,
+        streamed: Some(events::find),
     }),
 };
 

@@ -1,7 +1,7 @@
 //! Reads a list of messages, a single message, or the body of a request or a response.
 
 use super::write::CHOICES;
-use super::{FORM, message};
+use super::{FORM, events, message};
 use crate::document::{DocumentReader, Root};
 use crate::json::{Data, Json, JsonError};
 use crate::model::{Conversation, Message, Shape};
@@ -13,6 +13,13 @@ use crate::{Code, Span};
 type Result<T> = std::result::Result<T, JsonError>;
 
 pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
+    match events::find(text) {
+        Some(_) => events::read(text, options),
+        None => read_document(text, options),
+    }
+}
+
+pub(super) fn read_document<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     let mut reader = DocumentReader::new(options);
     let mut json = reader.json(text);
     let mut conversation = Conversation::default();

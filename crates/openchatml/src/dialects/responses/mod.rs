@@ -1,5 +1,6 @@
 //! The items of OpenAI's Responses API.
 
+mod events;
 mod item;
 mod read;
 mod write;
@@ -48,7 +49,7 @@ pub static DIALECT: Dialect = Dialect {
             lost_item: item::lost,
             ..ContentRules::PLAIN
         }),
-        streamed: None,
+        streamed: Some(events::find),
     }),
 };
 

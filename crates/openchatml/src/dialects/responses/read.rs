@@ -1,7 +1,6 @@
 //! Reads a list of items, or the body of a request or a response.
 
-use super::item;
-use super::{FORM, checks};
+use super::{FORM, checks, events, item};
 use crate::document::{DocumentReader, Root};
 use crate::json::{Json, JsonError};
 use crate::model::{Conversation, Message, Role, Shape};
@@ -12,6 +11,13 @@ use crate::services::{State, beyond};
 type Result<T> = std::result::Result<T, JsonError>;
 
 pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
+    match events::find(text) {
+        Some(_) => events::read(text, options),
+        None => read_document(text, options),
+    }
+}
+
+pub(super) fn read_document<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     let mut reader = DocumentReader::new(options);
     let mut json = reader.json(text);
     let mut conversation = Conversation::default();

@@ -1,0 +1,215 @@
+//! Reads the captured chunks of a streamed response: the response is put together from its chunks and
+//! read.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use super::read::read_document;
+use crate::Span;
+use crate::json::{Data, Value, write_value};
+use crate::model::{End, Message};
+use crate::options::ReadOptions;
+use crate::reading::Parsed;
+use crate::services::Fields;
+use crate::services::captured;
+use crate::services::events::{
+    EventReader, Merged, Rebuilt, take_field, take_list, take_map, word_of,
+};
+
+/// The kind of an object that is a chunk.
+const CHUNK: &str = "chat.completion.chunk";
+
+/// How many bytes are searched for it.
+const LOOK_BYTES: usize = 4096;
+
+/// Returns the kind of the first chunk and its place, if a text is such a stream.
+pub(super) fn find(text: &str) -> Option<(String, Span)> {
+    // Nearly all documents are no chunks, and end here.
+    let begin = &text.as_bytes()[..text.len().min(LOOK_BYTES)];
+    memchr::memmem::find(begin, CHUNK.as_bytes())?;
+    let first = captured::first(text)?;
+    let object = first.json().ahead(&["object"], &["messages", "role", "content"])?;
+    (object == CHUNK).then(|| (object.into_owned(), first.place()))
+}
+
+/// Reads the chunks.
+pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
+    let mut reader = EventReader::new(options);
+    let mut response = Chunks::default();
+    reader.each(text, |reader, fields, span| response.read(reader, fields, span));
+    response.finish(reader, text.len())
+}
+
+/// The chunks so far.
+#[derive(Default)]
+struct Chunks<'a> {
+    /// The identifier of the response.
+    id: Option<String>,
+    fields: Merged<'a>,
+    choices: Vec<Choice<'a>>,
+    /// The positions of the choices, by their indices in the chunks.
+    places: HashMap<String, usize>,
+    end: usize,
+}
+
+/// A choice of the response.
+#[derive(Default)]
+struct Choice<'a> {
+    fields: Merged<'a>,
+    message: Merged<'a>,
+    calls: Vec<Call<'a>>,
+    /// The positions of the calls, by their indices in the chunks.
+    places: HashMap<String, usize>,
+    span: Span,
+}
+
+/// A call.
+#[derive(Default)]
+struct Call<'a> {
+    fields: Merged<'a>,
+    /// What is called: `function` or `custom`, and its fields.
+    called: Option<(Cow<'a, str>, Merged<'a>)>,
+}
+
+/// The texts that arrive in parts.
+const TEXTS: &[&str] = &["content", "reasoning_content", "reasoning", "refusal"];
+
+impl<'a> Chunks<'a> {
+    /// Reads one chunk.
+    fn read(&mut self, reader: &mut EventReader<'_>, mut fields: Fields<'a>, span: Span) {
+        self.end = span.end;
+        if let Some(error) = take_field(&mut fields, "error") {
+            return reader.failed(&error, span);
+        }
+        let id = word_of(&fields, "id");
+        if self.id.get_or_insert_with(|| id.clone()) != &id {
+            return reader.drop(span, "the chunk belongs to another response");
+        }
+        for choice in take_list(&mut fields, "choices") {
+            match choice.data {
+                Data::Map(fields) => {
+                    self.choice(&word_of(&fields, "index"), span).read(fields, span)
+                }
+                _ => reader.drop(span, "a choice must be an object"),
+            }
+        }
+        self.fields.set_all(fields);
+    }
+
+    /// Returns the choice with this index.
+    fn choice(&mut self, index: &str, span: Span) -> &mut Choice<'a> {
+        let at = *self.places.entry(index.to_owned()).or_insert_with(|| {
+            self.choices.push(Choice { span, ..Choice::default() });
+            self.choices.len() - 1
+        });
+        &mut self.choices[at]
+    }
+
+    fn finish<'t>(self, mut reader: EventReader<'_>, len: usize) -> Parsed<'t> {
+        let is_open = |choice: &Choice<'_>| {
+            choice.fields.get("finish_reason").is_none_or(|it| it.data == Data::Null)
+        };
+        let is_cut = self.choices.first().is_some_and(is_open);
+        if is_cut {
+            reader.incomplete(self.end, "finish_reason");
+        }
+        let mut response = Rebuilt::new(len);
+        response.text.push_str("{\"choices\":[");
+        for (at, choice) in self.choices.into_iter().enumerate() {
+            response.text.push_str(if at > 0 { "," } else { "" });
+            response.inner(choice.span, |out| choice.write(out));
+        }
+        response.text.push(']');
+        let mut fields = self.fields;
+        if fields.get("object").is_some() {
+            fields.set("object".into(), Value::from("chat.completion"));
+        }
+        fields.write(&mut response.text);
+        response.text.push('}');
+        reader.finish(&response, read_document, |messages| cut(messages, is_cut))
+    }
+}
+
+/// Marks the message inside of which the stream stopped.
+fn cut(messages: &mut [Message<'_>], is_cut: bool) {
+    if let Some(last) = messages.last_mut().filter(|_| is_cut) {
+        last.end = End::Open;
+    }
+}
+
+impl<'a> Choice<'a> {
+    fn read(&mut self, mut fields: Fields<'a>, span: Span) {
+        self.span.end = span.end;
+        let mut delta = take_map(&mut fields, "delta");
+        for call in take_list(&mut delta, "tool_calls") {
+            if let Data::Map(fields) = call.data {
+                self.call(&word_of(&fields, "index")).read(fields);
+            }
+        }
+        for (key, value) in delta {
+            match TEXTS.contains(&key.as_ref()) {
+                true => self.message.append(key, value),
+                false => self.message.set(key, value),
+            }
+        }
+        self.fields.set_all(fields);
+    }
+
+    /// Returns the call with this index.
+    fn call(&mut self, index: &str) -> &mut Call<'a> {
+        let at = *self.places.entry(index.to_owned()).or_insert_with(|| {
+            self.calls.push(Call::default());
+            self.calls.len() - 1
+        });
+        &mut self.calls[at]
+    }
+
+    fn write(mut self, out: &mut String) {
+        if self.message.get("role").is_none() {
+            self.message.set("role".into(), Value::from("assistant"));
+        }
+        if !self.calls.is_empty() {
+            let calls = self.calls.into_iter().map(Call::into_value).collect();
+            self.message.set("tool_calls".into(), Data::List(calls).into());
+        }
+        let says_nothing = TEXTS
+            .iter()
+            .chain(&["tool_calls", "function_call", "audio"])
+            .all(|key| self.message.get(key).is_none_or(|value| value.data == Data::Null));
+        if says_nothing {
+            // A stream can end before the first text.
+            self.message.set("content".into(), Value::from(""));
+        }
+        out.push_str("{\"message\":");
+        write_value(out, &self.message.into_value());
+        self.fields.write(out);
+        out.push('}');
+    }
+}
+
+impl<'a> Call<'a> {
+    fn read(&mut self, mut fields: Fields<'a>) {
+        take_field(&mut fields, "index");
+        for (key, value) in fields {
+            let Data::Map(said) = value.data else {
+                self.fields.set(key, value);
+                continue;
+            };
+            let (_, called) = self.called.get_or_insert_with(|| (key, Merged::default()));
+            for (key, value) in said {
+                match matches!(key.as_ref(), "arguments" | "input") {
+                    true => called.append(key, value),
+                    false => called.set(key, value),
+                }
+            }
+        }
+    }
+
+    fn into_value(self) -> Value<'a> {
+        let mut fields = self.fields;
+        if let Some((kind, called)) = self.called {
+            fields.set(kind, called.into_value());
+        }
+        fields.into_value()
+    }
+}

@@ -1,0 +1,304 @@
+//! Reads the captured events of a streamed response: the response is put together from its events
+//! and read. The last event usually has the whole response.
+
+use std::collections::HashMap;
+
+use super::read::read_document;
+use crate::Span;
+use crate::diagnostic::quote;
+use crate::json::{Data, Value, write_value};
+use crate::model::{End, Message};
+use crate::options::ReadOptions;
+use crate::reading::Parsed;
+use crate::services::Fields;
+use crate::services::captured;
+use crate::services::events::{
+    EventReader, Merged, Rebuilt, containing, take_field, take_list, take_map, word_of,
+};
+
+/// The beginning of the type of each event.
+const EVENT: &str = "response.";
+
+/// How many bytes are searched for it.
+const LOOK_BYTES: usize = 4096;
+
+/// Returns the type of the first event and its place, if a text is such a stream.
+pub(super) fn find(text: &str) -> Option<(String, Span)> {
+    // Nearly all documents are no events, and end here.
+    let begin = &text.as_bytes()[..text.len().min(LOOK_BYTES)];
+    memchr::memmem::find(begin, EVENT.as_bytes())?;
+    let (kind, span) = captured::first_type(text)?;
+    kind.starts_with(EVENT).then(|| (kind.into_owned(), span))
+}
+
+/// Reads the events.
+pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
+    let mut reader = EventReader::new(options);
+    let mut events = Events::default();
+    reader.each(text, |reader, fields, span| events.read(reader, fields, span));
+    events.finish(reader, text.len())
+}
+
+/// The events so far.
+#[derive(Default)]
+struct Events<'a> {
+    responses: Vec<Streamed<'a>>,
+}
+
+/// A response of a stream.
+#[derive(Default)]
+struct Streamed<'a> {
+    fields: Merged<'a>,
+    items: Vec<Item<'a>>,
+    /// The positions of the items, by their indices in the events.
+    places: HashMap<String, usize>,
+    span: Span,
+    is_complete: bool,
+}
+
+/// An item of the output.
+#[derive(Default)]
+struct Item<'a> {
+    fields: Merged<'a>,
+    /// The parts that arrived, each under a key of the item.
+    parts: Vec<Part<'a>>,
+    /// The positions of the parts, by their keys and indices in the events.
+    places: HashMap<(&'static str, String), usize>,
+    span: Span,
+    is_complete: bool,
+}
+
+/// A part of an item.
+struct Part<'a> {
+    /// The key of the item with its parts.
+    key: &'static str,
+    fields: Merged<'a>,
+}
+
+/// Where the text of a delta belongs.
+struct Target {
+    /// The event, without `response.` and `.delta` or `.done`.
+    event: &'static str,
+    /// The key of the item with the parts, the type of a part, and the key of its index in events.
+    /// Empty if the text belongs to the item.
+    parts: &'static str,
+    kind: &'static str,
+    index: &'static str,
+    /// The key of the text.
+    key: &'static str,
+}
+
+const TARGETS: &[Target] = &[
+    Target {
+        event: "output_text",
+        parts: "content",
+        kind: "output_text",
+        index: "content_index",
+        key: "text",
+    },
+    Target {
+        event: "refusal",
+        parts: "content",
+        kind: "refusal",
+        index: "content_index",
+        key: "refusal",
+    },
+    Target {
+        event: "reasoning_text",
+        parts: "content",
+        kind: "reasoning_text",
+        index: "content_index",
+        key: "text",
+    },
+    Target {
+        event: "reasoning_summary_text",
+        parts: "summary",
+        kind: "summary_text",
+        index: "summary_index",
+        key: "text",
+    },
+    Target { event: "function_call_arguments", parts: "", kind: "", index: "", key: "arguments" },
+    Target { event: "mcp_call_arguments", parts: "", kind: "", index: "", key: "arguments" },
+    Target { event: "custom_tool_call_input", parts: "", kind: "", index: "", key: "input" },
+    Target { event: "code_interpreter_call_code", parts: "", kind: "", index: "", key: "code" },
+];
+
+impl<'a> Events<'a> {
+    /// The current response. A capture can begin inside of one.
+    fn response(&mut self, span: Span) -> &mut Streamed<'a> {
+        if self.responses.is_empty() {
+            self.responses.push(Streamed { span, ..Streamed::default() });
+        }
+        self.responses.last_mut().expect("there is one")
+    }
+
+    /// Reads one event.
+    fn read(&mut self, reader: &mut EventReader<'_>, mut fields: Fields<'a>, span: Span) {
+        let kind = fields.iter().find(|field| field.0 == "type");
+        let kind = kind.and_then(|it| it.1.as_str()).unwrap_or_default().to_owned();
+        if kind == "error" {
+            return reader.failed(&Data::Map(fields).into(), span);
+        }
+        let Some(event) = kind.strip_prefix(EVENT) else {
+            // The service may add events.
+            let text = format!("unknown event {}: it is ignored", quote(&kind));
+            return reader.tolerate(span, text);
+        };
+        if event == "created" && self.responses.last().is_none_or(|it| it.is_complete) {
+            self.responses.push(Streamed { span, ..Streamed::default() });
+        }
+        let response = self.response(span);
+        response.span.end = span.end;
+        match event {
+            "created" | "queued" | "in_progress" => {
+                response.fields.set_all(take_map(&mut fields, "response"));
+            }
+            "completed" | "incomplete" | "failed" => {
+                let mut fields = take_map(&mut fields, "response");
+                if let Some((_, error)) =
+                    fields.iter().find(|it| event == "failed" && it.0 == "error")
+                {
+                    reader.failed(error, span);
+                }
+                response.end(take_list(&mut fields, "output"), span);
+                response.fields.set_all(fields);
+            }
+            "output_item.added" | "output_item.done" => {
+                let item = take_map(&mut fields, "item");
+                let index = word_of(&fields, "output_index");
+                response.item(&index, span).set(item, event == "output_item.done");
+            }
+            _ => response.delta(reader, event, fields, span),
+        }
+    }
+
+    fn finish<'t>(self, mut reader: EventReader<'_>, len: usize) -> Parsed<'t> {
+        for Streamed { span, .. } in self.responses.iter().filter(|it| !it.is_complete) {
+            reader.incomplete(span.end, "response.completed");
+        }
+        let mut response = Rebuilt::new(len);
+        let mut before = "{\"output\":[";
+        let mut open = Vec::new();
+        let mut fields = Merged::default();
+        for Streamed { fields: own, items, is_complete, .. } in self.responses {
+            for item in items {
+                response.text.push_str(std::mem::replace(&mut before, ","));
+                let is_open = !is_complete && !item.is_complete;
+                open.extend(is_open.then_some(item.span));
+                response.inner(item.span, |out| item.write(out));
+            }
+            fields = own;
+        }
+        response.text.push_str(if before == "," { "]" } else { "{\"output\":[]" });
+        fields.remove("output");
+        fields.write(&mut response.text);
+        response.text.push('}');
+        reader.finish(&response, read_document, |messages| cut(messages, &open))
+    }
+}
+
+/// Marks the messages of items in which the stream stopped.
+fn cut(messages: &mut [Message<'_>], open: &[Span]) {
+    for message in messages {
+        if containing(open, |span| *span, message.span.start).is_some() {
+            message.end = End::Open;
+        }
+    }
+}
+
+impl<'a> Streamed<'a> {
+    /// Ends the response with its whole output, if that is said.
+    fn end(&mut self, output: Vec<Value<'a>>, span: Span) {
+        self.is_complete = true;
+        let is_known = self.items.len() >= output.len();
+        if output.is_empty() || is_known && self.items.iter().all(|item| item.is_complete) {
+            return;
+        }
+        let item = |value: Value<'a>| {
+            let mut item = Item { span, is_complete: true, ..Item::default() };
+            if let Data::Map(fields) = value.data {
+                item.fields.set_all(fields);
+            }
+            item
+        };
+        self.items = output.into_iter().map(item).collect();
+    }
+
+    /// Returns the item with this index.
+    fn item(&mut self, index: &str, span: Span) -> &mut Item<'a> {
+        let at = *self.places.entry(index.to_owned()).or_insert_with(|| {
+            self.items.push(Item { span, ..Item::default() });
+            self.items.len() - 1
+        });
+        let item = &mut self.items[at];
+        item.span.end = span.end;
+        item
+    }
+
+    /// Reads an event about a part of an item.
+    fn delta(
+        &mut self,
+        reader: &mut EventReader<'_>,
+        event: &str,
+        mut fields: Fields<'a>,
+        span: Span,
+    ) {
+        let Some((about, step)) = event.rsplit_once('.') else { return };
+        let Some(target) = TARGETS.iter().find(|target| target.event == about) else {
+            // Others repeat what items have, or say how far a tool of the service is.
+            return;
+        };
+        let key = if step == "delta" { "delta" } else { target.key };
+        let Some(text) = take_field(&mut fields, key) else { return };
+        if text.as_str().is_none() {
+            return reader.drop(span, format!("`{key}` must be a string"));
+        }
+        let item = self.item(&word_of(&fields, "output_index"), span);
+        if item.is_complete {
+            return reader.drop(span, "the event belongs to an item that is complete");
+        }
+        let part = word_of(&fields, target.index);
+        let into = item.part(target, part);
+        match step {
+            "delta" => into.append(target.key.into(), text),
+            _ => into.set(target.key.into(), text),
+        }
+    }
+}
+
+impl<'a> Item<'a> {
+    /// Sets the fields of the item, at its start or at its end.
+    fn set(&mut self, fields: Fields<'a>, is_complete: bool) {
+        self.is_complete = is_complete;
+        if is_complete {
+            self.parts.clear();
+        }
+        self.fields.set_all(fields);
+    }
+
+    /// Returns the fields that a text belongs to.
+    fn part(&mut self, target: &Target, index: String) -> &mut Merged<'a> {
+        if target.parts.is_empty() {
+            return &mut self.fields;
+        }
+        let at = *self.places.entry((target.parts, index)).or_insert_with(|| {
+            let mut fields = Merged::default();
+            fields.set("type".into(), Value::from(target.kind));
+            self.parts.push(Part { key: target.parts, fields });
+            self.parts.len() - 1
+        });
+        &mut self.parts[at].fields
+    }
+
+    fn write(mut self, out: &mut String) {
+        for key in ["content", "summary"] {
+            let (parts, others) = self.parts.into_iter().partition::<Vec<_>, _>(|it| it.key == key);
+            self.parts = others;
+            if !parts.is_empty() {
+                let parts = parts.into_iter().map(|part| part.fields.into_value()).collect();
+                self.fields.set(key.into(), Data::List(parts).into());
+            }
+        }
+        write_value(out, &self.fields.into_value());
+    }
+}
