@@ -6,7 +6,7 @@
 use super::{Candidate, candidate};
 use crate::dialect::Carrier;
 use crate::dialects::ALL;
-use crate::signs::{Case, Items, JsonSigns, Seen, Sketch};
+use crate::signs::{Case, Items, JsonSigns, SIDES, Seen, Sketch};
 
 /// The score against a format for each unknown key.
 const MISFIT: u32 = 20;
@@ -72,7 +72,10 @@ fn score(sketch: &Sketch, signs: &JsonSigns, case: &mut Case) {
 
 /// Counts the keys of the document that a format does not know.
 fn unknown_keys(sketch: &Sketch, signs: &JsonSigns) -> u32 {
-    let is_known = |key: &str| signs.holders.contains(&key) || signs.keys.contains(&key);
+    // Every format has pairs.
+    let is_known = |key: &str| {
+        signs.holders.contains(&key) || signs.keys.contains(&key) || SIDES.contains(&key)
+    };
     let unknown = sketch.keys.keys().filter(|key| !is_known(key)).count();
     u32::try_from(unknown).unwrap_or(u32::MAX).min(5)
 }

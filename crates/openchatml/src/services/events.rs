@@ -13,6 +13,9 @@ use crate::options::{Mode, ReadOptions};
 use crate::reading::{Findings, Parsed};
 use crate::{Code, Diagnostic, Dropped, Severity, Span};
 
+/// Why an object is dropped.
+pub(crate) const NO_EVENT: &str = "the object is not an event of this stream";
+
 /// The diagnostics of the events.
 pub(crate) struct EventReader<'o> {
     pub(crate) options: &'o ReadOptions,

@@ -35,14 +35,19 @@ pub(crate) fn estimate(conversation: &Conversation<'_>) -> usize {
     64 + conversation.messages.iter().map(|message| message.body.len() + 64).sum::<usize>()
 }
 
-/// Writes the data around the messages: tools, and other data of the document.
-pub(crate) fn write_document(out: &mut String, conversation: &Conversation<'_>, form: FormId) {
+/// Writes the data around the messages: tools, and other data of the document `except` one field.
+pub(crate) fn write_document(
+    out: &mut String,
+    conversation: &Conversation<'_>,
+    form: FormId,
+    except: &str,
+) {
     let (fields, hosted) = aside_of(conversation, form);
     if !conversation.tools.is_empty() || !hosted.is_empty() {
         out.push_str(",\"tools\":");
         tools::write(out, &conversation.tools, hosted);
     }
-    for (key, value) in fields.iter().filter(|field| field.0 != "tools") {
+    for (key, value) in fields.iter().filter(|field| field.0 != "tools" && field.0 != except) {
         write_field(out, key, value);
     }
 }

@@ -6,7 +6,7 @@ mod sketch;
 
 pub(crate) use self::json::{JsonSigns, Sign};
 pub(crate) use self::scan::{Around, Framing, Scan};
-pub(crate) use self::sketch::{ALONE, Items, Kind, Seen, Sketch};
+pub(crate) use self::sketch::{ALONE, Items, Kind, SIDES, Seen, Sketch};
 
 use crate::Span;
 

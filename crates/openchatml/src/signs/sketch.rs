@@ -86,7 +86,7 @@ const WORDS: &[&str] = &["role", "from", "type", "token", "content_type"];
 pub(crate) const ALONE: (&str, &[&str]) = ("input_schema", &["parameters", "function"]);
 
 /// The keys of both sides of a preference pair.
-const SIDES: [&str; 2] = ["chosen", "rejected"];
+pub(crate) const SIDES: [&str; 2] = ["chosen", "rejected"];
 
 /// The maximum number of different keys. More keys are not evidence.
 const MOST_KEYS: usize = 256;
@@ -96,9 +96,7 @@ impl Sketch {
     pub(crate) fn add(&mut self, text: &str, limits: &crate::Limits) {
         let mut json = Json::new(text, limits).repairing();
         let sides = sides(&mut json);
-        if sides.is_empty() {
-            self.document_at(0, text, limits);
-        }
+        self.document_at(0, text, limits);
         for side in sides {
             self.document_at(side, text, limits);
         }
@@ -165,8 +163,8 @@ impl Sketch {
     }
 }
 
-/// Returns the starts of the sides of a preference pair, if the document is a pair in a format of one
-/// conversation, which is evident only inside. Records have lists of messages with roles.
+/// Returns the starts of the sides of a preference pair, if the document can be a pair in a format of
+/// one conversation, which is evident only inside.
 fn sides(json: &mut Json<'_>) -> Vec<usize> {
     let mut starts = Vec::new();
     if json.peek() != Some(b'{') || !json.begins_with(&SIDES) {
@@ -174,26 +172,13 @@ fn sides(json: &mut Json<'_>) -> Vec<usize> {
     }
     // Invalid JSON ends it; everything before counts.
     let _ = json.object(|json, key, _| {
-        let is_side = match Kind::next(json) {
-            Kind::Map => true,
-            Kind::List => !has_role(json),
-            _ => false,
-        };
+        let is_side = matches!(Kind::next(json), Kind::List | Kind::Map);
         if is_side && SIDES.contains(&key.as_ref()) {
             starts.push(json.offset());
         }
         json.pass()
     });
     starts
-}
-
-/// Whether the first item of the next list is an object with a role.
-fn has_role(json: &mut Json<'_>) -> bool {
-    let start = json.offset();
-    json.advance(1);
-    let has_role = json.peek() == Some(b'{') && json.ahead(&["role"], &[]).is_some();
-    json.rewind(start);
-    has_role
 }
 
 impl Items {

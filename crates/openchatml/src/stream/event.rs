@@ -426,12 +426,18 @@ impl<'e> Event<'e> {
     }
 }
 
+/// The types of content that a user is told.
+const TYPES: &[&str] = &["json", "text", "text/plain", "markdown", "text/markdown", "code"];
+
 /// Removes what is not for users from a visible message.
 fn seen<'e>(message: CowBox<'e, Message<'e>>) -> CowBox<'e, Message<'e>> {
     // An id pairs a call with its reply. Elsewhere it means nothing to a user.
     let is_paired = message.is_call() || message.role == Role::Tool;
     let has_stray_id = message.call_id.is_some() && !is_paired;
-    if message.unread.is_none() && !message.body.has_markers() && !has_stray_id {
+    // A model can write any text as the type of a message.
+    let has_other_type = message.content_type.as_deref().is_some_and(|it| !TYPES.contains(&it));
+    let is_clean = message.unread.is_none() && !message.body.has_markers();
+    if is_clean && !has_stray_id && !has_other_type {
         return message;
     }
     let mut seen = match message {
@@ -441,6 +447,9 @@ fn seen<'e>(message: CowBox<'e, Message<'e>>) -> CowBox<'e, Message<'e>> {
     seen.unread = None;
     if has_stray_id {
         seen.call_id = None;
+    }
+    if has_other_type {
+        seen.content_type = None;
     }
     let visible = seen.body.split_at_marker().map(|(visible, _)| visible.text().into_owned());
     if let Some(visible) = visible {

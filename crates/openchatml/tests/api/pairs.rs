@@ -2,7 +2,7 @@
 
 use openchatml::convert::convert;
 use openchatml::{
-    Carrier, Conversation, Document, Format, Message, Pair, ReadOptions, detect, parse,
+    Carrier, Conversation, Document, Format, Message, Pair, ReadOptions, Visibility, detect, parse,
 };
 
 /// A pair that every format can carry.
@@ -74,4 +74,37 @@ fn a_side_must_be_a_conversation() {
         assert!(read.has_errors(), "{text}: {:?}", read.diagnostics);
         assert!(matches!(read.document, Document::Pair(_)), "{text}");
     }
+}
+
+#[test]
+fn pairs_are_detected_by_the_documents_inside() {
+    let call = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c","content":"1"}"#;
+    let gemini =
+        r#"{"role":"user","parts":[{"text":"A?"}]},{"role":"model","parts":[{"text":"B."}]}"#;
+    let plain = r#"{"role":"user","content":"A?"},{"role":"assistant","content":"B."}"#;
+    for (messages, format) in [(call, "openai"), (gemini, "gemini"), (plain, "records")] {
+        let text = format!(r#"{{"chosen":[{messages}],"rejected":[{messages}]}}"#);
+        let best = &detect(&text)[0];
+        assert_eq!(best.format.to_string(), format, "{text}");
+        let read = parse(&text, best.format, &ReadOptions::default());
+        assert!(!read.has_errors(), "{text}: {:?}", read.diagnostics);
+    }
+}
+
+#[test]
+fn texts_without_a_prompt_are_hidden() {
+    let side = "<|start|>system<|message|>SECRET<|end|>";
+    let text = format!(r#"{{"chosen":"{side}","rejected":"{side}"}}"#);
+    let read = parse(&text, Format::RECORDS, &ReadOptions::default());
+    assert!(read.has_errors());
+    for conversation in read.document.conversations() {
+        assert!(conversation.messages.iter().all(|it| it.visibility() == Visibility::Hidden));
+    }
+}
+
+#[test]
+fn messages_before_single_answers_are_not_lost() {
+    let text = r#"{"messages":[{"role":"user","content":"A?"}],"chosen":{"role":"assistant","content":"B."},"rejected":{"role":"assistant","content":"C."}}"#;
+    let read = parse(text, Format::RECORDS, &ReadOptions::default());
+    assert!(read.diagnostics.iter().any(|found| found.dropped.is_some()), "{:?}", read.diagnostics);
 }

@@ -1,6 +1,6 @@
 //! Streams: the times of their events, and their ends.
 
-use openchatml::{Event, ReadOptions, Stream, TextFormat};
+use openchatml::{Event, Policy, ReadOptions, Stream, TextFormat};
 
 /// Returns the events of a stream with this header that is cancelled within a message.
 fn cancelled(header: &str) -> Vec<String> {
@@ -102,4 +102,26 @@ fn spans_after_invalid_bytes_refer_to_the_bytes() {
     assert_eq!(places, [b"\xFF".as_slice(), b"usr"]);
     assert_eq!(&bytes[spans[0].range()], b"<|start|>user<|message|>\xFFa<|end|>");
     assert_eq!(&bytes[spans[1].range()], b"<|start|>usr<|message|>b<|end|>");
+}
+
+#[test]
+fn users_are_told_only_known_types_of_content() {
+    for (header, told) in [
+        ("final <|constrain|>json", Some("json")),
+        ("final SECRET", None),
+        ("final x=SECRET", None),
+    ] {
+        let text = format!("<|channel|>{header}<|message|>ok<|return|>");
+        let mut stream = Stream::new(TextFormat::HARMONY, &ReadOptions::completion())
+            .for_user(Policy::default());
+        let mut events: Vec<_> = stream.feed(text.as_bytes()).map(|it| it.to_json()).collect();
+        events.extend(stream.finish().map(|it| it.to_json()));
+        let all = events.concat();
+        assert!(!all.contains("SECRET"), "{all}");
+        let is_told = |kind: &str| all.contains(&format!("\"content_type\":\"{kind}\""));
+        assert!(
+            told.is_none_or(is_told) && (told.is_some() || !all.contains("content_type")),
+            "{all}"
+        );
+    }
 }

@@ -321,6 +321,11 @@ impl Converter {
                 }
             }
         }
+        if self.wants_sidecar && matches!(document, Document::Pair(_)) {
+            let text = "a sidecar belongs to one conversation, and this is a pair of conversations";
+            converted.found.push(finding(Code::RenderUnsupported, Span::at(0), text));
+            return converted;
+        }
         if let Document::Pair(pair) = &document
             && !self.writes_pairs()
         {

@@ -10,6 +10,7 @@ use super::RunArgs;
 use crate::args::{Bounds, Choice};
 use crate::console::Console;
 use crate::failure::Failure;
+use crate::file_name;
 use crate::input::{Decoded, Origin, Page, Unreadable, format_of};
 use crate::report::{Style, Tally};
 
@@ -37,6 +38,10 @@ impl RunTranscript {
         }
         // From here on, no other process can change it.
         let target = args.target().filter(|_| !args.dry_run);
+        if target.is_some_and(|path| file_name::ends_with(path, &["gz", "zst"])) {
+            let text = "a transcript is written again and again, so it is not compressed";
+            return Err(Failure::Usage(format!("{text}: name another file with `-o`")));
+        }
         let store =
             target.map(|path| TranscriptStore::open(path).map_err(|error| locked(args, &error)));
         let store = store.transpose()?;

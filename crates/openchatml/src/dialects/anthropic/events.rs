@@ -14,7 +14,7 @@ use crate::reading::Parsed;
 use crate::services::Fields;
 use crate::services::captured;
 use crate::services::events::{
-    EventReader, Merged, Rebuilt, containing, take_field, take_list, take_map, word_of,
+    EventReader, Merged, NO_EVENT, Rebuilt, containing, take_field, take_list, take_map, word_of,
 };
 
 /// Returns the type of the first event and its place, if a text is such a stream.
@@ -130,6 +130,7 @@ impl<'a> Events<'a> {
                 let error = take_field(&mut fields, "error").unwrap_or_default();
                 reader.failed(&error, span);
             }
+            "" => reader.drop(span, NO_EVENT),
             // The service may add events.
             kind => reader.tolerate(span, format!("unknown event {}: it is ignored", quote(kind))),
         }

@@ -64,7 +64,6 @@ static SIGNS: JsonSigns = JsonSigns {
         (Sign::Key("header"), 30),
         (Sign::Key("infill"), 80),
         (Sign::Key("files"), 80),
-        (Sign::KeyOf("rejected", Kind::Map), 80),
         (Sign::Message("channel"), 40),
         (Sign::Message("recipient"), 35),
         (Sign::Message("call_id"), 35),

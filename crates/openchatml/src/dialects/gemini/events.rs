@@ -12,11 +12,15 @@ use crate::reading::Parsed;
 use crate::services::Fields;
 use crate::services::captured::{self, First};
 use crate::services::events::{
-    EventReader, Merged, Rebuilt, take_field, take_list, take_map, word_of,
+    EventReader, Merged, NO_EVENT, Rebuilt, take_field, take_list, take_map, word_of,
 };
 
 /// The key with the candidates of a response, and of each chunk of one.
 const CANDIDATES: &str = "candidates";
+
+/// The keys of which each chunk has one.
+const CHUNK: &[&str] =
+    &[CANDIDATES, "usageMetadata", "usage_metadata", "promptFeedback", "prompt_feedback"];
 
 /// Returns the key of the first chunk and its place, if a text is such a stream. Each chunk looks
 /// like a response, so only server-sent events and arrays whose first response has no end are
@@ -97,6 +101,9 @@ impl<'a> Chunks<'a> {
         self.end = span.end;
         if let Some(error) = take_field(&mut fields, "error") {
             return reader.failed(&error, span);
+        }
+        if !fields.iter().any(|it| CHUNK.contains(&it.0.as_ref())) {
+            return reader.drop(span, NO_EVENT);
         }
         for candidate in take_list(&mut fields, CANDIDATES) {
             match candidate.data {

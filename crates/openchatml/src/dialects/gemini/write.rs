@@ -74,7 +74,8 @@ fn write_around(out: &mut String, conversation: &Conversation<'_>, system: &[Mes
         out.push_str(",\"tools\":");
         tools::write(out, &conversation.tools, hosted);
     }
-    for (key, value) in fields.iter().filter(|field| field.0 != "tools") {
+    // With more contents than the candidate, it is no response any more.
+    for (key, value) in fields.iter().filter(|it| it.0 != "tools" && it.0 != CANDIDATES) {
         write_field(out, key, value);
     }
 }

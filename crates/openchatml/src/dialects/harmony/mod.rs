@@ -227,12 +227,13 @@ fn look(scan: &Scan<'_>, case: &mut Case) {
         case.against(10);
     }
     // The models that write such completions use this format.
-    if scan.begins_inside().is_some() {
+    let is_completion = scan.begins_inside().is_some();
+    if is_completion {
         case.score += 20;
     }
     let joined = scan.gaps.iter().find(|gap| gap.is_empty()).copied();
     case.sign(25, "no text between messages", joined);
-    if joined.is_none() && !scan.gaps.is_empty() {
+    if joined.is_none() && !scan.gaps.is_empty() && !is_completion {
         case.against(15);
     }
     let constrain = RULES.controls.spelling(Control::Constrain).unwrap_or_default();

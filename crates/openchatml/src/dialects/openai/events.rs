@@ -13,7 +13,7 @@ use crate::reading::Parsed;
 use crate::services::Fields;
 use crate::services::captured;
 use crate::services::events::{
-    EventReader, Merged, Rebuilt, take_field, take_list, take_map, word_of,
+    EventReader, Merged, NO_EVENT, Rebuilt, take_field, take_list, take_map, word_of,
 };
 
 /// The kind of an object that is a chunk.
@@ -80,6 +80,9 @@ impl<'a> Chunks<'a> {
         self.end = span.end;
         if let Some(error) = take_field(&mut fields, "error") {
             return reader.failed(&error, span);
+        }
+        if !fields.iter().any(|it| it.0 == "object" && it.1.as_str() == Some(CHUNK)) {
+            return reader.drop(span, NO_EVENT);
         }
         let id = word_of(&fields, "id");
         if self.id.get_or_insert_with(|| id.clone()) != &id {

@@ -28,7 +28,8 @@ pub(super) fn write(document: &Document<'_>, options: &RenderOptions) -> Result<
             _ => {}
         }
     }
-    let rest = |out: &mut String| write_document(out, conversation, FORM);
+    // With more messages than the choice, it is no response any more.
+    let rest = |out: &mut String| write_document(out, conversation, FORM, CHOICES);
     write_shaped(shape, "messages", estimate(conversation), messages, rest)
 }
 

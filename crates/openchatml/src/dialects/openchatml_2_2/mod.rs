@@ -200,5 +200,8 @@ fn look(scan: &Scan<'_>, case: &mut Case) {
     for (what, span) in frame::marks(scan, tokens, attributes) {
         case.sign(15, what, Some(span));
     }
-    frame::look_between(scan, case);
+    // Models that write completions like this one use Harmony.
+    if scan.begins_inside().is_none() {
+        frame::look_between(scan, case);
+    }
 }

@@ -71,8 +71,8 @@ static CHECKS: CheckRules = CheckRules::by_order(&NO_TOKENS);
 
 /// The features of records. A `prompt` alone is a request of another kind.
 static SIGNS: JsonSigns = JsonSigns {
-    holders: &["completion", "instruction", "chosen"],
-    around: &["completion", "instruction", "chosen"],
+    holders: &["completion", "instruction", "chosen", "output"],
+    around: &["completion", "instruction", "chosen", "output"],
     keys: read::KEYS,
     lists: false,
     required: &["role"],

@@ -6,7 +6,7 @@ use crate::json::{Data, Json, JsonError, Value};
 use crate::limits::Limits;
 use crate::model::{Conversation, Document, DocumentLayout, Layout, Message, Pair, Role, Shape};
 use crate::options::ReadOptions;
-use crate::reading::Parsed;
+use crate::reading::{Parsed, hide};
 use crate::services::State;
 use crate::services::parts::joined;
 use crate::{Code, Span};
@@ -46,6 +46,27 @@ pub(super) const KEYS: &[&str] = &[
     "rejected_score",
     "chosen_model",
     "rejected_model",
+    "chosen_rating",
+    "rejected_rating",
+    "margin",
+    "rating",
+    "uuid",
+    "split",
+    "subset",
+    "tags",
+    "url",
+    "generations",
+    "generation_models",
+    "difficulty",
+    "topic",
+    "domain",
+    "timestamp",
+    "date",
+    "author",
+    "license",
+    "quality",
+    "annotations",
+    "num_turns",
     "metadata",
     "meta",
     "text",
@@ -72,6 +93,9 @@ struct Record<'a> {
     completion: Option<Side<'a>>,
     chosen: Option<Side<'a>>,
     rejected: Option<Side<'a>>,
+    /// Where `messages` are, and whether a side is a single message that continues them.
+    messages: Option<Span>,
+    continues: bool,
     instruction: Option<Message<'a>>,
     input: Option<Message<'a>>,
     output: Option<Message<'a>>,
@@ -174,8 +198,16 @@ impl<'a> Record<'a> {
                     self.is_question = key == "question";
                 }
                 "completion" => self.completion = side(reader, json, Role::Assistant)?,
-                "chosen" => self.chosen = side(reader, json, Role::Assistant)?,
+                "chosen" => {
+                    self.continues |= json.peek() == Some(b'{');
+                    self.chosen = side(reader, json, Role::Assistant)?;
+                }
                 "rejected" => self.rejected = side(reader, json, Role::Assistant)?,
+                "messages" => {
+                    let start = json.offset();
+                    state.aside(json, key)?;
+                    self.messages = Some(Span::new(start, json.position()));
+                }
                 "instruction" => self.instruction = reader.text_message(json, Role::User)?,
                 "input" => self.input = reader.text_message(json, Role::User)?,
                 "output" => self.output = reader.text_message(json, Role::Assistant)?,
@@ -185,6 +217,11 @@ impl<'a> Record<'a> {
             }
             Ok(())
         })?;
+        if let Some(span) = self.messages.filter(|_| self.continues && self.prompt.is_none()) {
+            let text = "`messages` before single messages under `chosen` and `rejected`";
+            let found = Code::ParseJson.at(span, text);
+            reader.drop_item(found.help("rename `messages` to `prompt`"));
+        }
         let lacks = match (&self.chosen, &self.rejected) {
             (Some(_), None) if self.completion.is_none() => {
                 let text = "the object has `chosen`, but no `rejected`";
@@ -200,12 +237,19 @@ impl<'a> Record<'a> {
                     || self.instruction.is_some()
                     || chosen.1
                     || self.read_transcripts(&reader.options.limits);
+                if !has_prompt {
+                    // They can be anything, also whole transcripts with hidden messages.
+                    let sides = [&mut self.chosen, &mut self.rejected];
+                    let messages = sides.into_iter().flatten().flat_map(|side| &mut side.0);
+                    messages.for_each(hide);
+                }
                 let text = "the texts `chosen` and `rejected` require a `prompt`";
                 (!has_prompt).then_some(text)
             }
             (None, None) => {
                 let has_sides = self.prompt.is_some() && self.completion.is_some()
-                    || self.instruction.is_some() && self.output.is_some();
+                    || (self.instruction.is_some() || self.input.is_some())
+                        && self.output.is_some();
                 let text = "the object has neither `prompt` and `completion`, nor `instruction` and `output`, nor `chosen` and `rejected`";
                 (!has_sides).then_some(text)
             }

@@ -13,7 +13,7 @@ use crate::reading::Parsed;
 use crate::services::Fields;
 use crate::services::captured;
 use crate::services::events::{
-    EventReader, Merged, Rebuilt, containing, take_field, take_list, take_map, word_of,
+    EventReader, Merged, NO_EVENT, Rebuilt, containing, take_field, take_list, take_map, word_of,
 };
 
 /// The beginning of the type of each event.
@@ -138,6 +138,9 @@ impl<'a> Events<'a> {
         let kind = kind.and_then(|it| it.1.as_str()).unwrap_or_default().to_owned();
         if kind == "error" {
             return reader.failed(&Data::Map(fields).into(), span);
+        }
+        if kind.is_empty() {
+            return reader.drop(span, NO_EVENT);
         }
         let Some(event) = kind.strip_prefix(EVENT) else {
             // The service may add events.

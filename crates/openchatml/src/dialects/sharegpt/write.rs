@@ -13,7 +13,7 @@ pub(super) fn write(
     options: &RenderOptions,
 ) -> Result<String, RenderError> {
     let conversation = services::conversation(document, options, FORM)?;
-    let rest = |out: &mut String| services::write_document(out, conversation, FORM);
+    let rest = |out: &mut String| services::write_document(out, conversation, FORM, "");
     let messages = |out: &mut String| Ok(write_turns(out, conversation));
     let capacity = services::estimate(conversation);
     write_shaped(conversation.shape(FORM), "conversations", capacity, messages, rest)

@@ -69,7 +69,7 @@ impl Tokens {
         wants_sidecar: bool,
     ) -> Result<Output, Refused> {
         let weighed = match &self.shape {
-            TokenOutput::Mask(_) => prepared.weighed(original),
+            TokenOutput::Mask(_) | TokenOutput::Table { .. } => prepared.weighed(original),
             _ => None,
         };
         let losses = std::mem::take(&mut prepared.losses);
