@@ -225,8 +225,8 @@ def test_a_channel_is_not_invented(encodings) -> None:
     assert found == ["analysis", "final"]
 
 
-def test_channels_are_filled_if_a_program_asks(encodings, monkeypatch) -> None:
-    monkeypatch.setattr(ours.StreamableParser, "fill_channels", True)
+def test_messages_are_guarded_if_a_program_asks(encodings, monkeypatch) -> None:
+    monkeypatch.setattr(ours.StreamableParser, "guard", True)
     # What is malformed may be reasoning, so a user does not see it.
     for text, channel in (
         ("Hi<|end|>", "analysis"),
@@ -235,6 +235,12 @@ def test_channels_are_filled_if_a_program_asks(encodings, monkeypatch) -> None:
         ("<|channel|>commentary<|message|>Hi<|end|>", "commentary"),
     ):
         assert read(ours, encodings[0], text)[0]["channel"] == channel, text
+    # A call with a guessed part is nobody's.
+    text = "<|channel|>commentary to=functions.f to=g<|message|>{}<|call|>"
+    assert read(ours, encodings[0], text)[0]["channel"] == "analysis"
+    assert "recipient" not in read(ours, encodings[0], text)[0]
+    text = "<|channel|>commentary to=functions.f<|message|>{}<|call|>"
+    assert read(ours, encodings[0], text)[0]["recipient"] == "functions.f"
     asked = "<|start|>user<|message|>Hi<|end|>"
     ids = encodings[0].encode(asked, allowed_special="all")
     assert encodings[0].parse_messages_from_completion_tokens(ids)[0].channel is None
@@ -338,13 +344,13 @@ import openchatml, openchatml.compat
 if "late" in sys.argv:
     import openai_harmony
 try:
-    openchatml.compat.install(fill_channels="fill" in sys.argv)
+    openchatml.compat.install(guard="guard" in sys.argv)
 except openchatml.Error as error:
     print(error)
     sys.exit()
 import openai_harmony
 from openai_harmony import StreamableParser
-print(openai_harmony.__name__, StreamableParser.fill_channels)
+print(openai_harmony.__name__, StreamableParser.guard)
 """
 
 
@@ -352,7 +358,7 @@ print(openai_harmony.__name__, StreamableParser.fill_channels)
     ("word", "said"),
     [
         ("", "openchatml.compat.openai_harmony False"),
-        ("fill", "openchatml.compat.openai_harmony True"),
+        ("guard", "openchatml.compat.openai_harmony True"),
         ("late", "`openai_harmony` was imported before: call `install` first"),
     ],
 )

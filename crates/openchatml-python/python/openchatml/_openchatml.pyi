@@ -1749,7 +1749,7 @@ def run(
     """
 class _HarmonyParser:
     def __new__(
-        cls, tokenizer: Tokenizer, role: str | None, strict: bool, fill_channels: bool
+        cls, tokenizer: Tokenizer, role: str | None, strict: bool, guard: bool
     ) -> Self: ...
     def process(self, token: int) -> Self:
         """Reads an id."""

@@ -180,6 +180,8 @@ class DeveloperContent(Content):
         return cls(**raw)
 
 
+_quoted = json.encoder.encode_basestring_ascii
+
 _KINDS: dict[str, type[Content]] = {
     "text": TextContent,
     "system_content": SystemContent,
@@ -246,6 +248,22 @@ class Message(BaseModel):
         """Returns the message as JSON."""
         return json.dumps(self.to_dict())
 
+    def _prompt_json(self) -> str:
+        """The message as JSON, as far as a prompt needs it. Most messages are one text."""
+        if type(self) is not Message or len(self.content) != 1:
+            return self.to_json()
+        part = self.content[0]
+        if type(part) is not TextContent:
+            return self.to_json()
+        author = self.author
+        name = f',"name":{_quoted(author.name)}' if author.name is not None else ""
+        channel = f',"channel":{_quoted(self.channel)}' if self.channel is not None else ""
+        to = f',"recipient":{_quoted(self.recipient)}' if self.recipient is not None else ""
+        kind = self.content_type
+        type_ = f',"content_type":{_quoted(kind)}' if kind is not None else ""
+        text = f'[{{"type":"text","text":{_quoted(part.text)}}}]'
+        return f'{{"role":{_quoted(author.role)},"content":{text}{name}{channel}{to}{type_}}}'
+
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Message:
         """Reads a message from data.
@@ -295,6 +313,12 @@ class Conversation(BaseModel):
     def to_json(self) -> str:
         """Returns the conversation as JSON."""
         return json.dumps(self.to_dict())
+
+    def _prompt_json(self) -> str:
+        """The conversation as JSON, as far as a prompt needs it."""
+        if type(self) is not Conversation:
+            return self.to_json()
+        return f'{{"messages":[{",".join([it._prompt_json() for it in self.messages])}]}}'
 
     @classmethod
     def from_json(cls, payload: str) -> Conversation:

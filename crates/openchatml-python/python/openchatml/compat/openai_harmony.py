@@ -114,7 +114,7 @@ class HarmonyEncoding:
         self, conversation: Conversation, config: RenderConversationConfig | None, **options: Any
     ) -> list[int]:
         keep = not (config or _DEFAULT).auto_drop_analysis
-        return self._written(conversation.to_json(), keep_reasoning=keep, **options)
+        return self._written(conversation._prompt_json(), keep_reasoning=keep, **options)
 
     def _written(self, json: str, **options: Any) -> list[int]:
         try:
@@ -289,15 +289,15 @@ class StreamableParser(_native._HarmonyParser):
         strict: Raises :class:`HarmonyError` for an id that makes the input malformed.
     """
 
-    fill_channels: ClassVar[bool] = False
-    """Whether a message of the assistant without a channel gets the one that this library shows it
-    on: ``"final"``, or ``"analysis"`` if its header is malformed. Otherwise it has none."""
+    guard: ClassVar[bool] = False
+    """Whether messages of the assistant have the channel that this library shows them on, and calls
+    with a guessed part no recipient. See :func:`openchatml.compat.install`."""
 
     def __new__(
         cls, encoding: HarmonyEncoding, role: Role | None, *, strict: bool = False
     ) -> StreamableParser:
         word = None if role is None else Role(role).value
-        return super().__new__(cls, encoding._inner, word, strict, cls.fill_channels)
+        return super().__new__(cls, encoding._inner, word, strict, cls.guard)
 
     @property
     def current_role(self) -> Role | None:
