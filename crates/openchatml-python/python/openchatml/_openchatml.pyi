@@ -7,7 +7,7 @@ from typing import Any, Literal, SupportsIndex, TypeAlias, TypedDict, final, ove
 
 import numpy as np
 import numpy.typing as npt
-from typing_extensions import Self, Unpack
+from typing_extensions import Self, Unpack, disjoint_base
 
 from ._reading import Reading
 from ._records import (
@@ -1747,6 +1747,7 @@ def run(
     >>> result.stop_reason, result.conversation[-1].text
     ('answered', 'It is sunny.')
     """
+@disjoint_base
 class _HarmonyParser:
     def __new__(
         cls, tokenizer: Tokenizer, role: str | None, strict: bool, guard: bool

@@ -145,9 +145,11 @@ def is_in_reasoning(source: Tokenizer | str, prompt: str | Sequence[int]) -> boo
     >>> is_in_reasoning("qwen3", "<|im_start|>assistant\\n")
     False
     """
-    if isinstance(source, str):
-        parsed = parse(str(prompt), source, open_prompt=True)
+    if isinstance(prompt, str):
+        format = source if isinstance(source, str) else source.format
+        parsed = parse(prompt, format, open_prompt=True)
     else:
+        assert isinstance(source, Tokenizer), "ids require a tokenizer"
         parsed = source.parse(prompt, open_prompt=True)
     chat = parsed.conversation
     if len(chat) == 0:

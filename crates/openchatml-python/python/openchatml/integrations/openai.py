@@ -29,7 +29,7 @@ class StreamPiece(NamedTuple):
     """What the text is. ``"arguments"`` are those of a call."""
     text: str
     """The text."""
-    index: int
+    number: int
     """The number of the call, or of the output item, from 0."""
 
 
@@ -209,7 +209,7 @@ class ResponsesReader(_Reader):
     >>> reader.push({"type": "response.output_item.added", "output_index": 0, "item": message})
     []
     >>> reader.push({"type": "response.output_text.delta", "output_index": 0, "delta": "4."})
-    [StreamPiece(kind='content', text='4.', index=0)]
+    [StreamPiece(kind='content', text='4.', number=0)]
     >>> reader.conversation
     Conversation([Message('assistant', '4.', channel='final', end='open')])
     """

@@ -86,8 +86,7 @@ def _sequences(value: Any) -> tuple[list[Any], bool]:
 
 
 def _read(tokenizer: Tokenizer, said: Any, prompt: Any) -> Completion:
-    source: Tokenizer | str = tokenizer.format if isinstance(prompt, str) else tokenizer
-    in_reasoning = bool(prompt) and is_in_reasoning(source, prompt)
+    in_reasoning = bool(prompt) and is_in_reasoning(tokenizer, prompt)
     source = tokenizer.format if isinstance(said, str) else tokenizer
     return CompletionReader.whole(source, said, in_reasoning=in_reasoning)
 
@@ -130,26 +129,25 @@ def masking(tokenizer: Any, format: str, **options: Any) -> Any:
     """
     own = Tokenizer(format, tokenizer)
 
-    class Masking(type(tokenizer)):  # type: ignore[misc]
-        """A tokenizer that writes a format of openchatml."""
+    def write(self: Any, conversation: Any, tools: Any = None, **given: Any) -> Any:
+        given.pop("chat_template", None)
+        if given.get("padding") and getattr(self, "pad_token_id", None) is not None:
+            known = {"pad_token_id": self.pad_token_id, "padding_side": self.padding_side}
+            given["tokenizer_kwargs"] = {**known, **(given.get("tokenizer_kwargs") or {})}
+        has_many = is_batch(conversation)
+        chats = conversation if has_many else [conversation]
+        clean = [[_given(message) for message in chat] for chat in chats]
+        chat = clean if has_many else clean[0]
+        return apply_chat_template(chat, own, tools=tools, **{**options, **given})
 
-        def apply_chat_template(self, conversation: Any, tools: Any = None, **given: Any) -> Any:
-            given.pop("chat_template", None)
-            if given.get("padding") and getattr(self, "pad_token_id", None) is not None:
-                known = {"pad_token_id": self.pad_token_id, "padding_side": self.padding_side}
-                given["tokenizer_kwargs"] = {**known, **(given.get("tokenizer_kwargs") or {})}
-            chats = conversation if is_batch(conversation) else [conversation]
-            clean = [[_given(message) for message in chat] for chat in chats]
-            chat = clean if is_batch(conversation) else clean[0]
-            return apply_chat_template(chat, own, tools=tools, **{**options, **given})
-
-        def parse_response(
-            self, response: Any, schema: Any = None, *, prefix: Any = None, tools: Any = None
-        ) -> Any:
-            return parse_response(own, response, prefix=prefix, tools=tools)
+    def read(
+        self: Any, response: Any, schema: Any = None, *, prefix: Any = None, tools: Any = None
+    ) -> Any:
+        return parse_response(own, response, prefix=prefix, tools=tools)
 
     made = copy.copy(tokenizer)
-    made.__class__ = Masking
+    methods = {"apply_chat_template": write, "parse_response": read}
+    made.__class__ = type("Masking", (type(tokenizer),), methods)
     return made
 
 

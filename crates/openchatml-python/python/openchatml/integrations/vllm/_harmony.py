@@ -24,6 +24,7 @@ class HarmonyCompletionParser(HarmonyParser):
     """Reads the completions of gpt-oss. vLLM's server requires a subclass of its own parser."""
 
     _streamed = 0
+    _parser: StreamableParser | None
 
     @property
     def _harmony_parser(self) -> StreamableParser:
