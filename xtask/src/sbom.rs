@@ -38,7 +38,9 @@ pub(crate) fn write(folder: &Path, product: Product) -> Vec<String> {
         Ok(Files { bom, licences, found }) => {
             let written = std::fs::create_dir_all(folder)
                 .and_then(|()| std::fs::write(folder.join(format!("{name}.cdx.json")), bom))
-                .and_then(|()| std::fs::write(folder.join(format!("{name}-licences.txt")), licences));
+                .and_then(|()| {
+                    std::fs::write(folder.join(format!("{name}-licences.txt")), licences)
+                });
             let error = written.err().map(|error| format!("{}: {error}", folder.display()));
             found.into_iter().chain(error).collect()
         }

@@ -107,10 +107,12 @@ impl Progress {
                 self.delta.clear();
                 self.state = State::ExpectStart;
             }
-            Event::Diagnostic { diagnostic, .. } if self.is_strict => {
-                if diagnostic.severity == Severity::Error && self.error.is_none() {
-                    self.error = Some(diagnostic.into_value());
-                }
+            Event::Diagnostic { diagnostic, .. }
+                if self.is_strict
+                    && self.error.is_none()
+                    && diagnostic.severity == Severity::Error =>
+            {
+                self.error = Some(diagnostic.into_value());
             }
             _ => {}
         }
@@ -234,7 +236,7 @@ impl PyHarmonyParser {
         guard: bool,
     ) -> PyResult<Self> {
         let tokenizer = &tokenizer.get().writer.tokenizer;
-        let role = role.map(|it| Argument::new("role", it).word(&Role::ALL, Role::as_str));
+        let role = role.map(|it| Argument::new("role", it).word(Role::ALL, Role::as_str));
         let role = role.transpose()?;
         let mut options = ReadOptions::default();
         options.continues = role;

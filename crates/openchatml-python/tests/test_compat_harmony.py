@@ -195,6 +195,37 @@ def read(module: Any, encoding: Any, text: str, **options: Any) -> list[dict[str
     return [it.to_dict() for it in messages]
 
 
+def test_messages_with_several_parts(theirs, encodings) -> None:
+    results = []
+    for module, encoding in zip((ours, theirs), encodings, strict=True):
+        parts = [module.TextContent(text="one "), module.TextContent(text="two")]
+        named = module.Message(author=module.Author.new(module.Role.TOOL, "f"), content=parts)
+        chat = module.Conversation.from_messages(
+            [module.Message.from_role_and_contents(module.Role.USER, parts), named.with_recipient("assistant")]
+        )
+        results.append(encoding.render_conversation(chat))
+    assert results[0] == results[1]
+
+
+def test_parts_in_messages_of_other_roles(encodings) -> None:
+    """What has no place in a message is not lost."""
+    wrong = [
+        (ours.Role.USER, ours.SystemContent.new()),
+        (ours.Role.SYSTEM, ours.DeveloperContent.new().with_instructions("x")),
+        (ours.Role.ASSISTANT, ours.DeveloperContent.new().with_instructions("x")),
+    ]
+    for role, part in wrong:
+        message = ours.Message.from_role_and_content(role, "Hi").adding_content(part)
+        chat = ours.Conversation.from_messages([message])
+        for write in (
+            lambda: encodings[0].render(message),
+            lambda: encodings[0].render_conversation(chat),
+            lambda: encodings[0].render_conversation_for_training(chat),
+        ):
+            with pytest.raises(ours.HarmonyError, match="may only appear in a message of"):
+                write()
+
+
 @pytest.mark.parametrize(
     "text",
     ["<|channel|>final", "Hi<|end|>", "<|channel|>final Hi<|end|>", "<|channel|>weird<|message|>x"],

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from enum import Enum
 from typing import Any, TypeVar
 
+from .._errors import HarmonyError
 from ._harmony_tools import ChannelConfig, ToolDescription, ToolNamespaceConfig
 from ._pydantic import BaseModel, Field
 
@@ -250,12 +251,14 @@ class Message(BaseModel):
 
     def _prompt_json(self) -> str:
         """The message as JSON, as far as a prompt needs it. Most messages are one text."""
+        author = self.author
+        for part in self.content:
+            self._check(part)
         if type(self) is not Message or len(self.content) != 1:
             return self.to_json()
         part = self.content[0]
         if type(part) is not TextContent:
             return self.to_json()
-        author = self.author
         name = f',"name":{_quoted(author.name)}' if author.name is not None else ""
         channel = f',"channel":{_quoted(self.channel)}' if self.channel is not None else ""
         to = f',"recipient":{_quoted(self.recipient)}' if self.recipient is not None else ""
@@ -263,6 +266,15 @@ class Message(BaseModel):
         type_ = f',"content_type":{_quoted(kind)}' if kind is not None else ""
         text = f'[{{"type":"text","text":{_quoted(part.text)}}}]'
         return f'{{"role":{_quoted(author.role)},"content":{text}{name}{channel}{to}{type_}}}'
+
+    def _check(self, part: Content) -> None:
+        """Checks that a part is in a message of its role. It would be lost in another one."""
+        role = Role.SYSTEM if isinstance(part, SystemContent) else Role.DEVELOPER
+        if isinstance(part, (SystemContent, DeveloperContent)) and self.author.role != role:
+            raise HarmonyError(
+                f"{type(part).__name__} may only appear in a message of `{role.value}`, found in one "
+                f"of `{Role(self.author.role).value}`"
+            )
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Message:

@@ -153,7 +153,7 @@ class HarmonyEncoding:
     def render(self, message: Message, render_options: RenderOptions | None = None) -> list[int]:
         """Returns the ids of a message."""
         options = render_options or RenderOptions()
-        json = message.to_json()
+        json = message._prompt_json()
         if not options.conversation_has_function_tools or message.author.role != Role.SYSTEM:
             return self._written(f'{{"messages": [{json}]}}', keep_reasoning=True, add_generation_prompt=False)
         # The system message says where functions are called, if the conversation has them.
