@@ -207,6 +207,31 @@ def test_messages_with_several_parts(theirs, encodings) -> None:
     assert results[0] == results[1]
 
 
+@pytest.mark.parametrize("channel", [None, "analysis", "commentary", "final"])
+@pytest.mark.parametrize("recipient", [None, "assistant", "functions.f", "python", "browser.search"])
+@pytest.mark.parametrize("kind", [None, "json", "<|constrain|>json", "code"])
+def test_every_header(theirs, encodings, channel: Any, recipient: Any, kind: Any) -> None:
+    authors = [("user", None), ("user", "Eric"), ("assistant", None), ("assistant", "Ann")]
+    authors += [("tool", "functions.f"), ("tool", "python"), ("system", None), ("developer", None)]
+    for role, name in authors:
+        # The page about the module lists what differs.
+        if kind in ("json", "code") and role in ("user", "system", "developer"):
+            continue
+        if kind is not None and (role, channel, recipient) == ("assistant", "commentary", None):
+            continue
+        results = []
+        for module, encoding in zip((ours, theirs), encodings, strict=True):
+            message = module.Message(
+                author=module.Author(role=module.Role(role), name=name),
+                content=[module.TextContent(text="x <|end|>")],
+                channel=channel,
+                recipient=recipient,
+                content_type=kind,
+            )
+            results.append(encoding.decode(encoding.render(message)))
+        assert results[0] == results[1], (role, name)
+
+
 def test_parts_in_messages_of_other_roles(encodings) -> None:
     """What has no place in a message is not lost."""
     wrong = [

@@ -46,6 +46,7 @@ __all__ = [
     "_HarmonyParser",
     "__version__",
     "_builtin_tools",
+    "_harmony_conversation",
     "_restore",
     "_restore_event",
     "_restore_message",
@@ -1792,6 +1793,9 @@ class _HarmonyParser:
     @property
     def _content_tokens(self) -> list[int]: ...
 
+def _harmony_conversation(
+    leading: str | None, messages: list[tuple[str, str | None, str, str | None, str | None, str | None]]
+) -> Conversation | None: ...
 def _builtin_tools(name: str) -> dict[str, Any]: ...
 def _restore(format: str, text: str) -> Conversation: ...
 def _restore_event(state: Any, message: Message | None) -> Event: ...
