@@ -184,7 +184,7 @@ class DeveloperContent(Content):
 
 
 # Role, name, text, channel, recipient and content type.
-_Fields: TypeAlias = "tuple[str, str | None, str, str | None, str | None, str | None]"
+_Fields: TypeAlias = tuple[str, str | None, str, str | None, str | None, str | None]
 
 _KINDS: dict[str, type[Content]] = {
     "text": TextContent,
