@@ -1,7 +1,7 @@
 //! `cargo xtask tidy` checks rules that the compiler does not check. `cargo xtask seeds` writes the
 //! seeds of the fuzz targets. `cargo xtask picture` draws the picture of the README.
 //! `cargo xtask public-api` compares the public API with its lists. `cargo xtask sbom` writes a bill of
-//! materials of the command.
+//! materials of the command, and `cargo xtask sbom FOLDER wheel` one of the Python package.
 
 mod code;
 mod dependencies;
@@ -46,7 +46,9 @@ fn main() -> ExitCode {
         }
         Some("sbom") => {
             let folder = std::env::args().nth(2).unwrap_or_else(|| "target/sbom".to_owned());
-            sbom::write(folder.as_ref())
+            let is_wheel = std::env::args().nth(3).as_deref() == Some("wheel");
+            let product = if is_wheel { sbom::Product::WHEEL } else { sbom::Product::COMMAND };
+            sbom::write(folder.as_ref(), product)
         }
         _ => vec!["usage: cargo xtask tidy|seeds|picture|public-api|sbom".to_owned()],
     };

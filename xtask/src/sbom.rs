@@ -1,7 +1,8 @@
-//! A bill of materials of the command `ocml`: its dependencies, with licences and checksums.
+//! A bill of materials of the command `ocml`, or of the Python package: its dependencies, with
+//! licences and checksums.
 //!
 //! `ocml.cdx.json` is CycloneDX 1.6. `ocml-licences.txt` lists the licences, and contains the texts
-//! that the packages include.
+//! that the packages include. Those of the Python package begin with `openchatml`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -12,20 +13,34 @@ use serde_json::{Value, json};
 
 use crate::dependencies::{self, is_allowed};
 
-/// The package with the command.
-const COMMAND: &str = "openchatml-cli";
+/// A product: the package that it is built from, and its name.
+#[derive(Clone, Copy)]
+pub(crate) struct Product {
+    package: &'static str,
+    name: &'static str,
+}
+
+impl Product {
+    /// The command.
+    pub(crate) const COMMAND: Self = Self { package: "openchatml-cli", name: "ocml" };
+    /// The wheel of the Python package.
+    pub(crate) const WHEEL: Self = Self { package: "openchatml-python", name: "openchatml" };
+}
 
 /// The beginnings of the names of files with licences.
 const LICENCE_FILES: &[&str] =
     &["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE", "UNLICENSE"];
 
 /// Writes the files into the folder. Returns what is wrong.
-pub(crate) fn write(folder: &Path) -> Vec<String> {
-    match files() {
+pub(crate) fn write(folder: &Path, product: Product) -> Vec<String> {
+    let name = product.name;
+    match files(product) {
         Ok(Files { bom, licences, found }) => {
             let written = std::fs::create_dir_all(folder)
-                .and_then(|()| std::fs::write(folder.join("ocml.cdx.json"), bom))
-                .and_then(|()| std::fs::write(folder.join("ocml-licences.txt"), licences));
+                .and_then(|()| std::fs::write(folder.join(format!("{name}.cdx.json")), bom))
+                .and_then(|()| {
+                    std::fs::write(folder.join(format!("{name}-licences.txt")), licences)
+                });
             let error = written.err().map(|error| format!("{}: {error}", folder.display()));
             found.into_iter().chain(error).collect()
         }
@@ -40,10 +55,10 @@ struct Files {
     found: Vec<String>,
 }
 
-fn files() -> Result<Files, String> {
+fn files(product: Product) -> Result<Files, String> {
     let metadata = dependencies::metadata()?;
     let packages = metadata["packages"].as_array().ok_or("no packages")?;
-    let used = used()?;
+    let used = used(product)?;
     let checksums = checksums()?;
     let mut found = Vec::new();
     let mut components = Vec::new();
@@ -68,9 +83,9 @@ fn files() -> Result<Files, String> {
             found.push(format!("{key}: Cargo.lock has no checksum"));
         }
         references.insert(text(package, "id"), purl.clone());
-        let component = component(package, &purl, &licence, checksum.map(String::as_str));
+        let component = component(package, product, &purl, &licence, checksum.map(String::as_str));
         let _ = writeln!(list, "{key}: {licence}");
-        if name == COMMAND {
+        if name == product.package {
             root = component;
             continue;
         }
@@ -91,7 +106,7 @@ fn files() -> Result<Files, String> {
         "components": components,
         "dependencies": edges(&metadata, &references),
     });
-    let mut licences = format!("The packages of `ocml`, and their licences.\n\n{list}");
+    let mut licences = format!("The packages of `{}`, and their licences.\n\n{list}", product.name);
     for (text, packages) in texts {
         let line = "-".repeat(80);
         let _ = write!(licences, "\n{line}\n{}\n{line}\n\n{text}\n", packages.join("\n"));
@@ -100,10 +115,16 @@ fn files() -> Result<Files, String> {
     Ok(Files { bom, licences, found })
 }
 
-fn component(package: &Value, purl: &str, licence: &str, checksum: Option<&str>) -> Value {
-    let is_command = package["name"] == COMMAND;
+fn component(
+    package: &Value,
+    product: Product,
+    purl: &str,
+    licence: &str,
+    checksum: Option<&str>,
+) -> Value {
+    let is_product = package["name"] == product.package;
     let mut component = json!({
-        "type": if is_command { "application" } else { "library" },
+        "type": if is_product { "application" } else { "library" },
         "bom-ref": purl,
         "name": package["name"],
         "version": package["version"],
@@ -140,13 +161,13 @@ fn edges(metadata: &Value, references: &BTreeMap<&str, String>) -> Vec<Value> {
     edges
 }
 
-/// Returns `NAME vVERSION` of each package that the command or its build needs, on any target.
-fn used() -> Result<BTreeSet<String>, String> {
+/// Returns `NAME vVERSION` of each package that the product or its build needs, on any target.
+fn used(product: Product) -> Result<BTreeSet<String>, String> {
     let tree = [
         "tree",
         "--locked",
         "--package",
-        COMMAND,
+        product.package,
         "--edges",
         "normal,build",
         "--target",

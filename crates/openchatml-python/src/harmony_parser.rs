@@ -47,7 +47,8 @@ pub(crate) struct PyHarmonyParser {
 }
 
 struct Parser {
-    stream: Option<TokenStream<AnyEncoding>>,
+    /// `None` after the end. In a box, because it is taken for every id.
+    stream: Option<Box<TokenStream<AnyEncoding>>>,
     progress: Progress,
     start: u32,
     channel: u32,
@@ -58,8 +59,9 @@ struct Progress {
     state: State,
     /// Whether an error of the input raises an exception.
     is_strict: bool,
-    /// Whether a message without a channel gets the one that the reader would show it on.
-    fills_channels: bool,
+    /// Whether messages of the assistant have the channel that the reader shows them on, and calls
+    /// with a guessed part have no recipient.
+    is_guarded: bool,
     next_role: Option<Role>,
     header: Option<Message<'static>>,
     /// Whether the header of the open message has a channel.
@@ -68,7 +70,8 @@ struct Progress {
     content_tokens: Vec<u32>,
     tokens: Vec<u32>,
     content: String,
-    delta: Option<String>,
+    /// The text that the last id added; empty if it added none.
+    delta: String,
     messages: Vec<Fields>,
     /// The first error that has not been raised.
     error: Option<Diagnostic>,
@@ -88,7 +91,7 @@ impl Progress {
             | Event::ReasoningSummaryDelta { text, .. }
             | Event::ToolCallDelta { text, .. } => {
                 self.content.push_str(&text);
-                self.delta.get_or_insert_default().push_str(&text);
+                self.delta.push_str(&text);
             }
             Event::MessageDone { message, .. } => {
                 // A header that was cut off is no message.
@@ -101,13 +104,15 @@ impl Progress {
                 self.content.clear();
                 self.content_tokens.clear();
                 // A delta belongs to the message that is open.
-                self.delta = None;
+                self.delta.clear();
                 self.state = State::ExpectStart;
             }
-            Event::Diagnostic { diagnostic, .. } if self.is_strict => {
-                if diagnostic.severity == Severity::Error && self.error.is_none() {
-                    self.error = Some(diagnostic.into_value());
-                }
+            Event::Diagnostic { diagnostic, .. }
+                if self.is_strict
+                    && self.error.is_none()
+                    && diagnostic.severity == Severity::Error =>
+            {
+                self.error = Some(diagnostic.into_value());
             }
             _ => {}
         }
@@ -119,19 +124,33 @@ impl Progress {
             message.name.as_deref().map(str::to_owned),
             message.body.text().into_owned(),
             self.channel(message),
-            message.recipient.as_deref().map(str::to_owned),
+            self.recipient(message),
             content_type(message),
         )
     }
 
     /// The channel of a message: the one that its header has, and no guess.
     fn channel(&self, message: &Message<'_>) -> Option<&'static str> {
+        if self.is_guarded && is_guessed_call(message) {
+            return Some(Channel::Analysis.as_str());
+        }
         if self.has_channel {
             return message.channel.map(Channel::as_str);
         }
-        let is_filled = self.fills_channels && message.role == Role::Assistant;
+        let is_filled = self.is_guarded && message.role == Role::Assistant;
         is_filled.then(|| message.effective_channel().as_str())
     }
+
+    /// The recipient of a message, unless a program must not run the call.
+    fn recipient(&self, message: &Message<'_>) -> Option<String> {
+        let is_left_out = self.is_guarded && is_guessed_call(message);
+        message.recipient.as_deref().filter(|_| !is_left_out).map(str::to_owned)
+    }
+}
+
+/// Whether a reader guessed a part of a call.
+fn is_guessed_call(message: &Message<'_>) -> bool {
+    message.recovered && message.role == Role::Assistant && message.recipient.is_some()
 }
 
 fn content_type(message: &Message<'_>) -> Option<String> {
@@ -140,19 +159,29 @@ fn content_type(message: &Message<'_>) -> Option<String> {
 }
 
 impl Parser {
-    /// Reads an id. After a panic the parser has ended.
-    fn process(&mut self, id: u32) -> Result<(), Failure> {
+    /// Reads ids until one makes the input malformed. After a panic the parser has ended.
+    fn process(&mut self, ids: &[u32]) -> Result<(), Failure> {
         let Some(mut stream) = self.stream.take() else { return Err(ended()) };
-        let progress = &mut self.progress;
-        let was = progress.state;
-        progress.tokens.push(id);
-        progress.delta = None;
-        progress.has_channel |= id == self.channel && was == State::Header;
         let stream = caught(|| {
-            stream.feed_with(&[id], |event| progress.take(event));
+            for id in ids {
+                self.step(&mut stream, *id);
+                if self.progress.error.is_some() {
+                    break;
+                }
+            }
             stream
         })?;
         self.stream = Some(stream);
+        self.raise()
+    }
+
+    fn step(&mut self, stream: &mut TokenStream<AnyEncoding>, id: u32) {
+        let progress = &mut self.progress;
+        let was = progress.state;
+        progress.tokens.push(id);
+        progress.delta.clear();
+        progress.has_channel |= id == self.channel && was == State::Header;
+        stream.feed_with(&[id], |event| progress.take(event));
         match progress.state {
             // It also ends a message that has no end token.
             State::ExpectStart if id == self.start => progress.state = State::Header,
@@ -160,7 +189,6 @@ impl Parser {
             State::Content if was == State::Content => progress.content_tokens.push(id),
             _ => {}
         }
-        self.raise()
     }
 
     /// Ends the input.
@@ -170,7 +198,7 @@ impl Parser {
             return Err(Failure::new("HarmonyError", "the ids end inside a header"));
         }
         let Some(stream) = self.stream.take() else { return Ok(()) };
-        progress.delta = None;
+        progress.delta.clear();
         caught(|| stream.finish_with(|event| progress.take(event)))?;
         // `openai_harmony` accepts a message without its end.
         progress.error.take_if(|it| it.code == Code::StreamTruncated);
@@ -205,10 +233,10 @@ impl PyHarmonyParser {
         tokenizer: &Bound<'_, PyTokenizer>,
         role: Option<&Bound<'_, PyAny>>,
         strict: bool,
-        fill_channels: bool,
+        guard: bool,
     ) -> PyResult<Self> {
         let tokenizer = &tokenizer.get().writer.tokenizer;
-        let role = role.map(|it| Argument::new("role", it).word(&Role::ALL, Role::as_str));
+        let role = role.map(|it| Argument::new("role", it).word(Role::ALL, Role::as_str));
         let role = role.transpose()?;
         let mut options = ReadOptions::default();
         options.continues = role;
@@ -220,7 +248,7 @@ impl PyHarmonyParser {
         let progress = Progress {
             state: if role.is_some() { State::Header } else { State::ExpectStart },
             is_strict: strict,
-            fills_channels: fill_channels,
+            is_guarded: guard,
             next_role: role,
             header: None,
             has_channel: false,
@@ -228,12 +256,12 @@ impl PyHarmonyParser {
             content_tokens: Vec::new(),
             tokens: Vec::new(),
             content: String::new(),
-            delta: None,
+            delta: String::new(),
             messages: Vec::new(),
             error: None,
         };
         let (start, channel) = (control(Control::Start)?, control(Control::Channel)?);
-        let stream = Some(tokenizer.stream(&options));
+        let stream = Some(Box::new(tokenizer.stream(&options)));
         Ok(Self { parser: Mutex::new(Parser { stream, progress, start, channel }) })
     }
 
@@ -243,7 +271,7 @@ impl PyHarmonyParser {
         token: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, Self>> {
         let id = token.extract().map_err(|_| wrong_type("token", "a token id", token))?;
-        slf.get().lock(slf.py()).process(id)?;
+        slf.get().lock(slf.py()).process(&[id])?;
         Ok(slf)
     }
 
@@ -253,9 +281,7 @@ impl PyHarmonyParser {
         let mut guard = self.lock(py);
         let parser = &mut *guard;
         py.detach(|| {
-            for id in ids {
-                parser.process(id)?;
-            }
+            parser.process(&ids)?;
             parser.finish()
         })?;
         Ok(())
@@ -276,7 +302,8 @@ impl PyHarmonyParser {
     /// The text that the last id added, or `None`.
     #[getter]
     fn last_content_delta(&self, py: Python<'_>) -> Option<String> {
-        self.lock(py).progress.delta.clone()
+        let parser = self.lock(py);
+        (!parser.progress.delta.is_empty()).then(|| parser.progress.delta.clone())
     }
 
     /// The role of the open message.
@@ -302,7 +329,8 @@ impl PyHarmonyParser {
     /// The recipient of the open message.
     #[getter]
     fn current_recipient(&self, py: Python<'_>) -> Option<String> {
-        self.lock(py).progress.header.as_ref()?.recipient.as_deref().map(str::to_owned)
+        let parser = self.lock(py);
+        parser.progress.recipient(parser.progress.header.as_ref()?)
     }
 
     /// The channel of the open message.

@@ -19,6 +19,7 @@ mod encoding;
 mod error;
 mod event;
 mod grammar;
+mod harmony_messages;
 mod harmony_parser;
 mod html;
 mod id_writer;
@@ -61,6 +62,8 @@ mod _openchatml {
     use super::event::{PyEvent, restore_event};
     #[pymodule_export]
     use super::grammar::grammar;
+    #[pymodule_export]
+    use super::harmony_messages::conversation;
     #[pymodule_export]
     use super::harmony_parser::PyHarmonyParser;
     #[cfg(feature = "internals")]

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 import openchatml.compat
 
-openchatml.compat.install(fill_channels=False)
+openchatml.compat.install(guard=False)

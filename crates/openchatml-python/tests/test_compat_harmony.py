@@ -195,6 +195,62 @@ def read(module: Any, encoding: Any, text: str, **options: Any) -> list[dict[str
     return [it.to_dict() for it in messages]
 
 
+def test_messages_with_several_parts(theirs, encodings) -> None:
+    results = []
+    for module, encoding in zip((ours, theirs), encodings, strict=True):
+        parts = [module.TextContent(text="one "), module.TextContent(text="two")]
+        named = module.Message(author=module.Author.new(module.Role.TOOL, "f"), content=parts)
+        chat = module.Conversation.from_messages(
+            [module.Message.from_role_and_contents(module.Role.USER, parts), named.with_recipient("assistant")]
+        )
+        results.append(encoding.render_conversation(chat))
+    assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("channel", [None, "analysis", "commentary", "final"])
+@pytest.mark.parametrize("recipient", [None, "assistant", "functions.f", "python", "browser.search"])
+@pytest.mark.parametrize("kind", [None, "json", "<|constrain|>json", "code"])
+def test_every_header(theirs, encodings, channel: Any, recipient: Any, kind: Any) -> None:
+    authors = [("user", None), ("user", "Eric"), ("assistant", None), ("assistant", "Ann")]
+    authors += [("tool", "functions.f"), ("tool", "python"), ("system", None), ("developer", None)]
+    for role, name in authors:
+        # The page about the module lists what differs.
+        if kind in ("json", "code") and role in ("user", "system", "developer"):
+            continue
+        if kind is not None and (role, channel, recipient) == ("assistant", "commentary", None):
+            continue
+        results = []
+        for module, encoding in zip((ours, theirs), encodings, strict=True):
+            message = module.Message(
+                author=module.Author(role=module.Role(role), name=name),
+                content=[module.TextContent(text="x <|end|>")],
+                channel=channel,
+                recipient=recipient,
+                content_type=kind,
+            )
+            results.append(encoding.decode(encoding.render(message)))
+        assert results[0] == results[1], (role, name)
+
+
+def test_parts_in_messages_of_other_roles(encodings) -> None:
+    """What has no place in a message is not lost."""
+    wrong = [
+        (ours.Role.USER, ours.SystemContent.new()),
+        (ours.Role.SYSTEM, ours.DeveloperContent.new().with_instructions("x")),
+        (ours.Role.ASSISTANT, ours.DeveloperContent.new().with_instructions("x")),
+    ]
+    for role, part in wrong:
+        message = ours.Message.from_role_and_content(role, "Hi").adding_content(part)
+        chat = ours.Conversation.from_messages([message])
+        for write in (
+            lambda: encodings[0].render(message),
+            lambda: encodings[0].render_conversation(chat),
+            lambda: encodings[0].render_conversation_for_training(chat),
+        ):
+            with pytest.raises(ours.HarmonyError, match="may only appear in a message of"):
+                write()
+
+
 @pytest.mark.parametrize(
     "text",
     ["<|channel|>final", "Hi<|end|>", "<|channel|>final Hi<|end|>", "<|channel|>weird<|message|>x"],
@@ -225,8 +281,8 @@ def test_a_channel_is_not_invented(encodings) -> None:
     assert found == ["analysis", "final"]
 
 
-def test_channels_are_filled_if_a_program_asks(encodings, monkeypatch) -> None:
-    monkeypatch.setattr(ours.StreamableParser, "fill_channels", True)
+def test_messages_are_guarded_if_a_program_asks(encodings, monkeypatch) -> None:
+    monkeypatch.setattr(ours.StreamableParser, "guard", True)
     # What is malformed may be reasoning, so a user does not see it.
     for text, channel in (
         ("Hi<|end|>", "analysis"),
@@ -235,6 +291,12 @@ def test_channels_are_filled_if_a_program_asks(encodings, monkeypatch) -> None:
         ("<|channel|>commentary<|message|>Hi<|end|>", "commentary"),
     ):
         assert read(ours, encodings[0], text)[0]["channel"] == channel, text
+    # A call with a guessed part is nobody's.
+    text = "<|channel|>commentary to=functions.f to=g<|message|>{}<|call|>"
+    assert read(ours, encodings[0], text)[0]["channel"] == "analysis"
+    assert "recipient" not in read(ours, encodings[0], text)[0]
+    text = "<|channel|>commentary to=functions.f<|message|>{}<|call|>"
+    assert read(ours, encodings[0], text)[0]["recipient"] == "functions.f"
     asked = "<|start|>user<|message|>Hi<|end|>"
     ids = encodings[0].encode(asked, allowed_special="all")
     assert encodings[0].parse_messages_from_completion_tokens(ids)[0].channel is None
@@ -338,13 +400,13 @@ import openchatml, openchatml.compat
 if "late" in sys.argv:
     import openai_harmony
 try:
-    openchatml.compat.install(fill_channels="fill" in sys.argv)
+    openchatml.compat.install(guard="guard" in sys.argv)
 except openchatml.Error as error:
     print(error)
     sys.exit()
 import openai_harmony
 from openai_harmony import StreamableParser
-print(openai_harmony.__name__, StreamableParser.fill_channels)
+print(openai_harmony.__name__, StreamableParser.guard)
 """
 
 
@@ -352,7 +414,7 @@ print(openai_harmony.__name__, StreamableParser.fill_channels)
     ("word", "said"),
     [
         ("", "openchatml.compat.openai_harmony False"),
-        ("fill", "openchatml.compat.openai_harmony True"),
+        ("guard", "openchatml.compat.openai_harmony True"),
         ("late", "`openai_harmony` was imported before: call `install` first"),
     ],
 )

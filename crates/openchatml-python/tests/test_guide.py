@@ -28,6 +28,9 @@ def test_blocks(page: str) -> None:
     """Each page runs in its own process: a page may change what an import means."""
     command = [sys.executable, __file__, page]
     ran = subprocess.run(command, capture_output=True, text=True)
+    if "ModuleNotFoundError: No module named" in ran.stdout or "pip install" in ran.stdout:
+        # `plugins/run` tests these pages, where all packages are installed.
+        pytest.skip("the page requires a package that is not installed")
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 

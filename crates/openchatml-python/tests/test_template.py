@@ -42,7 +42,7 @@ def weather(city: str, days: int = 1) -> str:
 @pytest.fixture(scope="module")
 def theirs() -> PreTrainedTokenizerFast:
     tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=bytes_of_tokenizers(), eos_token="<|im_end|>"
+        tokenizer_object=bytes_of_tokenizers(), eos_token="<|im_end|>", pad_token="<|im_end|>"
     )
     tokenizer.chat_template = TEMPLATE
     return tokenizer
@@ -65,6 +65,9 @@ def ours(theirs: PreTrainedTokenizerFast) -> Tokenizer:
         {"return_tensors": "np"},
         {"return_dict": False},
         {"truncation": True, "max_length": 10},
+        {"continue_final_message": "content"},
+        {"padding": "max_length", "max_length": 300},
+        {"padding": True, "tokenizer_kwargs": {"pad_to_multiple_of": 64, "padding_side": "left"}},
         {"return_assistant_tokens_mask": True},
     ],
 )
@@ -75,6 +78,9 @@ def test_results_are_those_of_transformers(theirs, ours, chat, options) -> None:
         text = apply_chat_template(chat, ours, chat_template=template, tokenize=False, **options)
         assert text == expected
     expected = theirs.apply_chat_template(chat, tokenize=True, **options)
+    if "padding" in options:
+        pad = {"pad_token_id": theirs.pad_token_id, **options.get("tokenizer_kwargs", {})}
+        options = {**options, "tokenizer_kwargs": pad}
     got = apply_chat_template(chat, ours, chat_template=template, **options)
     if options.get("return_dict", True):
         for key, value in got.items():
@@ -94,6 +100,37 @@ def test_batches(theirs, ours) -> None:
     assert got["input_ids"] == expected["input_ids"]
     with pytest.raises(openchatml.ArgumentValueError, match="different lengths"):
         apply_chat_template(CHATS, ours, chat_template=TEMPLATE, return_tensors="np")
+    expected = theirs.apply_chat_template(CHATS, padding=True, return_tensors="np")
+    pad = {"pad_token_id": theirs.pad_token_id}
+    got = apply_chat_template(
+        CHATS, ours, chat_template=TEMPLATE, padding=True, return_tensors="np", tokenizer_kwargs=pad
+    )
+    for key, value in got.items():
+        assert numpy.array_equal(value, expected[key]), key
+
+
+def test_masks_are_padded(ours) -> None:
+    options = {"padding": True, "tokenizer_kwargs": {"pad_token_id": 0, "padding_side": "left"}}
+    got = apply_chat_template(CHATS[:2], ours, return_assistant_tokens_mask=True, **options)
+    assert len({len(row) for rows in got.values() for row in rows}) == 1
+    for ids, seen, mask in zip(*got.values(), strict=True):
+        missing = seen.count(0)
+        assert ids[:missing] == mask[:missing] == [0] * missing
+        assert all(seen[missing:])
+
+
+def test_reasoning_is_continued() -> None:
+    chat = [*CHATS[0][:1], {"role": "assistant", "reasoning_content": "Hm", "content": ""}]
+    tokenizer = Tokenizer("harmony")
+    text = apply_chat_template(
+        chat, tokenizer, tokenize=False, continue_final_message="reasoning_content", bare=True
+    )
+    assert text.endswith("<|start|>assistant<|channel|>analysis<|message|>Hm")
+    for last in ({"role": "assistant", "content": "x"}, {**chat[1], "content": "4."}):
+        with pytest.raises(openchatml.ArgumentValueError, match="continue_final_message"):
+            apply_chat_template(
+                [chat[0], last], tokenizer, continue_final_message="reasoning_content"
+            )
 
 
 def test_our_formats(ours) -> None:
@@ -143,6 +180,12 @@ def test_contradictions(ours) -> None:
         {"return_tensors": "tf"},
         {"truncation": True},
         {"documents": []},
+        {"padding": "max_length"},
+        {"padding": "sometimes"},
+        {"padding": True},
+        {"tokenizer_kwargs": {"nope": 1}},
+        {"padding": True, "tokenizer_kwargs": {"pad_token_id": "x"}},
+        {"padding": True, "tokenizer_kwargs": {"pad_token_id": 0, "padding_side": "up"}},
     ):
         with pytest.raises(openchatml.ArgumentValueError):
             apply_chat_template(chat, ours, **options)

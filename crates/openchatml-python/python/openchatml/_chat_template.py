@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ._batches import Padding, is_batch, without_content
 from ._errors import ArgumentTypeError, ArgumentValueError
 from ._openchatml import ChatTemplate, Conversation, Rendered, Tokenizer, prompt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from ._openchatml import Parsed
 
@@ -26,13 +27,15 @@ def apply_chat_template(
     tools: Sequence[_Tool] | None = None,
     documents: Sequence[dict[str, Any]] | None = None,
     add_generation_prompt: bool = False,
-    continue_final_message: bool = False,
+    continue_final_message: bool | str = False,
     tokenize: bool = True,
     return_dict: bool = True,
     return_tensors: str | None = None,
     return_assistant_tokens_mask: bool = False,
+    padding: bool | str = False,
     truncation: bool = False,
     max_length: int | None = None,
+    tokenizer_kwargs: Mapping[str, Any] | None = None,
     **variables: Any,
 ) -> Any:
     """Writes conversations as prompts: with a chat template, or in one of our formats.
@@ -51,16 +54,25 @@ def apply_chat_template(
             parameters and adds the type of the result, so pass declarations for the same prompt.
         documents: A variable of templates.
         add_generation_prompt: Ends the prompt where the assistant speaks.
-        continue_final_message: Leaves the last message open. Not with `add_generation_prompt`.
+        continue_final_message: Leaves the last message open. Not with `add_generation_prompt`. The name
+            of a field leaves its text open: ``"content"``, or ``"reasoning_content"`` for a message
+            without an answer. With a chat template, only ``"content"``.
         tokenize: Returns token ids, and not text.
         return_dict: Returns a dict with ``input_ids`` and ``attention_mask``. Otherwise returns the
             ids.
         return_tensors: ``"np"`` or ``"pt"``: arrays of NumPy (``int64``) or tensors of PyTorch, of
-            the shape (conversations, ids). All conversations must then have the same length.
+            the shape (conversations, ids). Without `padding`, all conversations must then have the same
+            length.
         return_assistant_tokens_mask: Adds ``assistant_masks`` to the dict: 1 for each id that the
             assistant generates.
+        padding: ``True`` or ``"longest"`` makes all conversations as long as the longest one,
+            ``"max_length"`` as long as `max_length`. ``attention_mask`` and ``assistant_masks`` are 0
+            for the added ids.
         truncation: Cuts the ids after `max_length`.
         max_length: The maximum number of ids. The unit is one token.
+        tokenizer_kwargs: More options: ``padding_side`` (``"left"`` or ``"right"``, the default),
+            ``pad_to_multiple_of`` (a number of ids) and ``pad_token_id``. The default for the last one
+            is the id of ``<|endoftext|>``, if the tokenizer has it.
         **variables: Variables of the template, or options of :meth:`Tokenizer.prompt`.
 
     Raises:
@@ -91,13 +103,22 @@ def apply_chat_template(
         raise ArgumentValueError(
             f"argument `return_tensors`: `{return_tensors}` is not `np` or `pt`"
         )
-    if truncation and max_length is None:
-        raise ArgumentValueError("argument `truncation`: it requires `max_length`")
+    if (truncation or padding == "max_length") and max_length is None:
+        name = "truncation" if truncation else "padding"
+        raise ArgumentValueError(f"argument `{name}`: it requires `max_length`")
+    # Text has no ids to add.
+    pad = Padding.of(padding, max_length, tokenizer_kwargs, tokenizer) if tokenize else None
+    if isinstance(continue_final_message, str) and continue_final_message != "content":
+        if chat_template is not None:
+            raise ArgumentValueError(
+                "argument `continue_final_message`: with a chat template, only `content` is continued"
+            )
+        conversation = without_content(conversation, continue_final_message)
     options: dict[str, Any] = dict(
         variables,
         tools=tools,
         add_generation_prompt=add_generation_prompt,
-        continue_final_message=continue_final_message,
+        continue_final_message=bool(continue_final_message),
     )
     if chat_template is not None:
         if not isinstance(chat_template, ChatTemplate):
@@ -111,11 +132,11 @@ def apply_chat_template(
             f"argument `tokenizer`: expected a `Tokenizer`, not `{type(tokenizer).__name__}`; "
             "the name of a format suffices if `tokenize` is false"
         )
-    is_batch = _is_batch(conversation)
-    chats: Any = conversation if is_batch else [conversation]
+    has_many = is_batch(conversation)
+    chats: Any = conversation if has_many else [conversation]
     if not tokenize:
         texts = [_text(chat, tokenizer, chat_template, options) for chat in chats]
-        return texts if is_batch else texts[0]
+        return texts if has_many else texts[0]
     assert isinstance(tokenizer, Tokenizer)
     rendered = [
         _ids(chat, tokenizer, chat_template, options, return_assistant_tokens_mask)
@@ -129,20 +150,13 @@ def apply_chat_template(
     }
     if return_assistant_tokens_mask:
         output["assistant_masks"] = [(one.mask_list() or [])[:most] for one in rendered]
+    if pad is not None:
+        pad.fill(output)
     if return_tensors is not None:
         output = {key: _tensor(rows, return_tensors) for key, rows in output.items()}
-    elif not is_batch:
+    elif not has_many:
         output = {key: rows[0] for key, rows in output.items()}
     return output if return_dict else output["input_ids"]
-
-
-def _is_batch(conversation: Any) -> bool:
-    """Whether this is a list of conversations, and not one."""
-    if not isinstance(conversation, (list, tuple)):
-        return False
-    if not conversation:
-        raise ArgumentValueError("argument `conversation`: it has no messages")
-    return isinstance(conversation[0], (list, tuple, Conversation))
 
 
 def _text(
@@ -176,7 +190,7 @@ def _ids(
 def _tensor(rows: list[list[int]], kind: str) -> Any:
     if len({len(row) for row in rows}) > 1:
         raise ArgumentValueError(
-            "argument `return_tensors`: the conversations have different lengths"
+            "argument `return_tensors`: the conversations have different lengths; use `padding`"
         )
     if kind == "np":
         import numpy

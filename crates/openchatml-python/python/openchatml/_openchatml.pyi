@@ -7,7 +7,7 @@ from typing import Any, Literal, SupportsIndex, TypeAlias, TypedDict, final, ove
 
 import numpy as np
 import numpy.typing as npt
-from typing_extensions import Self, Unpack
+from typing_extensions import Self, Unpack, disjoint_base
 
 from ._reading import Reading
 from ._records import (
@@ -46,6 +46,7 @@ __all__ = [
     "_HarmonyParser",
     "__version__",
     "_builtin_tools",
+    "_harmony_conversation",
     "_restore",
     "_restore_event",
     "_restore_message",
@@ -1747,9 +1748,10 @@ def run(
     >>> result.stop_reason, result.conversation[-1].text
     ('answered', 'It is sunny.')
     """
+@disjoint_base
 class _HarmonyParser:
     def __new__(
-        cls, tokenizer: Tokenizer, role: str | None, strict: bool, fill_channels: bool
+        cls, tokenizer: Tokenizer, role: str | None, strict: bool, guard: bool
     ) -> Self: ...
     def process(self, token: int) -> Self:
         """Reads an id."""
@@ -1791,6 +1793,9 @@ class _HarmonyParser:
     @property
     def _content_tokens(self) -> list[int]: ...
 
+def _harmony_conversation(
+    leading: str | None, messages: list[tuple[str, str | None, str, str | None, str | None, str | None]]
+) -> Conversation | None: ...
 def _builtin_tools(name: str) -> dict[str, Any]: ...
 def _restore(format: str, text: str) -> Conversation: ...
 def _restore_event(state: Any, message: Message | None) -> Event: ...

@@ -80,7 +80,9 @@ def judge(found: dict[str, Any]) -> str:
     chat = TOKENIZER.parse(found["ids"], completion=True).conversation
     own = [it for it in chat if it.role == "assistant" and not it.foreign]
     visible = squeezed("".join(it.text for it in chat.user_view() if it.role == "assistant"))
-    hidden = squeezed("".join(it.text for it in own if it.is_reasoning))
+    # A call with a guessed part is not made.
+    guessed = [it for it in own if it.is_call and it.recovered]
+    hidden = squeezed("".join(it.text for it in own if it.is_reasoning or it in guessed))
     calls = sorted((it.tool or "", squeezed(it.text)) for it in own if it.is_call and not it.recovered)
     said = squeezed(found["content"])
     if visible and not said:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import openchatml
@@ -10,7 +11,13 @@ import pytest
 datasets = pytest.importorskip("datasets")
 pytest.importorskip("trl")
 
-from openchatml.integrations.trl import IGNORED, pack, tokenize_for_preference, tokenize_for_sft
+from openchatml.integrations.trl import (
+    IGNORED,
+    PreparedPreferences,
+    pack,
+    tokenize_for_preference,
+    tokenize_for_sft,
+)
 from tiny_tokenizers import tiny
 
 TOKENIZER = openchatml.Tokenizer("harmony")
@@ -100,8 +107,11 @@ def test_bad_arguments_and_rows() -> None:
     for options in ({"max_length": 0}, {"too_long": "maybe"}):
         with pytest.raises(openchatml.ArgumentValueError):
             tokenize_for_sft(data(), TOKENIZER, **options)
-    with pytest.raises(openchatml.Error):
-        tokenize_for_sft(data([[{"role": "nobody", "content": "x"}]]), TOKENIZER)
+    chats = [CHATS[0], [{"role": "nobody", "content": "x"}]]
+    with pytest.raises(openchatml.LossError, match="row 1: "):
+        tokenize_for_sft(data(chats), TOKENIZER, allow_loss=[])
+    # Nothing of it is left to train.
+    assert len(tokenize_for_sft(data(chats), TOKENIZER)) == 1
     with pytest.raises(openchatml.ArgumentTypeError):
         pack(CHATS, 3)
     with pytest.raises(openchatml.ArgumentValueError):
@@ -151,8 +161,12 @@ def test_preference_pairs() -> None:
 
 
 @pytest.fixture
-def model() -> Any:
+def model(monkeypatch: pytest.MonkeyPatch) -> Any:
+    import torch
     from transformers import Qwen2Config, Qwen2ForCausalLM
+
+    # The tests install PyTorch without the libraries of CUDA that this asks.
+    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
 
     size = len(tiny("qwen3").get_vocab())
     return Qwen2ForCausalLM(
@@ -194,11 +208,11 @@ def test_sft_trainer_takes_the_labels(model: Any, tmp_path: Any) -> None:
         processing_class=tiny("qwen3"),
     )
     batch = next(iter(trainer.get_train_dataloader()))
-    rows = sorted(tuple(row) for row in made["labels"])
-    seen = [tuple(int(it) for it in row) for row in batch["labels"]]
-    for row in seen:
-        assert any(row[: len(it)] == it and set(row[len(it) :]) <= {IGNORED} for it in rows)
-    trainer.train()
+    rows = [tuple(row) for row in made["labels"]]
+    assert batch["labels"].shape[0] == 2
+    for row in batch["labels"].tolist():
+        assert any(tuple(row[: len(it)]) == it and set(row[len(it) :]) <= {IGNORED} for it in rows)
+    assert 0 < trainer.train().training_loss < 100
 
 
 def test_dpo_trainer_takes_the_pairs(model: Any, tmp_path: Any) -> None:
@@ -211,12 +225,19 @@ def test_dpo_trainer_takes_the_pairs(model: Any, tmp_path: Any) -> None:
         "rejected": [{"role": "assistant", "content": "5."}],
     }
     made = tokenize_for_preference(datasets.Dataset.from_list([pair] * 4), tokenizer)
-    trainer = DPOTrainer(
+
+    class Trainer(PreparedPreferences, DPOTrainer):  # type: ignore[misc]
+        pass
+
+    trainer = Trainer(
         model=model,
-        args=DPOConfig(
-            **trained(tmp_path, max_length=None, dataset_kwargs={"skip_prepare_dataset": True})
-        ),
+        ref_model=copy.deepcopy(model),
+        args=DPOConfig(**trained(tmp_path, max_length=None)),
         train_dataset=made,
         processing_class=tiny("qwen3"),
     )
-    trainer.train()
+    batch = next(iter(trainer.get_train_dataloader()))
+    whole = [made[0]["prompt_ids"] + made[0][f"{side}_ids"] for side in ("chosen", "rejected")]
+    rows = [row[: len(whole[at // 2])] for at, row in enumerate(batch["input_ids"].tolist())]
+    assert rows == [whole[0], whole[0], whole[1], whole[1]]
+    assert 0 < trainer.train().training_loss < 100

@@ -9,16 +9,17 @@ from .._errors import Error
 __all__ = ["install"]
 
 
-def install(*, fill_channels: bool = True) -> None:
+def install(*, guard: bool = True) -> None:
     """Makes ``import openai_harmony`` import :mod:`openchatml.compat.openai_harmony`.
 
     Call it before anything imports ``openai_harmony``. ``python -m openchatml.compat MODULE …`` does
     it, and then runs a module as ``python -m MODULE …`` does.
 
     Args:
-        fill_channels: Whether a message of the assistant without a channel gets the one that this
-            library shows it on: ``"final"``, or ``"analysis"`` if its header is malformed. Programs
-            such as vLLM drop messages without a channel. With ``False`` they have none, as in
+        guard: Whether a message of the assistant has the channel that this library shows it on, if
+            its header has none: ``"final"``, or ``"analysis"`` if the header is malformed. And whether
+            a call with a guessed part is on ``"analysis"``, without a recipient. Programs such as vLLM
+            drop messages without a channel, and run any call. With ``False``, both are as in
             ``openai_harmony``.
 
     Raises:
@@ -35,5 +36,5 @@ def install(*, fill_channels: bool = True) -> None:
     found = sys.modules.get("openai_harmony")
     if found is not None and found is not openai_harmony:
         raise Error("`openai_harmony` was imported before: call `install` first")
-    openai_harmony.StreamableParser.fill_channels = fill_channels
+    openai_harmony.StreamableParser.guard = guard
     sys.modules["openai_harmony"] = openai_harmony

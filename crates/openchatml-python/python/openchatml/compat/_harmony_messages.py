@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from enum import Enum
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
+from .._errors import HarmonyError
+from .._openchatml import Conversation as _NativeConversation
+from .._openchatml import _harmony_conversation, parse
 from ._harmony_tools import ChannelConfig, ToolDescription, ToolNamespaceConfig
 from ._pydantic import BaseModel, Field
 
@@ -180,6 +183,9 @@ class DeveloperContent(Content):
         return cls(**raw)
 
 
+# Role, name, text, channel, recipient and content type.
+_Fields: TypeAlias = tuple[str, str | None, str, str | None, str | None, str | None]
+
 _KINDS: dict[str, type[Content]] = {
     "text": TextContent,
     "system_content": SystemContent,
@@ -246,6 +252,32 @@ class Message(BaseModel):
         """Returns the message as JSON."""
         return json.dumps(self.to_dict())
 
+    def _fields(self) -> _Fields | None:
+        """The fields of a message that is one text, as most are."""
+        if type(self) is not Message or len(self.content) != 1:
+            return None
+        part = self.content[0]
+        if type(part) is not TextContent:
+            return None
+        author = self.author
+        channel, recipient, kind = self.channel, self.recipient, self.content_type
+        return (author.role, author.name, part.text, channel, recipient, kind)
+
+    def _checked_json(self) -> str:
+        """The message as JSON, if a prompt loses nothing of it."""
+        for part in self.content:
+            self._check(part)
+        return self.to_json()
+
+    def _check(self, part: Content) -> None:
+        """Checks that a part is in a message of its role. It would be lost in another one."""
+        role = Role.SYSTEM if isinstance(part, SystemContent) else Role.DEVELOPER
+        if isinstance(part, (SystemContent, DeveloperContent)) and self.author.role != role:
+            raise HarmonyError(
+                f"{type(part).__name__} may only appear in a message of `{role.value}`, found in one "
+                f"of `{Role(self.author.role).value}`"
+            )
+
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Message:
         """Reads a message from data.
@@ -296,7 +328,24 @@ class Conversation(BaseModel):
         """Returns the conversation as JSON."""
         return json.dumps(self.to_dict())
 
+    def _native(self) -> _NativeConversation:
+        """The conversation as this package has it."""
+        fields = [message._fields() for message in self.messages]
+        # The messages at the beginning declare things, and the others are text.
+        first = next((at for at, it in enumerate(fields) if it is not None), len(fields))
+        texts = [it for it in fields[first:] if it is not None]
+        if type(self) is Conversation and len(texts) == len(fields) - first:
+            leading = _json_of(self.messages[:first]) if first else None
+            made = _harmony_conversation(leading, texts)
+            if made is not None:
+                return made
+        return parse(_json_of(self.messages), "harmony:json").conversation
+
     @classmethod
     def from_json(cls, payload: str) -> Conversation:
         """Reads a conversation from JSON."""
         return cls(messages=[Message.from_dict(it) for it in json.loads(payload)["messages"]])
+
+
+def _json_of(messages: Sequence[Message]) -> str:
+    return f'{{"messages":[{",".join([it._checked_json() for it in messages])}]}}'

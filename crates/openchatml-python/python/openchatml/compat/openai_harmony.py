@@ -114,12 +114,14 @@ class HarmonyEncoding:
         self, conversation: Conversation, config: RenderConversationConfig | None, **options: Any
     ) -> list[int]:
         keep = not (config or _DEFAULT).auto_drop_analysis
-        return self._written(conversation.to_json(), keep_reasoning=keep, **options)
+        return self._written(conversation, keep_reasoning=keep, **options)
 
-    def _written(self, json: str, **options: Any) -> list[int]:
+    def _written(self, conversation: Conversation, **options: Any) -> list[int]:
         try:
-            chat = _native.parse(json, "harmony:json").conversation
+            chat = conversation._native()
             rendered = self._inner.prompt(chat, profile="reference", bare=True, **options)
+        except HarmonyError:
+            raise
         except Error as error:
             raise HarmonyError(str(error), code=error.code) from error
         return rendered.tolist()
@@ -153,15 +155,18 @@ class HarmonyEncoding:
     def render(self, message: Message, render_options: RenderOptions | None = None) -> list[int]:
         """Returns the ids of a message."""
         options = render_options or RenderOptions()
-        json = message.to_json()
-        if not options.conversation_has_function_tools or message.author.role != Role.SYSTEM:
-            return self._written(f'{{"messages": [{json}]}}', keep_reasoning=True, add_generation_prompt=False)
-        # The system message says where functions are called, if the conversation has them.
-        tools = DeveloperContent.new().with_function_tools([ToolDescription(name="f", description="")])
-        other = Message.from_role_and_content(Role.DEVELOPER, tools).to_json()
-        ids = self._written(
-            f'{{"messages": [{json}, {other}]}}', keep_reasoning=True, add_generation_prompt=False
-        )
+        messages = [message]
+        is_told = options.conversation_has_function_tools and message.author.role == Role.SYSTEM
+        if is_told:
+            # The system message says where functions are called, if the conversation has them.
+            tools = DeveloperContent.new().with_function_tools(
+                [ToolDescription(name="f", description="")]
+            )
+            messages.append(Message.from_role_and_content(Role.DEVELOPER, tools))
+        chat = Conversation(messages=messages)
+        ids = self._written(chat, keep_reasoning=True, add_generation_prompt=False)
+        if not is_told:
+            return ids
         return ids[: ids.index(self._special["<|start|>"], 1)]
 
     def parse_messages_from_completion_tokens(
@@ -289,15 +294,15 @@ class StreamableParser(_native._HarmonyParser):
         strict: Raises :class:`HarmonyError` for an id that makes the input malformed.
     """
 
-    fill_channels: ClassVar[bool] = False
-    """Whether a message of the assistant without a channel gets the one that this library shows it
-    on: ``"final"``, or ``"analysis"`` if its header is malformed. Otherwise it has none."""
+    guard: ClassVar[bool] = False
+    """Whether messages of the assistant have the channel that this library shows them on, and calls
+    with a guessed part no recipient. See :func:`openchatml.compat.install`."""
 
     def __new__(
         cls, encoding: HarmonyEncoding, role: Role | None, *, strict: bool = False
     ) -> StreamableParser:
         word = None if role is None else Role(role).value
-        return super().__new__(cls, encoding._inner, word, strict, cls.fill_channels)
+        return super().__new__(cls, encoding._inner, word, strict, cls.guard)
 
     @property
     def current_role(self) -> Role | None:

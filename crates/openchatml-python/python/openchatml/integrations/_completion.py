@@ -39,9 +39,9 @@ class Completion(NamedTuple):
 class CompletionReader:
     """Reads a completion of the assistant, from text or token ids.
 
-    A call with a guessed part is left out, and so are messages that the completion wrote for another
-    role. Text whose meaning is uncertain is reasoning. Messages of a kind are separated by a line
-    break.
+    Messages that the completion wrote for another role are left out. Text whose meaning is uncertain
+    is reasoning, and so is that of a call with a guessed part. Messages of a kind are separated by a
+    line break.
 
     Args:
         source: The name of a format, for text; or a tokenizer, for ids.
@@ -54,9 +54,9 @@ class CompletionReader:
 
     def __init__(self, source: Tokenizer | str, *, in_reasoning: bool = False) -> None:
         self._stream = Stream(source, completion=True, in_reasoning=in_reasoning, keep="nothing")
-        self._kinds: dict[int, Literal["reasoning", "content", "arguments"]] = {}
+        # The number of each call, and the last message of each other kind.
         self._calls: dict[int, int] = {}
-        self._seen: set[str] = set()
+        self._last: dict[str, int] = {}
         self._has_ended = False
         self._in_reasoning = in_reasoning
         self.count = 0
@@ -95,28 +95,22 @@ class CompletionReader:
                 self._in_reasoning = False
             elif message is not None and index is not None:
                 self._in_reasoning = message.is_reasoning
-                may_show = message.role == "assistant" and not message.foreign
-                if not may_show or (message.tool is not None and message.recovered):
-                    continue
-                if message.tool is not None:
-                    self._kinds[index] = "arguments"
+                is_own = message.role == "assistant" and not message.foreign
+                if is_own and message.tool is not None and not message.recovered:
                     self._calls[index] = len(self._calls)
                     pieces.append(Piece("call", message.tool, self._calls[index]))
             elif event.text and index is not None:
-                if piece := self._delta(event, index, event.text):
-                    pieces.append(piece)
+                pieces.append(self._delta(event.type, index, event.text))
         return pieces
 
-    def _delta(self, event: Event, index: int, text: str) -> Piece | None:
-        if event.type == "response.tool_call.delta":
-            number = self._calls.get(index)
-            return None if number is None else Piece("arguments", text, number)
+    def _delta(self, kind_of_event: str, index: int, text: str) -> Piece:
+        if index in self._calls:
+            return Piece("arguments", text, self._calls[index])
         kind: Literal["reasoning", "content"]
-        kind = "content" if event.type == "response.delta" else "reasoning"
-        if index not in self._kinds and kind in self._seen:
+        kind = "content" if kind_of_event == "response.delta" else "reasoning"
+        if self._last.get(kind, index) != index:
             text = "\n" + text
-        self._kinds[index] = kind
-        self._seen.add(kind)
+        self._last[kind] = index
         return Piece(kind, text)
 
     @staticmethod
@@ -151,9 +145,11 @@ def is_in_reasoning(source: Tokenizer | str, prompt: str | Sequence[int]) -> boo
     >>> is_in_reasoning("qwen3", "<|im_start|>assistant\\n")
     False
     """
-    if isinstance(source, str):
-        parsed = parse(str(prompt), source, open_prompt=True)
+    if isinstance(prompt, str):
+        format = source if isinstance(source, str) else source.format
+        parsed = parse(prompt, format, open_prompt=True)
     else:
+        assert isinstance(source, Tokenizer), "ids require a tokenizer"
         parsed = source.parse(prompt, open_prompt=True)
     chat = parsed.conversation
     if len(chat) == 0:

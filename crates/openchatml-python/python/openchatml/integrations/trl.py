@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .._errors import ArgumentTypeError, ArgumentValueError, LossError, RenderError
+from .._errors import ArgumentTypeError, ArgumentValueError, Error
 from .._openchatml import Conversation, Rendered, Tokenizer
 
 try:
@@ -16,7 +16,13 @@ try:
 except ImportError as error:
     raise ImportError("this module requires the package `datasets`: pip install datasets") from error
 
-__all__ = ["IGNORED", "pack", "tokenize_for_preference", "tokenize_for_sft"]
+__all__ = [
+    "IGNORED",
+    "PreparedPreferences",
+    "pack",
+    "tokenize_for_preference",
+    "tokenize_for_sft",
+]
 
 IGNORED = -100
 """The label of an id that is not trained."""
@@ -57,8 +63,8 @@ def tokenize_for_sft(
 
     Raises:
         ArgumentTypeError, ArgumentValueError: An argument is invalid.
-        RenderError: The format cannot express a conversation. `message_index` tells the message, and
-            the text tells the row.
+        Error: A conversation cannot be read or written; the text tells the row. Without `allow_loss`
+            in the options, what the format cannot express is left out.
 
     >>> import datasets, openchatml
     >>> chats = [[{"role": "user", "content": "2 + 2?"}, {"role": "assistant", "content": "4."}]]
@@ -110,7 +116,7 @@ def tokenize_for_preference(
     num_proc: int | None = None,
     **options: Any,
 ) -> _Data:
-    """Writes preference pairs as token ids, as ``DPOTrainer`` takes them.
+    """Writes preference pairs as token ids, for ``DPOTrainer`` with :class:`PreparedPreferences`.
 
     The new columns are ``prompt_ids``, ``chosen_ids`` and ``rejected_ids``. The prompt ends where both
     conversations begin to differ, before the first message of the assistant that is not the same. All
@@ -129,7 +135,7 @@ def tokenize_for_preference(
 
     Raises:
         ArgumentTypeError, ArgumentValueError: An argument is invalid, or a pair has no difference.
-        RenderError: The format cannot express a conversation.
+        Error: A conversation cannot be read or written; the text tells the row.
 
     >>> import datasets, openchatml
     >>> def said(text):
@@ -164,6 +170,17 @@ def tokenize_for_preference(
 
     made = _mapped(dataset, row, num_proc)
     return made.filter(_has_answers, **_processes(dataset, num_proc))
+
+
+class PreparedPreferences:
+    """Makes a ``DPOTrainer`` take the data sets of :func:`tokenize_for_preference` as they are.
+
+    ``DPOTrainer`` 1.16 writes every data set as token ids itself, with its chat template. Put this
+    class before it: ``class Trainer(PreparedPreferences, DPOTrainer): pass``.
+    """
+
+    def _prepare_dataset(self, dataset: _Data, *args: object, **options: object) -> _Data:
+        return dataset
 
 
 def _has_answers(example: dict[str, Any]) -> bool:
@@ -278,9 +295,7 @@ def _sampled(
     declared = {} if tools is None else {"tools": _given(tools)}
     try:
         return tokenizer.sample(chat, **declared, **options)
-    except LossError:
-        raise
-    except RenderError as error:
+    except Error as error:
         error.args = (f"row {index}: {error}",)
         raise
 

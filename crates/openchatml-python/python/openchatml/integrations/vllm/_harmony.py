@@ -14,21 +14,22 @@ __all__ = ["HarmonyCompletionParser"]
 _ENCODING = load_harmony_encoding("HarmonyGptOss")
 
 
-class _FillingParser(StreamableParser):
-    """vLLM drops messages without a channel."""
+class _GuardedParser(StreamableParser):
+    """vLLM drops messages without a channel, and returns any call."""
 
-    fill_channels = True
+    guard = True
 
 
 class HarmonyCompletionParser(HarmonyParser):
     """Reads the completions of gpt-oss. vLLM's server requires a subclass of its own parser."""
 
     _streamed = 0
+    _parser: StreamableParser | None
 
     @property
     def _harmony_parser(self) -> StreamableParser:
         if self._parser is None:
-            self._parser = _FillingParser(_ENCODING, Role.ASSISTANT)
+            self._parser = _GuardedParser(_ENCODING, Role.ASSISTANT)
         return self._parser
 
     def _poll_completed_message(self) -> Message | None:
