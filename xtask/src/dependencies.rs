@@ -18,6 +18,8 @@ const LICENCES: &[&str] = &[
     "Unicode-3.0",
     // For data: the certificates that Mozilla trusts.
     "CDLA-Permissive-2.0",
+    // A dedication to the public domain: a hash in a build script of `ahash`, which `arrow` needs.
+    "CC0-1.0",
 ];
 
 /// The maximum number of dependencies of the core, including indirect ones.

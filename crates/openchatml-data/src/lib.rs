@@ -71,6 +71,6 @@ pub use self::output::FileFormat;
 pub use self::run::{Fields, OnReject, Progress, ProgressFn, RunOptions, Summary};
 
 /// The example of the README, as a doc test.
-#[cfg(all(doctest, feature = "tables"))]
+#[cfg(doctest)]
 #[doc = include_str!("../README.md")]
-mod readme {}
+mod guide {}

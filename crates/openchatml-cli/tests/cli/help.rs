@@ -2,7 +2,7 @@
 
 use crate::support::{BAD, command, ocml, ocml_with, run};
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "parse",
     "render",
     "convert",
@@ -10,6 +10,7 @@ const COMMANDS: [&str; 14] = [
     "fmt",
     "show",
     "stream",
+    "data",
     "grammar",
     "run",
     "tools",

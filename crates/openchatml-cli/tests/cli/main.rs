@@ -4,6 +4,8 @@
 
 mod check;
 mod convert;
+#[cfg(feature = "data")]
+mod data;
 mod detect;
 mod explain;
 mod files;

@@ -85,7 +85,9 @@ pub fn check(
     examples: usize,
 ) -> Result<Checked, DataError> {
     let inputs = Inputs::open(options)?;
-    let work = Work::new(&inputs, fields, kernel)?;
+    // Nothing is written, so nothing else can be lost.
+    let fields = Fields { keep_all: fields.column.is_some(), ..fields.clone() };
+    let work = Work::new(&inputs, &fields, kernel)?;
     let mut tally = Tally::default();
     let mut all = Examples::new();
     inputs.each(

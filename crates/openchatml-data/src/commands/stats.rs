@@ -147,7 +147,9 @@ pub fn stats(
 ) -> Result<Stats, DataError> {
     let inputs = Inputs::open(options)?;
     let counts_ids = matches!(kernel.task, crate::kernel::Task::Count(Some(_)));
-    let work = Work::new(&inputs, fields, kernel)?;
+    // Nothing is written, so nothing else can be lost.
+    let fields = Fields { keep_all: fields.column.is_some(), ..fields.clone() };
+    let work = Work::new(&inputs, &fields, kernel)?;
     let (mut all, mut tally) = (Sizes::default(), Tally::default());
     inputs.each(
         |file, rows| {

@@ -120,7 +120,9 @@ fn missing(name: &str, batch: &RecordBatch) -> DataError {
 fn with_help(error: DataError, name: &str) -> DataError {
     match error {
         DataError::Column { column, what } => {
-            let what = format!("{what}; keep it beside the conversation with `--keep {name}`");
+            let what = format!(
+                "{what}: name the column with the conversations with `--column`, or keep this one beside them with `--keep {name}`"
+            );
             DataError::Column { column, what }
         }
         error => error,

@@ -148,7 +148,7 @@ impl Journal {
     /// The folder has files of another run, or other files.
     pub(super) fn open(folder: Folder, head: Head, overwrite: bool) -> Result<Self, DataError> {
         let mut files = folder.files()?;
-        for file in files.extract_if(.., |file| file.ends_with(UNFINISHED)) {
+        for file in files.extract_if(.., |file| is_unfinished(file)) {
             folder.remove(&file)?;
         }
         let mut journal = Self { folder, head, shards: Vec::new(), is_complete: false };
@@ -265,6 +265,12 @@ impl Journal {
         }
         Ok(self.shards)
     }
+}
+
+/// Whether a file of a run was not finished.
+fn is_unfinished(file: &str) -> bool {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    name.ends_with(UNFINISHED) && (name.starts_with("part-") || name.starts_with('_'))
 }
 
 /// The file of a shard in the journal.

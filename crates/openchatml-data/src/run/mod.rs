@@ -122,6 +122,10 @@ pub(crate) fn run<T: Send, W: Writer<T>>(
 ) -> Result<Summary, DataError> {
     let options = inputs.options;
     let folder = Folder::new(&options.output)?;
+    if let Some(input) = inputs.plan.inputs.iter().find(|input| folder.contains(&input.name)) {
+        let text = format!("the input `{}` is in the output folder: name another one", input.name);
+        return Err(DataError::usage(text));
+    }
     let _lock = folder.lock()?;
     let head = Head::new(command, options.describe(description), &inputs.plan.inputs);
     let mut journal = Journal::open(folder.clone(), head, options.overwrite)?;

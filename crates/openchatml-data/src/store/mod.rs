@@ -6,6 +6,7 @@ mod local;
 mod remote;
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -147,6 +148,19 @@ impl Folder {
         let name = location.trim_end_matches('/').to_owned();
         let (store, path) = store(&name)?;
         Ok(Self { store, path, name })
+    }
+
+    /// Whether a location is in the folder or in one of its folders.
+    pub(crate) fn contains(&self, location: &str) -> bool {
+        if is_url(&self.name) || is_url(location) {
+            let inner = location.strip_prefix(&self.name);
+            return inner.is_some_and(|inner| inner.is_empty() || inner.starts_with('/'));
+        }
+        let place = |path: &str| {
+            let path = Path::new(path);
+            path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_default()
+        };
+        place(location).starts_with(place(&self.name))
     }
 
     fn inside(&self, file: &str) -> String {

@@ -139,7 +139,7 @@ fn other_types_are_refused_by_the_name_of_the_column() {
     );
     let error = refused(None, vec![("day", days), ("text", text.clone())]);
     assert!(error.starts_with("column `day`: values of type Timestamp"), "{error}");
-    assert!(error.ends_with("keep it beside the conversation with `--keep day`"), "{error}");
+    assert!(error.ends_with("or keep this one beside them with `--keep day`"), "{error}");
     let error = refused(Some("chat"), vec![("chat", nested)]);
     assert!(error.starts_with("column `chat.when`: "), "{error}");
     let error = refused(Some("chta"), vec![("chat", text)]);

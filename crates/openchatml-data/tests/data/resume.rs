@@ -194,10 +194,15 @@ fn another_run_needs_permission_to_replace_files() {
     assert_eq!(run("convert", other).unwrap(), expected);
     assert!(folder.files("out") == folder.files("fresh"));
 
+    let mut other = of();
+    (other.inputs, other.overwrite) = (vec![folder.name("out")], true);
+    assert!(refused(other).contains("is in the output folder"));
     folder.write("notes/todo.txt", "mine");
+    folder.write("notes/mine.unfinished", "mine");
     let mut other = of();
     other.output = folder.name("notes");
     assert!(refused(other).contains("is not empty"));
+    assert_eq!(folder.files("notes").len(), 2);
     std::fs::remove_file(folder.path("out/part-00000.jsonl")).unwrap();
     let error = run("convert", of()).unwrap_err().to_string();
     assert!(error.contains("part-00000.jsonl") && error.contains("removed or changed"), "{error}");

@@ -1,0 +1,138 @@
+//! Data sets.
+
+use std::process::Stdio;
+
+use crate::support::{Folder, Ran, command, finish};
+
+const CHAT: &str =
+    r#"{"messages":[{"role":"user","content":"Hi"},{"role":"assistant","content":"Hello."}]}"#;
+
+fn lines(count: usize) -> String {
+    let line = |number: usize| match number % 50 {
+        49 => "no conversation\n".to_owned(),
+        _ => {
+            format!(
+                r#"{{"messages":[{{"role":"user","content":"{number} {}"}},{{"role":"assistant","content":"ok"}}]}}"#,
+                "word ".repeat(number % 30)
+            ) + "\n"
+        }
+    };
+    (0..count).map(line).collect()
+}
+
+/// The names and contents of the files in a folder.
+fn files(folder: &Folder, name: &str) -> Vec<(String, Vec<u8>)> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder.path().join(name)).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        files.push((name, std::fs::read(entry.path()).unwrap()));
+    }
+    files.sort();
+    files
+}
+
+fn run(folder: &Folder, args: &str) -> Ran {
+    folder.ocml_with(args.split_whitespace(), "")
+}
+
+#[test]
+fn the_status_tells_what_happened() {
+    let folder = Folder::new();
+    folder.file("good.jsonl", &format!("{CHAT}\n"));
+    folder.file("bad.jsonl", &format!("{CHAT}\nno\n"));
+    let ran = run(&folder, "data convert -t chatml good.jsonl -o good").exits(0);
+    assert_eq!(ran.stderr, "1 record: 1 row in 1 file, 0 rejected\n");
+    run(&folder, "-q data convert -t chatml bad.jsonl -o bad").exits(1);
+    run(&folder, "data convert -t chatml bad.jsonl -o stop --stop-on-reject")
+        .exits(1)
+        .says("`bad.jsonl`, row 2: E-");
+    run(&folder, "data convert -t chatml none.jsonl -o x").says_one_line(2);
+    run(&folder, "data convert -t chatml good.jsonl -o bad").exits(2).says("has another run");
+    run(&folder, "data convert -t chatml - -o x").exits(2).says("standard input");
+    run(&folder, "data convert -t harmony:tokens good.jsonl -o x").exits(2).says("tokenize");
+    run(&folder, "data convert -t chatml good.jsonl -o x --memory 1K").exits(2);
+    run(&folder, "data check good.jsonl").exits(0);
+    run(&folder, "data check bad.jsonl").exits(1);
+    run(&folder, "data sample good.jsonl -o x").exits(2);
+    run(&folder, "data split --part a=0.4 --part b=0.4 good.jsonl -o x")
+        .exits(2)
+        .says("add up to 1");
+    let ran = run(&folder, "data convert -t chatml s3://bucket/x.jsonl -o x").exits(2);
+    assert!(ran.stderr.starts_with("error: "), "{ran:?}");
+}
+
+#[test]
+fn ids_are_those_of_tokens() {
+    let folder = Folder::new();
+    folder.file("in.jsonl", &format!("{CHAT}\n"));
+    run(&folder, "data tokenize -t harmony in.jsonl -o ids").exits(0);
+    let own: serde_json::Value =
+        serde_json::from_str(&folder.read("ids/part-00000.jsonl")).unwrap();
+    let ran = run(&folder, "tokens -t harmony --training --bare --mask in.jsonl").silent();
+    assert_eq!(own, serde_json::from_str::<serde_json::Value>(&ran.stdout).unwrap());
+    // They can be read back.
+    let ran = run(&folder, "convert -f harmony:tokens -t openai ids/part-00000.jsonl").exits(0);
+    assert_eq!(ran.stdout, format!("{CHAT}\n"));
+}
+
+#[test]
+fn counts_are_written_as_json_and_as_a_page() {
+    let folder = Folder::new();
+    folder.file("in.jsonl", &lines(100));
+    let ran = run(&folder, "data stats --json --html page.html in.jsonl").exits(1);
+    let stats: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!((&stats["records"], &stats["messages"]["sum"]), (&100.into(), &196.into()));
+    let page = folder.read("page.html");
+    assert!(page.contains("<td>user<td>98<td>98<td>") && page.contains("<svg "), "{page}");
+    assert!(!page.contains("http"), "the page needs no other files");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_run_that_is_killed_continues_with_the_same_bytes() {
+    let folder = Folder::new();
+    folder.file("in.jsonl", &lines(3000));
+    let args = |output: &str| {
+        format!("-q data convert -t harmony in.jsonl --shard-rows 50 --memory 1M -o {output}")
+    };
+    run(&folder, &args("whole")).exits(1);
+    let expected = files(&folder, "whole");
+    let kills = std::env::var("OPENCHATML_KILLS").map_or(20, |kills| kills.parse().unwrap());
+    for kill in 0..kills {
+        // Somewhere in the run, which writes 120 files.
+        let least = 1 + kill * 37 % 60;
+        let mut child = command(args("out").split_whitespace());
+        let child = child.current_dir(folder.path()).stderr(Stdio::null()).spawn();
+        let mut child = child.unwrap();
+        // Kill it after some files are there, wherever it is then.
+        let count = || std::fs::read_dir(folder.path().join("out")).map_or(0, Iterator::count);
+        while count() < 2 * least && child.try_wait().unwrap().is_none() {
+            std::thread::yield_now();
+        }
+        child.kill().unwrap();
+        finish(child);
+        run(&folder, &args("out")).exits(1);
+        assert!(files(&folder, "out") == expected, "after {least}");
+        std::fs::remove_dir_all(folder.path().join("out")).unwrap();
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_is_an_error_after_which_the_run_continues() {
+    let folder = Folder::new();
+    folder.file("in.jsonl", &lines(3000));
+    let args = "-q data convert -t harmony in.jsonl --shard-rows 500";
+    run(&folder, &format!("{args} -o whole")).exits(1);
+    // Files of more than 64 blocks of 512 bytes cannot be written, as on a full disk.
+    let script = "trap '' XFSZ; ulimit -f 64; exec \"$@\"";
+    let mut shell = std::process::Command::new("bash");
+    shell.args(["-c", script, "bash", env!("CARGO_BIN_EXE_ocml")]);
+    shell.args(args.split_whitespace()).args(["-o", "out"]).current_dir(folder.path());
+    let ran = finish(shell.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
+    let error = ran.says_one_line(2);
+    assert!(error.starts_with("error: cannot write `out/part-0000"), "{error}");
+    run(&folder, &format!("{args} -o out")).exits(1);
+    assert!(files(&folder, "out") == files(&folder, "whole"));
+}
