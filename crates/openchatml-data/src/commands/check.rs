@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::{Piece, Work};
 use crate::error::DataError;
 use crate::input::RowPlace;
-use crate::kernel::{KernelOptions, Tally};
+use crate::kernel::{Count, KernelOptions, Tally};
 use crate::run::{Fields, Inputs, RunOptions};
 
 /// What is wrong with the conversations of a data set.
@@ -32,10 +32,9 @@ pub struct Finding {
     pub code: String,
     /// The severity.
     pub severity: String,
-    /// In how many records.
-    pub records: u64,
-    /// How often.
-    pub times: u64,
+    /// How often it occurs.
+    #[serde(flatten)]
+    pub count: Count,
     /// The first ones.
     pub examples: Vec<Example>,
 }
@@ -112,12 +111,13 @@ pub fn check(
             examples: all.remove(&key).unwrap_or_default(),
             severity: key.0,
             code: key.1,
-            records: count.records,
-            times: count.times,
+            count: *count,
         }
     });
     let mut findings: Vec<_> = findings.collect();
-    findings.sort_by_key(|it| (rank(&it.severity), std::cmp::Reverse(it.records), it.code.clone()));
+    findings.sort_by_key(|it| {
+        (rank(&it.severity), std::cmp::Reverse(it.count.records), it.code.clone())
+    });
     Ok(Checked { tally, findings })
 }
 

@@ -173,10 +173,14 @@ impl Kernel {
         let mut buffer = String::new();
         for (row, at) in (0_u32..).zip(0..batch.num_rows()) {
             let record = records.get(at, &mut buffer);
-            let outcome = match &record {
+            let mut outcome = match &record {
                 Ok(record) => self.record(record, are_documents, &mut *columns),
                 Err(found) => columns.push_unread(vec![*found.clone()]),
             };
+            if !outcome.is_written {
+                // Nothing of it is lost: it is rejected as a whole.
+                outcome.losses.clear();
+            }
             tally.record(&outcome.found, &outcome.losses, !outcome.is_written);
             if outcome.is_written {
                 rows.push(row);

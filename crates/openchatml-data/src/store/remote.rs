@@ -17,7 +17,7 @@ use object_store::{
     ClientOptions, ObjectStore, ObjectStoreExt as _, ObjectStoreScheme, WriteMultipart,
 };
 use rustls::ClientConfig;
-use rustls_platform_verifier::BuilderVerifierExt as _;
+use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::runtime::Runtime;
 use url::Url;
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use openchatml::{Format, Mode, TextFormat};
-use openchatml_data::kernel::{KernelOptions, SharedEncoding, Tally, Task, Tokens};
+use openchatml_data::kernel::{Count, KernelOptions, SharedEncoding, Tally, Task, Tokens};
 use openchatml_data::{DataError, Fields, FileFormat, OnReject, RunOptions, Summary};
 
 use crate::args::{Choice, ConsentArgs, O200K_HARMONY, ReaderArgs, choice, jobs, number};
@@ -245,16 +245,23 @@ pub(super) fn tell(tally: &Tally, console: &Console) {
             continue;
         }
         let (severity, code) = name.split_once(' ').unwrap_or(("", name));
-        let text =
-            format!("{code} in {} ({} times)", number_of(count.records, "record"), count.times);
+        let text = format!("{code} in {}", times(*count));
         match severity {
             "error" => console.error(&text),
             _ => console.warning(&text),
         }
     }
     for (name, count) in &tally.lost {
-        let records = number_of(count.records, "record");
-        console.loss(&format!("{name}: in {records} ({} times)", count.times));
+        console.loss(&format!("{name}: in {}", times(*count)));
+    }
+}
+
+/// Returns `3 records`, or `3 records, 5 times`.
+pub(super) fn times(count: Count) -> String {
+    let records = number_of(count.records, "record");
+    match count.times == count.records {
+        true => records,
+        false => format!("{records}, {} times", grouped(count.times)),
     }
 }
 
@@ -269,7 +276,7 @@ pub(super) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);

@@ -4,7 +4,7 @@ use clap::Args;
 use openchatml_data::kernel::Task;
 use openchatml_data::{Checked, check};
 
-use super::args::{InputArgs, RecordArgs, failure, number_of};
+use super::args::{InputArgs, RecordArgs, failure, number_of, times};
 use crate::args::{ConsentArgs, DenyArgs};
 use crate::console::Console;
 use crate::failure::{Failure, Status};
@@ -64,11 +64,8 @@ fn table(checked: &Checked) -> String {
     let tally = &checked.tally;
     let mut out = String::new();
     for finding in &checked.findings {
-        let records = number_of(finding.records, "record");
-        out.push_str(&format!(
-            "{:<8} {:<22} in {records} ({} times)\n",
-            finding.severity, finding.code, finding.times
-        ));
+        let count = times(finding.count);
+        out.push_str(&format!("{:<8} {:<22} in {count}\n", finding.severity, finding.code));
         for example in &finding.examples {
             let (file, message) = (visible_line(&example.file), visible_line(&example.message));
             out.push_str(&format!("    {file}:{}: {message}\n", example.row));
