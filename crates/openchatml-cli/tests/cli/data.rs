@@ -39,8 +39,8 @@ fn run(folder: &Folder, args: &str) -> Ran {
 #[test]
 fn the_status_tells_what_happened() {
     let folder = Folder::new();
-    folder.file("good.jsonl", &format!("{CHAT}\n"));
-    folder.file("bad.jsonl", &format!("{CHAT}\nno\n"));
+    folder.file("good.jsonl", format!("{CHAT}\n"));
+    folder.file("bad.jsonl", format!("{CHAT}\nno\n"));
     let ran = run(&folder, "data convert -t chatml good.jsonl -o good").exits(0);
     assert_eq!(ran.stderr, "1 record: 1 row in 1 file, 0 rejected\n");
     run(&folder, "-q data convert -t chatml bad.jsonl -o bad").exits(1);
@@ -65,7 +65,7 @@ fn the_status_tells_what_happened() {
 #[test]
 fn ids_are_those_of_tokens() {
     let folder = Folder::new();
-    folder.file("in.jsonl", &format!("{CHAT}\n"));
+    folder.file("in.jsonl", format!("{CHAT}\n"));
     run(&folder, "data tokenize -t harmony in.jsonl -o ids").exits(0);
     let own: serde_json::Value =
         serde_json::from_str(&folder.read("ids/part-00000.jsonl")).unwrap();
@@ -79,7 +79,7 @@ fn ids_are_those_of_tokens() {
 #[test]
 fn counts_are_written_as_json_and_as_a_page() {
     let folder = Folder::new();
-    folder.file("in.jsonl", &lines(100));
+    folder.file("in.jsonl", lines(100));
     let ran = run(&folder, "data stats --json --html page.html in.jsonl").exits(1);
     let stats: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!((&stats["records"], &stats["messages"]["sum"]), (&100.into(), &196.into()));
@@ -92,7 +92,7 @@ fn counts_are_written_as_json_and_as_a_page() {
 #[cfg(target_os = "linux")]
 fn a_run_that_is_killed_continues_with_the_same_bytes() {
     let folder = Folder::new();
-    folder.file("in.jsonl", &lines(3000));
+    folder.file("in.jsonl", lines(3000));
     let args = |output: &str| {
         format!("-q data convert -t harmony in.jsonl --shard-rows 50 --memory 1M -o {output}")
     };
@@ -122,7 +122,7 @@ fn a_run_that_is_killed_continues_with_the_same_bytes() {
 #[cfg(target_os = "linux")]
 fn a_full_disk_is_an_error_after_which_the_run_continues() {
     let folder = Folder::new();
-    folder.file("in.jsonl", &lines(3000));
+    folder.file("in.jsonl", lines(3000));
     let args = "-q data convert -t harmony in.jsonl --shard-rows 500";
     run(&folder, &format!("{args} -o whole")).exits(1);
     // Files of more than 64 blocks of 512 bytes cannot be written, as on a full disk.

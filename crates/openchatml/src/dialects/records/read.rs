@@ -222,7 +222,16 @@ impl<'a> Record<'a> {
             let found = Code::ParseJson.at(span, text);
             reader.drop_item(found.help("rename `messages` to `prompt`"));
         }
-        let lacks = match (&self.chosen, &self.rejected) {
+        let lacks = self.lacks(reader, start);
+        if let Some(text) = lacks {
+            reader.lacks(text, start);
+        }
+        Ok(())
+    }
+
+    /// Returns what the record lacks, which begins at byte `start`.
+    fn lacks(&mut self, reader: &mut DocumentReader<'_>, start: usize) -> Option<&'static str> {
+        match (&self.chosen, &self.rejected) {
             (Some(_), None) if self.completion.is_none() => {
                 let text = "the object has `chosen`, but no `rejected`";
                 let found = Code::ParseJson.at(Span::new(start, start + 1), text);
@@ -253,11 +262,7 @@ impl<'a> Record<'a> {
                 let text = "the object has neither `prompt` and `completion`, nor `instruction` and `output`, nor `chosen` and `rejected`";
                 (!has_sides).then_some(text)
             }
-        };
-        if let Some(text) = lacks {
-            reader.lacks(text, start);
         }
-        Ok(())
     }
 
     /// Reads both sides as transcripts, if they are that: texts that begin with a turn of the user.
