@@ -35,7 +35,7 @@ impl Columns for Texts<'_> {
             let _ = self.options.consent.judge(&mut read.found, &mut Vec::new());
             return Outcome::refused(read.found);
         }
-        if matches!(read.document, Document::Pair(_)) && !self.to.carries().pairs {
+        if matches!(read.document, Document::Pair(_)) && !is_json(self.to) {
             return read.refuse_for(pair(&format!("{} has no pairs", self.to)));
         }
         if is_json(self.to) {

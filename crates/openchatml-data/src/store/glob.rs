@@ -69,7 +69,8 @@ fn is_data(file: &str) -> bool {
     if PACKED.contains(&ending) {
         ending = words.next().unwrap_or_default();
     }
-    !name.starts_with(['.', '_']) && ENDINGS.contains(&ending)
+    let has_stem = words.next().is_some();
+    has_stem && !name.starts_with(['.', '_']) && ENDINGS.contains(&ending)
 }
 
 /// Returns the files that match a pattern, whose first special character is at this position.

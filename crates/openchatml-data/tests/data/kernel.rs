@@ -306,3 +306,15 @@ fn threads_share_a_kernel() {
         &DataType::List(Arc::new(Field::new("item", DataType::Int32, false)))
     );
 }
+
+#[test]
+fn preference_pairs_go_to_json() {
+    let rows = [r#"{"prompt":"2 + 2?","chosen":"4.","rejected":"5."}"#];
+    let column: ArrayRef = Arc::new(StringArray::from_iter_values(rows));
+    let input = batch(vec![("chat", column)]);
+    let pairs = kernel(Some("chat"), convert_to(Format::OPENAI)).process(&input).unwrap();
+    let texts = texts(&pairs);
+    assert!(texts[0].starts_with(r#"{"chosen":{"messages":["#), "{}", texts[0]);
+    let text = kernel(Some("chat"), convert_to(Format::CHATML)).process(&input).unwrap();
+    assert_eq!(text.rejected[0].row, 0);
+}
