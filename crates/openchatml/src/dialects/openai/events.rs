@@ -57,6 +57,8 @@ struct Chunks<'a> {
 struct Choice<'a> {
     fields: Merged<'a>,
     message: Merged<'a>,
+    /// The call of older APIs: `function_call`.
+    older: Option<Merged<'a>>,
     calls: Vec<Call<'a>>,
     /// The positions of the calls, by their indices in the chunks.
     places: HashMap<String, usize>,
@@ -149,6 +151,9 @@ impl<'a> Choice<'a> {
                 self.call(&word_of(&fields, "index")).read(fields);
             }
         }
+        for (key, value) in take_map(&mut delta, "function_call") {
+            merge(self.older.get_or_insert_default(), key, value);
+        }
         for (key, value) in delta {
             match TEXTS.contains(&key.as_ref()) {
                 true => self.message.append(key, value),
@@ -175,6 +180,9 @@ impl<'a> Choice<'a> {
             let calls = self.calls.into_iter().map(Call::into_value).collect();
             self.message.set("tool_calls".into(), Data::List(calls).into());
         }
+        if let Some(call) = self.older.take() {
+            self.message.set("function_call".into(), call.into_value());
+        }
         let says_nothing = TEXTS
             .iter()
             .chain(&["tool_calls", "function_call", "audio"])
@@ -190,6 +198,14 @@ impl<'a> Choice<'a> {
     }
 }
 
+/// Adds a field of a call. Its arguments arrive in parts.
+fn merge<'a>(call: &mut Merged<'a>, key: Cow<'a, str>, value: Value<'a>) {
+    match matches!(key.as_ref(), "arguments" | "input") {
+        true => call.append(key, value),
+        false => call.set(key, value),
+    }
+}
+
 impl<'a> Call<'a> {
     fn read(&mut self, mut fields: Fields<'a>) {
         take_field(&mut fields, "index");
@@ -200,10 +216,7 @@ impl<'a> Call<'a> {
             };
             let (_, called) = self.called.get_or_insert_with(|| (key, Merged::default()));
             for (key, value) in said {
-                match matches!(key.as_ref(), "arguments" | "input") {
-                    true => called.append(key, value),
-                    false => called.set(key, value),
-                }
+                merge(called, key, value);
             }
         }
     }
