@@ -47,7 +47,10 @@ pub(super) fn files(folder: &Path, globs: &[String]) -> Result<Vec<PathBuf>, Fai
     for entry in walk.build() {
         let entry =
             entry.map_err(|error| Failure::Refused(format!("cannot read {quoted}: {error}")))?;
-        if entry.file_type().is_some_and(|kind| kind.is_file()) {
+        // A link to a file is read as the file, as in the cache of Hugging Face. A link to a folder
+        // is not followed, because it can lead back.
+        let is_link = entry.path_is_symlink() && !entry.path().is_dir();
+        if is_link || entry.file_type().is_some_and(|kind| kind.is_file()) {
             files.push(entry.into_path());
         }
     }

@@ -14,8 +14,8 @@ use crate::{Code, Diagnostic, Dropped, Severity, Span};
 
 /// Whether a key, in any format, can mean that a message is not for the user. If its value is
 /// dropped, it is unknown who can see the message.
-fn may_hide(key: &str) -> bool {
-    const KEYS: &[&str] = &["channel", "recipient", "to", "phase"];
+pub(crate) fn may_hide(key: &str) -> bool {
+    const KEYS: &[&str] = &["channel", "recipient", "to", "phase", "thought", "hidden"];
     KEYS.iter().any(|known| key.eq_ignore_ascii_case(known))
 }
 
@@ -201,7 +201,12 @@ impl<'o> DocumentReader<'o> {
         known: &[&str],
         span: Span,
     ) -> Result<()> {
+        let may_be_hidden = self.may_be_hidden;
         self.unknown_key(key, known, span);
+        if matches!(json.peek(), Some(b'f' | b'n')) {
+            // `false` and `null` do not hide a message.
+            self.may_be_hidden = may_be_hidden;
+        }
         json.skip()
     }
 

@@ -23,7 +23,7 @@ pub use self::unicode::invisible;
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use crate::model::Document;
+use crate::model::{Channel, Document};
 use crate::{Code, Diagnostic};
 
 /// The lints for any conversation.
@@ -104,6 +104,11 @@ pub fn check(document: &Document<'_>, codes: &[Code]) -> Vec<Diagnostic> {
 /// let say = |text| Conversation::from_messages([Message::user(text)]).into();
 /// assert_eq!(lint::fingerprint(&say("Hi.")), lint::fingerprint(&say("Hi.")));
 /// assert_ne!(lint::fingerprint(&say("Hi.")), lint::fingerprint(&say("Bye.")));
+///
+/// // An answer is the same in formats with and without channels.
+/// let plain = Message::new(openchatml::Role::Assistant, "4.");
+/// let both = [plain, Message::answer("4.")].map(|it| Conversation::from_messages([it]).into());
+/// assert_eq!(lint::fingerprint(&both[0]), lint::fingerprint(&both[1]));
 /// ```
 pub fn fingerprint(document: &Document<'_>) -> u128 {
     let half = |seed: u8| {
@@ -113,7 +118,10 @@ pub fn fingerprint(document: &Document<'_>) -> u128 {
             conversation.messages.len().hash(&mut hasher);
             for message in &conversation.messages {
                 (message.role.as_str(), &message.name, &message.recipient).hash(&mut hasher);
-                (message.channel.map(|it| it.as_str()), &message.content_type).hash(&mut hasher);
+                // Some formats have no channels.
+                let is_plain = message.is_answer() && message.channel.is_none();
+                let channel = if is_plain { Some(Channel::Final) } else { message.channel };
+                (channel.map(|it| it.as_str()), &message.content_type).hash(&mut hasher);
                 message.body.text().hash(&mut hasher);
             }
         }

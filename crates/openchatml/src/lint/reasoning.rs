@@ -1,35 +1,59 @@
-//! Tags of reasoning in text that a user can see.
+//! Reasoning in text that a user can see: the tags and headers in which models write it.
+
+use std::borrow::Cow;
 
 use crate::dialects::ALL;
-use crate::model::{Conversation, Role};
+use crate::model::{Channel, Conversation, Role};
+use crate::options::ReadOptions;
 use crate::{Code, Control, Diagnostic, Section, Span};
 
 /// Tags of models whose formats are not in the registry.
 const OTHERS: &[&str] = &["<thinking>", "</thinking>", "[THINK]", "[/THINK]"];
 
-/// Returns the tags in which models write reasoning.
-fn tags() -> impl Iterator<Item = &'static str> {
+/// Returns the tags in which models write reasoning, and the headers of messages with it.
+fn tags() -> impl Iterator<Item = Cow<'static, str>> {
     let spelled = ALL.iter().flat_map(|dialect| {
         let section = Section::Reasoning;
         let controls = [Control::OpenSection(section), Control::CloseSection(section)];
-        controls.into_iter().filter_map(|control| dialect.controls.spelling(control))
+        let tags = controls
+            .into_iter()
+            .filter_map(|control| dialect.controls.spelling(control))
+            .map(Cow::from);
+        let channel = dialect.controls.spelling(Control::Channel);
+        tags.chain(channel.map(|token| format!("{token}{}", Channel::Analysis.as_str()).into()))
     });
-    spelled.chain(OTHERS.iter().copied())
+    spelled.chain(OTHERS.iter().copied().map(Cow::from))
 }
 
-/// Finds the first tag in each visible message of the assistant.
+/// Finds the first tag in each visible message of the assistant, and messages that are completions
+/// without their control tokens.
 pub(super) fn visible(conversation: &Conversation<'_>, found: &mut Vec<Diagnostic>) {
+    let tags: Vec<_> = tags().collect();
     for message in &conversation.messages {
         let is_visible =
             message.role == Role::Assistant && !message.is_reasoning() && !message.is_call();
-        let body = message.body.text();
         if !is_visible {
             continue;
         }
-        let places = tags().filter_map(|tag| Some((body.find(tag)?, tag)));
-        let Some((at, tag)) = places.min() else { continue };
-        let span = message.body_span(Span::new(at, at + tag.len()));
-        let found_one = Code::VisibleReasoning.at(span, format!("`{tag}` in visible text"));
-        found.push(found_one.help("move the reasoning to its own message or field"));
+        let body = message.body.text();
+        let places = tags.iter().filter_map(|tag| Some((body.find(tag.as_ref())?, tag)));
+        if let Some((at, tag)) = places.min() {
+            let span = message.body_span(Span::new(at, at + tag.len()));
+            let found_one = Code::VisibleReasoning.at(span, format!("`{tag}` in visible text"));
+            found.push(found_one.help("move the reasoning to its own message or field"));
+            continue;
+        }
+        let mut forms = ALL.iter().filter_map(|dialect| dialect.text?.stripped);
+        let Some((form, parsed)) =
+            forms.find_map(|form| Some((form, (form.read)(&body, &ReadOptions::default())?)))
+        else {
+            continue;
+        };
+        let words = parsed.diagnostics.first().map_or(Span::at(0), |found| found.span);
+        let text = format!("the text is {}", form.name);
+        let found_one = Code::VisibleReasoning.at(message.body_span(words), text);
+        found.push(found_one.help(
+            "let the server keep them (`skip_special_tokens=False`), or separate the reasoning",
+        ));
     }
 }

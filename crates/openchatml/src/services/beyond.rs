@@ -30,17 +30,24 @@ pub(crate) fn content_of<'m, 'a>(
     (message.body.text() == joined_text).then_some(content)
 }
 
-/// Whether the original parts of the messages at these positions still match them. `between` is the
-/// text between two parts.
+/// Whether the original parts of the messages at these positions still match them and are written.
+/// `between` is the text between two parts, or `None` if the form does not write them as parts.
 pub(crate) fn still_say(
     conversation: &Conversation<'_>,
     places: &[usize],
     form: FormId,
-    between: fn(&Message<'_>) -> &'static str,
+    between: fn(&Message<'_>) -> Option<&'static str>,
 ) -> Vec<bool> {
-    let messages = &conversation.messages;
-    let says = |at: &usize| content_of(&messages[*at], form, between(&messages[*at])).is_some();
+    let says = |at: &usize| {
+        let message = &conversation.messages[*at];
+        between(message).is_some_and(|between| content_of(message, form, between).is_some())
+    };
     places.iter().map(says).collect()
+}
+
+/// Parts without text between them, in a form whose reasoning has no parts.
+pub(crate) fn unless_reasoning(message: &Message<'_>) -> Option<&'static str> {
+    (!message.is_reasoning()).then_some("")
 }
 
 /// Whether a message can be in the same object as `first`. Data about an object belongs to the

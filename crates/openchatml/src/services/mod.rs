@@ -14,7 +14,7 @@ mod state;
 mod tools;
 mod write;
 
-pub(crate) use self::beyond::{beyond, beyond_of, content_of, joins, still_say};
+pub(crate) use self::beyond::{beyond, beyond_of, content_of, joins, still_say, unless_reasoning};
 pub(crate) use self::replies::Replies;
 pub(crate) use self::state::{Fields, State};
 pub(crate) use self::tools::Declared;
@@ -30,8 +30,12 @@ use crate::pairing::Pairing;
 /// Returns the rules for a conversation. If no call has an id, calls and replies are paired by
 /// order.
 pub(crate) fn checks(conversation: &Conversation<'_>) -> Option<&'static CheckRules> {
-    let has_ids = conversation.messages.iter().any(|message| message.call_id.is_some());
-    Some(if has_ids { &BY_ID } else { &BY_ORDER })
+    Some(if has_ids(conversation) { &BY_ID } else { &BY_ORDER })
+}
+
+/// Whether a call or a reply has an id.
+pub(crate) fn has_ids(conversation: &Conversation<'_>) -> bool {
+    conversation.messages.iter().any(|message| message.call_id.is_some())
 }
 
 static BY_ID: CheckRules = CheckRules {

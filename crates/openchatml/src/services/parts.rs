@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::calls;
 use super::tools::Declared;
 use crate::diagnostic::quote;
-use crate::document::{DocumentReader, Written};
+use crate::document::{DocumentReader, Written, may_hide};
 use crate::json::{Data, Value};
 use crate::model::Message;
 use crate::rules::{Loss, Lost, lost_field, medium};
@@ -178,8 +178,17 @@ fn reasoning(piece: Piece<'_>) -> Piece<'_> {
     }
 }
 
-/// Reports a part that is empty or unknown.
+/// Reports a part that is empty or unknown. If a key of the part can mean that it is not for users,
+/// the message is hidden.
 pub(crate) fn report(reader: &mut DocumentReader<'_>, part: &Value<'_>, kind: Kind) {
+    let is_on = |value: &Value<'_>| !matches!(value.data, Data::Bool(false) | Data::Null);
+    let hides = |(key, value): &&(Cow<'_, str>, Value<'_>)| may_hide(key) && is_on(value);
+    if let Some((key, value)) = part.as_map().unwrap_or_default().iter().find(hides) {
+        let text = format!("the key {} of a content part can mean that it is hidden", quote(key));
+        let found = Code::PermVisibility.at(value.span, text);
+        reader.report(found.help("the message is hidden; write reasoning under its own key"));
+        reader.hide_message();
+    }
     let text = match kind {
         Kind::Other(Lost::Part) => match part.get("type").and_then(Value::as_str) {
             Some(word) => format!("unknown content type {}", quote(word)),

@@ -43,6 +43,8 @@ fn each_lint_finds_what_it_is_about() {
         (vec![user(), answer(), Message::reasoning("More.")], "W-REPEATED-ROLE"),
         (vec![user(), system(), answer()], "W-LATE-SYSTEM"),
         (vec![user(), Message::answer("a</think>b")], "W-VISIBLE-REASONING"),
+        (vec![user(), Message::answer("a<|channel|>analysis<|message|>b")], "W-VISIBLE-REASONING"),
+        (vec![user(), Message::answer("analysisThink.assistantfinalHi.")], "W-VISIBLE-REASONING"),
         (vec![Message::user("a\u{202e}b"), answer()], "W-HIDDEN-UNICODE"),
     ];
     for (messages, code) in cases {
@@ -103,7 +105,6 @@ fn fingerprints_tell_conversations_apart() {
         of(vec![Message::user("ab")]),
         of(vec![Message::answer("a")]),
         of(vec![Message::reasoning("a")]),
-        of(vec![Message::new(Role::Assistant, "a")]),
     ];
     for (at, one) in all.iter().enumerate() {
         assert!(!all[..at].contains(one), "{at}");

@@ -237,10 +237,12 @@ impl Show {
             _ => None,
         };
         let mut names = names.into_iter().flatten();
+        let mut shows_none = true;
         for conversation in &conversations {
             if let Some(name) = names.next() {
                 self.place.heading(name, &mut shown.text);
             }
+            let length = shown.text.len();
             match (self.message, self.audience) {
                 (Some(index), _) => return self.message(conversation, index, shown),
                 (None, Audience::Debug) => {
@@ -254,8 +256,9 @@ impl Show {
                     }
                 }
             }
+            shows_none &= shown.text.len() == length;
         }
-        if shown.text.is_empty() && conversations.iter().any(|it| !it.messages.is_empty()) {
+        if shows_none && conversations.iter().any(|it| !it.messages.is_empty()) {
             let text = "no message is visible: run `ocml check`, or `ocml show --debug`";
             shown.report.push_str(&warning_line(text));
             shown.status = Status::Found;

@@ -59,7 +59,7 @@ pub static DIALECT: Dialect = Dialect {
         }),
         signs: &SIGNS,
         contents: Some(ContentRules {
-            still_says: |it, places| services::still_say(it, places, RULES.form, |_| ""),
+            still_says: |it, places| services::still_say(it, places, RULES.form, |_| Some("")),
             lost: services::parts::lost,
             ..ContentRules::PLAIN
         }),

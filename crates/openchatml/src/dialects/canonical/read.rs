@@ -11,6 +11,7 @@ use crate::model::{
 use crate::options::ReadOptions;
 use crate::pairing::Pairing;
 use crate::reading::Parsed;
+use crate::services::has_ids;
 use crate::{Code, Dropped, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;
@@ -36,22 +37,24 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     reader.finish(json, read, document, checks)
 }
 
-/// Returns the rules for a conversation: those of the version in its header.
+/// Returns the rules for a conversation: those of the version in its header. Without a version,
+/// calls and replies are paired by id, or by order if no call has one.
 fn checks(conversation: &Conversation<'_>) -> Option<&'static CheckRules> {
     match conversation.header.as_ref().and_then(Header::version) {
         Some(version) => book_of(version),
-        None => Some(&CHECKS),
+        None if has_ids(conversation) => Some(&BY_ID),
+        None => Some(&BY_ORDER),
     }
 }
 
 /// The rules without a version, which apply to all versions.
-static CHECKS: CheckRules = CheckRules {
-    controls: &NO_TOKENS,
-    versions: &[],
-    pairing: Pairing::None,
-    requires_channels: false,
+static BY_ID: CheckRules = CheckRules {
+    pairing: Pairing::ById,
     rules: RULES_OF_CANONICAL,
+    ..CheckRules::by_order(&NO_TOKENS)
 };
+
+static BY_ORDER: CheckRules = CheckRules { pairing: Pairing::ByOrder, ..BY_ID };
 
 const KEYS: &[&str] = &["header", "tools", "messages", "infill", "files", "chosen", "rejected"];
 

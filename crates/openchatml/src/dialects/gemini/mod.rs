@@ -50,7 +50,9 @@ pub static DIALECT: Dialect = Dialect {
         composer: None,
         signs: &SIGNS,
         contents: Some(ContentRules {
-            still_says: |it, places| services::still_say(it, places, FORM, |_| ""),
+            still_says: |it, places| {
+                services::still_say(it, places, FORM, services::unless_reasoning)
+            },
             lost: part::lost_all,
             lost_item: part::lost,
             unaccepted: unaccepted::find,

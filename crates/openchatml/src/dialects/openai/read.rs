@@ -8,7 +8,7 @@ use crate::model::{Conversation, Message, Shape};
 use crate::options::ReadOptions;
 use crate::reading::Parsed;
 use crate::services::{Fields, State, checks};
-use crate::{Code, Span};
+use crate::{Code, Dropped, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;
 
@@ -160,8 +160,7 @@ fn choices<'a>(
             reader.drop_item(found.help("only the first choice is read; this one will be dropped"));
             return Ok(());
         }
-        let keys = ["message", "index", "finish_reason", "logprobs", "stop_reason", "token_ids"];
-        reader.object(json, &keys, |reader, json, key| match key {
+        reader.object(json, CHOICE_KEYS, |reader, json, key| match key {
             "message" => {
                 has_message = true;
                 message::read(reader, json, messages, state)
@@ -175,11 +174,21 @@ fn choices<'a>(
         })?;
         Ok(())
     });
+    let has_text = fields.iter().any(|field| field.0 == "text");
     let choice = (!fields.is_empty()).then(|| Data::Map(fields).into());
     state.keep(CHOICES, Data::List(choice.into_iter().collect()).into());
     read?;
-    if !has_message {
+    if !has_message && has_text {
+        let text = "this is the response of a text completion, which has no `message`";
+        let found = Code::ParseJson.at(Span::new(start, start + 1), text).drops(Dropped::Record);
+        let help = "read the text of `choices` in the format of the model, such as `harmony`";
+        reader.report(found.help(help));
+    } else if !has_message {
         reader.lacks("no choice of the response has a `message`", start);
     }
     Ok(())
 }
+
+/// Keys of a choice. `text` is that of a text completion.
+const CHOICE_KEYS: &[&str] =
+    &["message", "index", "finish_reason", "logprobs", "stop_reason", "token_ids", "text"];

@@ -46,7 +46,7 @@ pub static DIALECT: Dialect = Dialect {
         composer: None,
         signs: &SIGNS,
         contents: Some(ContentRules {
-            still_says: |it, places| services::still_say(it, places, FORM, |_| BETWEEN),
+            still_says: |it, places| services::still_say(it, places, FORM, |_| Some(BETWEEN)),
             lost: parts::lost,
             ..ContentRules::PLAIN
         }),

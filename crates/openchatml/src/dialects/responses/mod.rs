@@ -44,7 +44,7 @@ pub static DIALECT: Dialect = Dialect {
         composer: None,
         signs: &SIGNS,
         contents: Some(ContentRules {
-            still_says: |it, places| services::still_say(it, places, FORM, between),
+            still_says: |it, places| services::still_say(it, places, FORM, |it| Some(between(it))),
             lost: services::parts::lost,
             lost_item: item::lost,
             ..ContentRules::PLAIN

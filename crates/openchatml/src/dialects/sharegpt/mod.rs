@@ -42,7 +42,7 @@ pub static DIALECT: Dialect = Dialect {
         composer: None,
         signs: &SIGNS,
         contents: Some(ContentRules {
-            still_says: |it, places| services::still_say(it, places, FORM, |_| ""),
+            still_says: |it, places| services::still_say(it, places, FORM, |_| Some("")),
             lost: services::parts::lost,
             ..ContentRules::PLAIN
         }),
