@@ -112,3 +112,20 @@ fn unreadable_files_do_not_stop_the_others() {
         assert_eq!(folder.read(file).trim_end(), "<|im_start|>user\nHi.<|im_end|>", "{file}");
     }
 }
+
+#[test]
+#[cfg(unix)]
+fn links_to_files_are_read_and_links_to_folders_are_not() {
+    use std::os::unix::fs::symlink;
+
+    // A cache of Hugging Face consists of links to files with other names.
+    let folder = Folder::new();
+    create_dir_all(folder.path().join("blobs")).unwrap();
+    create_dir_all(folder.path().join("data")).unwrap();
+    folder.file("blobs/0123", MESSAGES);
+    symlink("../blobs/0123", folder.path().join("data/a.jsonl")).unwrap();
+    symlink(".", folder.path().join("data/again.jsonl")).unwrap();
+    assert_eq!(read(&folder, &[]), ["data/a.jsonl"]);
+    symlink("../blobs/none", folder.path().join("data/b.jsonl")).unwrap();
+    folder.ocml(["check", "data"]).exits(2).says("cannot read `data/b.jsonl`");
+}

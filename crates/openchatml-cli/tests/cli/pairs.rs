@@ -76,3 +76,10 @@ fn a_loss_of_the_prompt_is_reported_once() {
     assert_eq!(ran.stderr.matches("analysis dropped").count(), 1, "{}", ran.stderr);
     ocml_with(["convert", "-t", "chatml-wire:text", "--no-loss", "-"], &pair).exits(1);
 }
+
+#[test]
+fn a_pair_of_which_nothing_is_shown_is_an_error() {
+    let hidden = r#"{"chosen":[{"content":"a"}],"rejected":[{"content":"b"}]}"#;
+    let ran = ocml_with(["show", "-"], hidden).exits(1);
+    assert!(ran.stderr.contains("no message is visible"), "{ran:#?}");
+}

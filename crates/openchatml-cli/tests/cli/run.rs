@@ -86,6 +86,11 @@ fn the_calls_of_a_raw_completion_run() {
     // The next run continues the transcript, and has nothing to do.
     run(&folder, &["chat.txt"]).silent();
     assert_eq!(folder.read("log"), "{\"n\":1}\n");
+    // The errors of a damaged completion are those of a completion.
+    folder.file("cut.txt", &completion[..completion.len() - 8]);
+    let ran = run(&folder, &["-o", "none.txt", "cut.txt"]).exits(1);
+    assert!(ran.stderr.starts_with("error[E-STREAM-TRUNCATED]"), "{ran:#?}");
+    assert!(!ran.stderr.contains("E-PARSE-FRAME"), "{ran:#?}");
 }
 
 #[test]

@@ -312,6 +312,12 @@ fn text_without_a_message_is_an_error() {
         let args = args.iter().chain(&["--role", "assistant"]);
         assert_eq!(ocml_with(args, "Hello!<|im_end|>").exits(0).stderr, "");
     }
+    // It is said what the text is, except to a user, who must not know.
+    let stripped = "analysisHm.assistantfinalHi.";
+    let args = ["stream", "-f", "harmony"];
+    ocml_with(args, stripped).exits(1).says("skip_special_tokens=False");
+    let user = ocml_with(args.iter().chain(&["--user"]), stripped).exits(0);
+    assert_eq!(user.stderr, "");
     let args = ["stream", "-f", "harmony", "--recover", "stripped"];
-    ocml_with(args, "analysisHm.assistantfinalHi.").exits(2).says("needs the whole text");
+    ocml_with(args, stripped).exits(2).says("needs the whole text");
 }

@@ -1,8 +1,8 @@
 //! The transcript of a run.
 
 use openchatml::{
-    Code, Conversation, Format, Message, ReadOptions, RenderOptions, Role, TextFormat, parse,
-    render,
+    Code, Conversation, Diagnostic, Format, Message, ReadOptions, RenderOptions, Role, TextFormat,
+    parse, render,
 };
 use openchatml_tools::{Transcript, TranscriptLayout, TranscriptStore, TranscriptStoreError};
 
@@ -99,20 +99,25 @@ fn read(
     let transcript = match format_of(choice, &decoded, &name, console) {
         Err(Unreadable::NoFormat(failure)) => return Err(failure),
         Err(Unreadable::NoText(_)) => None,
-        Ok(format) => {
-            let whole = transcript_of(&decoded.text, format);
-            let text = whole.as_deref().unwrap_or(&decoded.text);
-            let mut transcript = Transcript::read(text, format, &ReadOptions::default());
-            if transcript.is_faithful && transcript.is_answer_open() {
-                // An earlier run left the answer incomplete, and this run asks for it again.
-                transcript.diagnostics.retain(|found| found.code != Code::StreamTruncated);
-                console.detail(&format!(
-                    "{name}: the last answer is incomplete and will be requested again"
-                ));
+        Ok(format) => match transcript_of(&decoded.text, format) {
+            Err(errors) => {
+                found.extend(errors);
+                None
             }
-            found.append(&mut transcript.diagnostics);
-            Some((transcript, format))
-        }
+            Ok(whole) => {
+                let text = whole.as_deref().unwrap_or(&decoded.text);
+                let mut transcript = Transcript::read(text, format, &ReadOptions::default());
+                if transcript.is_faithful && transcript.is_answer_open() {
+                    // An earlier run left the answer incomplete, and this run asks for it again.
+                    transcript.diagnostics.retain(|found| found.code != Code::StreamTruncated);
+                    console.detail(&format!(
+                        "{name}: the last answer is incomplete and will be requested again"
+                    ));
+                }
+                found.append(&mut transcript.diagnostics);
+                Some((transcript, format))
+            }
+        },
     };
     let mut report = String::new();
     found.iter().for_each(|found| Style::Text.write(&page, found, &mut report));
@@ -132,13 +137,22 @@ fn read(
     }
 }
 
-/// Returns the transcript of a raw completion without errors: the same with the header that the
-/// prompt began. `None` for other texts.
-fn transcript_of(text: &str, format: Format) -> Option<String> {
-    let is_completion = TextFormat::try_from(format).ok()?.is_completion(text) == Some(true);
-    let completion = is_completion.then(|| parse(text, format, &ReadOptions::completion()))?;
-    let is_whole = !completion.has_errors();
-    is_whole.then(|| render(&completion.document, format, &RenderOptions::default()).ok())?
+/// Returns the transcript of a raw completion: the same with the header that the prompt began.
+/// `None` for other texts.
+///
+/// # Errors
+///
+/// The errors of the completion.
+fn transcript_of(text: &str, format: Format) -> Result<Option<String>, Vec<Diagnostic>> {
+    let text_format = TextFormat::try_from(format).ok();
+    if text_format.and_then(|it| it.is_completion(text)) != Some(true) {
+        return Ok(None);
+    }
+    let completion = parse(text, format, &ReadOptions::completion());
+    if completion.has_errors() {
+        return Err(completion.diagnostics);
+    }
+    Ok(render(&completion.document, format, &RenderOptions::default()).ok())
 }
 
 /// Whether one conversation continues another one: the messages of the user are the same.

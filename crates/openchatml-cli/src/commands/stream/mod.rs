@@ -7,7 +7,7 @@ use std::io::{self, Read as _};
 
 use clap::Args;
 use openchatml::wire::{Ending, Framing};
-use openchatml::{Event, Mode, Recover, Severity, TextFormat, UserEvents};
+use openchatml::{Event, Mode, Recognized, Recover, Severity, TextFormat, UserEvents, recognize};
 
 use self::opening::{Ids, Texts};
 use self::wire::{WireArgs, Writer};
@@ -89,6 +89,7 @@ pub(crate) fn run(args: &StreamArgs, console: &Console) -> Result<Status, Failur
         text: String::new(),
         tally: Tally::default(),
         has_messages: options.continues.is_some(),
+        outside: None,
     };
     let mut target = Target::stdout();
     let mut count = 0;
@@ -249,6 +250,8 @@ struct Events<'a> {
     tally: Tally,
     /// Whether a message was read that is not text outside of messages, or the input continues one.
     has_messages: bool,
+    /// What the text outside of messages is, if it is recognized.
+    outside: Option<Recognized>,
 }
 
 impl Events<'_> {
@@ -266,8 +269,12 @@ impl Events<'_> {
                 self.console.detail(&diagnostic.to_string());
             }
         }
-        self.has_messages |=
-            matches!(&event, Event::MessageDone { message, .. } if !message.recovered);
+        if let Event::MessageDone { message, .. } = &event {
+            self.has_messages |= !message.recovered;
+            if !self.has_messages && self.outside.is_none() {
+                self.outside = recognize([&*message.body.text()]);
+            }
+        }
         let Self { writer, text, user, .. } = self;
         let visible_event = match user {
             None => Some(event),
@@ -298,8 +305,15 @@ impl Events<'_> {
         let mut status = self.tally.status(deny.deny_warnings);
         // For a user, this could depend on hidden text.
         if !self.has_messages && self.tally.errors > 0 && self.user.is_none() {
-            let text = "the input contains no message; if it is a completion, use --role assistant";
-            self.console.error(text);
+            self.console.error(&match &self.outside {
+                Some(Recognized { name, help, .. }) => {
+                    format!("the input contains no message, but looks like {name}: {help}")
+                }
+                None => {
+                    "the input contains no message; if it is a completion, use --role assistant"
+                        .to_owned()
+                }
+            });
         }
         if let Some(user) = self.user.take() {
             let cut_off = user.finish();
