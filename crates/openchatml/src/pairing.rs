@@ -19,7 +19,7 @@ pub(crate) enum Pairing {
 
 /// The calls so far, numbered from 0, and which of them have a reply. Its memory grows with the
 /// number of calls, not with their size.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Pairs {
     calls: Vec<Call>,
     /// The ids and tools of all calls, concatenated.
@@ -39,7 +39,7 @@ pub(crate) struct Pairs {
 const FEW: usize = 16;
 
 /// A call. Its id and tool are in [`Pairs::words`].
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Call {
     id: Option<Range<usize>>,
     tool: Range<usize>,

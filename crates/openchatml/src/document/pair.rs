@@ -89,9 +89,6 @@ pub(crate) fn write_pair(
 ) -> Result<String, RenderError> {
     let side = |conversation: &Conversation<'_>| write(&conversation.clone().into(), options);
     let chosen = side(&pair.chosen)?;
-    let rejected = side(&pair.rejected).map_err(|mut error| {
-        error.message = error.message.map(pair.numbers());
-        error
-    })?;
+    let rejected = side(&pair.rejected).map_err(|error| error.renumber(pair.numbers()))?;
     Ok(format!(r#"{{"chosen":{chosen},"rejected":{rejected}}}"#))
 }

@@ -240,16 +240,9 @@ impl<'a> Json<'a> {
     /// keys in `stops`. Nothing is consumed.
     pub(crate) fn ahead(&mut self, keys: &[&str], stops: &[&str]) -> Option<Cow<'a, str>> {
         let at = self.offset();
-        let mut ahead = Json {
-            duplicates: Vec::new(),
-            repaired: Vec::new(),
-            unescaped: String::new(),
-            at,
-            ..*self
-        };
         let mut found = None;
         // Finding it stops the reading.
-        let _ = ahead.object(|json, name, span| {
+        let _ = self.reader_at(at).object(|json, name, span| {
             if keys.contains(&name.as_ref()) && json.peek() == Some(b'"') {
                 found = Some(json.string()?.0);
             } else if !stops.contains(&name.as_ref()) {
@@ -258,6 +251,27 @@ impl<'a> Json<'a> {
             Err(json.error(span, "found"))
         });
         found
+    }
+
+    /// Returns the first byte of the value under this key in the object at byte `at`. Nothing is
+    /// consumed.
+    pub(crate) fn first_byte_of(&self, key: &str, at: usize) -> Option<u8> {
+        let mut found = None;
+        // Finding it stops the reading.
+        let _ = self.reader_at(at).object(|json, name, span| {
+            if name != key {
+                return json.pass();
+            }
+            found = json.peek();
+            Err(json.error(span, "found"))
+        });
+        found
+    }
+
+    /// Returns a reader of the text from byte `at`, which makes no notes.
+    fn reader_at(&self, at: usize) -> Self {
+        let (duplicates, repaired, unescaped) = (Vec::new(), Vec::new(), String::new());
+        Json { duplicates, repaired, unescaped, at, ..*self }
     }
 
     /// Checks that only white space follows.

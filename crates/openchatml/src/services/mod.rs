@@ -7,6 +7,7 @@ mod beyond;
 pub(crate) mod blocks;
 pub(crate) mod calls;
 pub(crate) mod captured;
+pub(crate) mod chat;
 pub(crate) mod events;
 pub(crate) mod parts;
 mod replies;

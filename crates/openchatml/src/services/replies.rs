@@ -7,7 +7,7 @@ use crate::model::{Message, bare_name};
 use crate::pairing::{Paired, Pairs};
 
 /// The calls so far, for their replies. Readers and writers use it in the same way.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Replies {
     pairs: Pairs,
 }

@@ -116,6 +116,12 @@ impl RenderError {
         self
     }
 
+    /// Changes the number of the message.
+    pub(crate) fn renumber(mut self, number: impl Fn(usize) -> usize) -> Self {
+        self.message = self.message.map(number);
+        self
+    }
+
     pub(crate) fn at(mut self, place: Place, span: Span) -> Self {
         self.place = place;
         self.span = span;

@@ -1,18 +1,15 @@
 //! The messages of OpenAI's Chat Completions, which many services use.
 
-mod calls;
 mod events;
-mod fold;
-mod message;
 mod read;
 mod write;
 
 use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, JsonForm};
 use crate::document::NO_TOKENS;
-use crate::model::{End, FormId, Role};
-use crate::rules::{Carries, Channels, ContentRules, Intents};
-use crate::services::{self, calls::is_typed_call, parts};
+use crate::model::FormId;
+use crate::rules::{Carries, ContentRules};
+use crate::services::{self, chat, parts};
 use crate::signs::{JsonSigns, Kind, Sign};
 
 /// OpenAI's Chat Completions: a list of messages, a single message, or the body of a request or a
@@ -59,24 +56,7 @@ pub static DIALECT: Dialect = Dialect {
 
 const FORM: FormId = FormId::new("openai");
 
-static CARRIES: Carries = Carries {
-    needs_call_ids: true,
-    needs_names: true,
-    tools: true,
-    roles: Role::ALL,
-    names: |_| true,
-    channels: Channels::Turns,
-    recipients: true,
-    reply_recipients: true,
-    call_ids: true,
-    reads_json_calls: true,
-    intents: Intents::BeforeCalls,
-    content_types: is_typed_call,
-    ends: &[End::End, End::Call],
-    makes_calls: true,
-    weights: true,
-    ..Carries::NOTHING
-};
+static CARRIES: Carries = chat::CARRIES;
 
 /// The features of chats of services and data sets. Plain messages are detected as this format.
 static SIGNS: JsonSigns = JsonSigns {
@@ -85,29 +65,9 @@ static SIGNS: JsonSigns = JsonSigns {
     keys: read::KEYS,
     lists: true,
     required: &["role"],
-    message_keys: message::KEYS,
-    content: &[Kind::String, Kind::List, Kind::Null],
-    parts: &[
-        "",
-        "text",
-        "input_text",
-        "output_text",
-        "refusal",
-        "reasoning",
-        "thinking",
-        "tool_call",
-        "tools",
-        "image_url",
-        "input_image",
-        "image",
-        "input_audio",
-        "audio",
-        "audio_url",
-        "video_url",
-        "video",
-        "file",
-        "input_file",
-    ],
+    message_keys: chat::KEYS,
+    content: chat::CONTENT,
+    parts: chat::PARTS,
     signs: &[
         (Sign::Key("choices"), 50),
         (Sign::Key("functions"), 20),

@@ -1,13 +1,13 @@
 //! Reads a list of messages, a single message, or the body of a request or a response.
 
 use super::write::CHOICES;
-use super::{FORM, events, message};
+use super::{FORM, events};
 use crate::document::{DocumentReader, Root};
 use crate::json::{Data, Json, JsonError};
 use crate::model::{Conversation, Message, Shape};
 use crate::options::ReadOptions;
 use crate::reading::Parsed;
-use crate::services::{Fields, State, checks};
+use crate::services::{Fields, State, chat, checks};
 use crate::{Code, Dropped, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;
@@ -29,7 +29,7 @@ pub(super) fn read_document<'a>(text: &'a str, options: &ReadOptions) -> Parsed<
     let read = match root {
         Root::List => list(&mut reader, &mut json, messages, &mut state),
         Root::Message => reader.message(&mut json, messages, |reader, json, messages| {
-            message::read(reader, json, messages, &mut state)
+            chat::read(reader, json, messages, &mut state, FORM)
         }),
         Root::Object => body(&mut reader, &mut json, messages, &mut state),
         Root::Other => reader.no_conversation(&mut json),
@@ -112,7 +112,7 @@ fn list<'a>(
     state: &mut State<'a>,
 ) -> Result<()> {
     reader.messages(json, messages, |reader, json, messages| {
-        message::read(reader, json, messages, state)
+        chat::read(reader, json, messages, state, FORM)
     })
 }
 
@@ -163,7 +163,7 @@ fn choices<'a>(
         reader.object(json, CHOICE_KEYS, |reader, json, key| match key {
             "message" => {
                 has_message = true;
-                message::read(reader, json, messages, state)
+                chat::read(reader, json, messages, state, FORM)
             }
             _ => {
                 let value = json.value()?;

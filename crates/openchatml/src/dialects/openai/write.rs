@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 
 use super::FORM;
-use super::fold::Writer;
 use crate::Value;
 use crate::document::write_shaped;
 use crate::json::{Data, write_string, write_value};
 use crate::model::{Conversation, Document, Shape};
 use crate::options::RenderOptions;
+use crate::services::chat::ChatWriter;
 use crate::services::{self, aside_of, estimate, write_document, write_field};
 use crate::writing::RenderError;
 
@@ -16,7 +16,7 @@ type Result<T> = std::result::Result<T, RenderError>;
 
 pub(super) fn write(document: &Document<'_>, options: &RenderOptions) -> Result<String> {
     let conversation = services::conversation(document, options, FORM)?;
-    let messages = |out: &mut String| Writer::default().messages(out, &conversation.messages);
+    let messages = |out: &mut String| ChatWriter::new(FORM).messages(out, &conversation.messages);
     let shape = conversation.shape(FORM);
     if shape == Shape::Response {
         let mut message = String::with_capacity(estimate(conversation));

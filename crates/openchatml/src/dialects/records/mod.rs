@@ -4,13 +4,12 @@
 mod read;
 mod write;
 
-use crate::check::CheckRules;
 use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, JsonForm};
 use crate::document::NO_TOKENS;
-use crate::model::{End, FormId, Role};
+use crate::model::{FormId, Message};
 use crate::rules::{Carries, ContentRules};
-use crate::services::{self, parts};
+use crate::services::{self, beyond_of, chat, parts};
 use crate::signs::{JsonSigns, Kind, Sign};
 
 /// Records of data sets: `{"prompt": …, "completion": …}`,
@@ -46,7 +45,7 @@ pub static DIALECT: Dialect = Dialect {
         composer: None,
         signs: &SIGNS,
         contents: Some(ContentRules {
-            still_says: |it, places| services::still_say(it, places, FORM, |_| Some(BETWEEN)),
+            still_says: |it, places| services::still_say(it, places, FORM, between),
             lost: parts::lost,
             ..ContentRules::PLAIN
         }),
@@ -59,15 +58,13 @@ const FORM: FormId = FormId::new("records");
 /// The text between an instruction and its input.
 const BETWEEN: &str = "\n";
 
-/// Messages have a role and text.
-static CARRIES: Carries = Carries {
-    roles: &[Role::System, Role::User, Role::Assistant],
-    ends: &[End::End],
-    pairs: true,
-    ..Carries::NOTHING
-};
+/// The text between the parts of a message.
+fn between(message: &Message<'_>) -> Option<&'static str> {
+    let is_instruction = beyond_of(message, FORM).is_some_and(|it| it.key == read::INSTRUCTION);
+    if is_instruction { Some(BETWEEN) } else { services::unless_reasoning(message) }
+}
 
-static CHECKS: CheckRules = CheckRules::by_order(&NO_TOKENS);
+static CARRIES: Carries = Carries { pairs: true, ..chat::CARRIES };
 
 /// The features of records. A `prompt` alone is a request of another kind.
 static SIGNS: JsonSigns = JsonSigns {
@@ -76,9 +73,9 @@ static SIGNS: JsonSigns = JsonSigns {
     keys: read::KEYS,
     lists: false,
     required: &["role"],
-    message_keys: &["content"],
-    content: &[Kind::String],
-    parts: &[],
+    message_keys: chat::KEYS,
+    content: chat::CONTENT,
+    parts: chat::PARTS,
     signs: &[
         (Sign::Key("prompt"), 40),
         (Sign::KeyOf("chosen", Kind::String), 30),

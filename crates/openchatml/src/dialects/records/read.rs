@@ -1,14 +1,16 @@
 //! Reads a record.
 
-use super::{BETWEEN, CHECKS, FORM};
-use crate::document::{DocumentReader, Speaker, Written, same};
+use super::{BETWEEN, FORM};
+use crate::document::{DocumentReader, Written, same};
 use crate::json::{Data, Json, JsonError, Value};
 use crate::limits::Limits;
-use crate::model::{Conversation, Document, DocumentLayout, Layout, Message, Pair, Role, Shape};
+use crate::model::{
+    Channel, Conversation, Document, DocumentLayout, Layout, Message, Pair, Role, Shape,
+};
 use crate::options::ReadOptions;
 use crate::reading::{Parsed, hide};
-use crate::services::State;
 use crate::services::parts::joined;
+use crate::services::{Replies, State, beyond, chat, checks};
 use crate::{Code, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;
@@ -25,6 +27,10 @@ pub(super) const KEYS: &[&str] = &[
     "output",
     "system",
     "history",
+    "messages",
+    "tools",
+    "functions",
+    "chat_template_kwargs",
     "id",
     "idx",
     "source",
@@ -39,7 +45,6 @@ pub(super) const KEYS: &[&str] = &[
     "score",
     "label",
     "prompt_id",
-    "messages",
     "score_chosen",
     "score_rejected",
     "chosen_score",
@@ -77,6 +82,8 @@ pub(super) const TEXTS: &str = "texts";
 /// Texts whose prompt is a `question`.
 pub(super) const QUESTION: &str = "question";
 pub(super) const INSTRUCTION: &str = "instruction";
+/// A pair of single messages after a prompt under `messages`.
+pub(super) const MESSAGES: &str = "messages";
 
 /// The messages of a side of a record, and whether they are a list of messages.
 type Side<'a> = (Vec<Message<'a>>, bool);
@@ -88,14 +95,15 @@ struct Record<'a> {
     history: Vec<Message<'a>>,
     /// The prompt, and whether it is a list of messages.
     prompt: Option<Side<'a>>,
-    /// Whether the key of the prompt is `question`.
-    is_question: bool,
+    /// The key of the prompt.
+    prompt_key: &'static str,
+    /// The calls of the prompt, which replies on each side can answer.
+    replies: Replies,
     completion: Option<Side<'a>>,
     chosen: Option<Side<'a>>,
     rejected: Option<Side<'a>>,
-    /// Where `messages` are, and whether a side is a single message that continues them.
-    messages: Option<Span>,
-    continues: bool,
+    /// Whether `messages` are the prompt of single messages.
+    continues: Option<bool>,
     instruction: Option<Message<'a>>,
     input: Option<Message<'a>>,
     output: Option<Message<'a>>,
@@ -114,7 +122,7 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     if let Some(pair) = record.take_pair(&mut reader, &mut state) {
         let most = options.limits.messages;
         let document = pair.into_document(state, &mut reader, &json, most);
-        return reader.finish(json, read, document, |_| Some(&CHECKS));
+        return reader.finish(json, read, document, checks);
     }
     let form = record.finish(&mut reader, &mut conversation);
     if conversation.messages.len() > options.limits.messages {
@@ -125,7 +133,7 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     if let Some(form) = form {
         form.store(&mut conversation);
     }
-    reader.finish(json, read, conversation.into(), |_| Some(&CHECKS))
+    reader.finish(json, read, conversation.into(), checks)
 }
 
 /// How a record was written.
@@ -164,7 +172,7 @@ impl<'a> RecordPair<'a> {
         let Self { form, prompt, sides } = self;
         let mut is_cut = false;
         let mut room = most.saturating_sub(prompt.len());
-        let [mut chosen, rejected] = sides.map(|side| {
+        let [mut chosen, mut rejected] = sides.map(|side| {
             is_cut |= side.len() > room;
             let mut messages = prompt.clone();
             messages.extend(side.into_iter().take(room));
@@ -177,6 +185,7 @@ impl<'a> RecordPair<'a> {
         }
         let limits = reader.options.limits.clone();
         state.end(&mut chosen, FORM, &limits);
+        rejected.tools.clone_from(&chosen.tools);
         form.store(&mut chosen);
         Document::Pair(Pair::new(chosen, rejected).into())
     }
@@ -193,40 +202,63 @@ impl<'a> Record<'a> {
         let same = [same(KEYS, &["prompt", "question"])];
         reader.object_of(json, KEYS, &same, |reader, json, key| {
             match key {
-                "prompt" | "question" => {
-                    self.prompt = side(reader, json, Role::User)?;
-                    self.is_question = key == "question";
+                "prompt" | "question" => self.read_prompt(reader, json, key, state)?,
+                "completion" => self.completion = self.read_side(reader, json, state)?,
+                "chosen" => self.chosen = self.read_side(reader, json, state)?,
+                "rejected" => self.rejected = self.read_side(reader, json, state)?,
+                "messages" if self.continues(json, start) => {
+                    self.read_prompt(reader, json, key, state)?;
                 }
-                "completion" => self.completion = side(reader, json, Role::Assistant)?,
-                "chosen" => {
-                    self.continues |= json.peek() == Some(b'{');
-                    self.chosen = side(reader, json, Role::Assistant)?;
-                }
-                "rejected" => self.rejected = side(reader, json, Role::Assistant)?,
-                "messages" => {
-                    let start = json.offset();
-                    state.aside(json, key)?;
-                    self.messages = Some(Span::new(start, json.position()));
-                }
-                "instruction" => self.instruction = reader.text_message(json, Role::User)?,
-                "input" => self.input = reader.text_message(json, Role::User)?,
-                "output" => self.output = reader.text_message(json, Role::Assistant)?,
-                "system" => self.system = reader.text_message(json, Role::System)?,
+                "tools" | "functions" => state.declared.read(reader, json)?,
+                "instruction" => self.instruction = text(reader, json, Role::User)?,
+                "input" => self.input = text(reader, json, Role::User)?,
+                "output" => self.output = text(reader, json, Role::Assistant)?,
+                "system" => self.system = text(reader, json, Role::System)?,
                 "history" => self.history = history(reader, json)?,
                 _ => state.aside(json, key)?,
             }
             Ok(())
         })?;
-        if let Some(span) = self.messages.filter(|_| self.continues && self.prompt.is_none()) {
-            let text = "`messages` before single messages under `chosen` and `rejected`";
-            let found = Code::ParseJson.at(span, text);
-            reader.drop_item(found.help("rename `messages` to `prompt`"));
-        }
         let lacks = self.lacks(reader, start);
         if let Some(text) = lacks {
             reader.lacks(text, start);
         }
         Ok(())
+    }
+
+    /// Whether `messages` are the prompt: if `chosen` is a single message, and nothing else is the
+    /// prompt. The record begins at byte `start`.
+    fn continues(&mut self, json: &Json<'_>, start: usize) -> bool {
+        *self.continues.get_or_insert_with(|| {
+            let first_byte = |key| json.first_byte_of(key, start);
+            first_byte("chosen") == Some(b'{')
+                && first_byte("prompt").is_none()
+                && first_byte("question").is_none()
+        })
+    }
+
+    fn read_prompt(
+        &mut self,
+        reader: &mut DocumentReader<'_>,
+        json: &mut Json<'a>,
+        key: &'static str,
+        state: &mut State<'a>,
+    ) -> Result<()> {
+        self.prompt = side(reader, json, Role::User, state)?;
+        self.prompt_key = key;
+        self.replies = std::mem::take(&mut state.replies);
+        Ok(())
+    }
+
+    /// Reads a side. It is an alternative to other sides, so it cannot answer their calls.
+    fn read_side(
+        &self,
+        reader: &mut DocumentReader<'_>,
+        json: &mut Json<'a>,
+        state: &mut State<'a>,
+    ) -> Result<Option<Side<'a>>> {
+        state.replies = self.replies.clone();
+        side(reader, json, Role::Assistant, state)
     }
 
     /// Returns what the record lacks, which begins at byte `start`.
@@ -284,13 +316,16 @@ impl<'a> Record<'a> {
             return None;
         };
         let record = std::mem::take(self);
-        let Self { system, history, prompt, is_question, completion, .. } = record;
+        let Self { system, history, prompt, prompt_key, completion, .. } = record;
         let Self { instruction, input, output, .. } = record;
         let completion = completion.into_iter().flat_map(|side| side.0);
         drop_others(reader, completion.chain(output), "the record has `chosen` and `rejected`");
         let is_text = matches!(prompt, Some((_, false))) && !chosen.1 && !rejected.1;
-        let texts = if is_question { QUESTION } else { TEXTS };
-        let key = if is_text { texts } else { "" };
+        let key = match prompt_key {
+            MESSAGES => MESSAGES,
+            key if is_text => texts(key),
+            _ => "",
+        };
         let mut messages: Vec<_> = system.filter(|it| !it.body.is_empty()).into_iter().collect();
         messages.extend(history);
         match prompt {
@@ -320,7 +355,7 @@ impl<'a> Record<'a> {
         conversation: &mut Conversation<'a>,
     ) -> Option<RecordForm> {
         let messages = &mut conversation.messages;
-        let Self { system, history, prompt, is_question, completion, .. } = self;
+        let Self { system, history, prompt, prompt_key, completion, .. } = self;
         let Self { instruction, input, output, .. } = self;
         messages.extend(system.filter(|system| !system.body.is_empty()));
         messages.extend(history);
@@ -328,7 +363,7 @@ impl<'a> Record<'a> {
         let mut key = "";
         if prompt.is_some() || completion.is_some() {
             if is_text(&prompt) && is_text(&completion) {
-                key = if is_question { QUESTION } else { TEXTS };
+                key = texts(prompt_key);
             }
             let others = [instruction, input, output].into_iter().flatten();
             drop_others(reader, others, "the record already has a prompt or completion");
@@ -393,6 +428,11 @@ fn begins(side: &Side<'_>, prompt: &[Message<'_>]) -> bool {
     *is_list && first.is_some() && first == prompt.first()
 }
 
+/// Returns the kind of a record of texts whose prompt has this key.
+fn texts(prompt_key: &str) -> &'static str {
+    if prompt_key == QUESTION { QUESTION } else { TEXTS }
+}
+
 /// Returns the message of an instruction and its input.
 fn asked<'a>(
     reader: &mut DocumentReader<'_>,
@@ -415,55 +455,45 @@ fn asked<'a>(
     if !is_cut {
         let content = Some(Value::from(Data::List(parts.into())));
         instruction.layout = Some(Box::new(Layout { form: FORM, content, ..Layout::default() }));
+        beyond(&mut instruction, FORM).key = INSTRUCTION;
     }
     Some(instruction)
 }
 
-/// Reads one side of a record: a text of this role, or a list of messages.
+/// Reads one side of a record: a text of this role, a message, or a list of messages.
 fn side<'a>(
     reader: &mut DocumentReader<'_>,
     json: &mut Json<'a>,
     role: Role,
+    state: &mut State<'a>,
 ) -> Result<Option<Side<'a>>> {
     let mut messages = Vec::new();
-    if json.peek() == Some(b'{') {
-        reader.message(json, &mut messages, message)?;
-        return Ok(Some((messages, true)));
+    let mut message =
+        |reader: &mut DocumentReader<'_>, json: &mut Json<'a>, messages: &mut Vec<Message<'a>>| {
+            chat::read(reader, json, messages, state, FORM)
+        };
+    match json.peek() {
+        Some(b'{') => reader.message(json, &mut messages, message)?,
+        Some(b'[') => reader.messages(json, &mut messages, &mut message)?,
+        _ => {
+            messages.extend(text(reader, json, role)?);
+            return Ok((!messages.is_empty()).then_some((messages, false)));
+        }
     }
-    if json.peek() != Some(b'[') {
-        messages.extend(reader.text_message(json, role)?);
-        return Ok((!messages.is_empty()).then_some((messages, false)));
-    }
-    reader.messages(json, &mut messages, message)?;
     Ok(Some((messages, true)))
 }
 
-/// Reads a message: a role and text.
-fn message<'a>(
+/// Reads a text of this role.
+fn text<'a>(
     reader: &mut DocumentReader<'_>,
     json: &mut Json<'a>,
-    messages: &mut Vec<Message<'a>>,
-) -> Result<()> {
-    let mut message = Message::new(Role::User, "");
-    message.in_json = true;
-    let (mut speaker, mut said) = (None::<Speaker<'a>>, None);
-    let span = reader.object(json, &["role", "content"], |reader, json, key| {
-        match key {
-            "role" => speaker = reader.speaker(json, false)?,
-            _ => said = reader.written(json)?,
-        }
-        Ok(())
-    })?;
-    let Some(span) = span else { return Ok(()) };
-    message.span = span;
-    if said.is_none() {
-        reader.tolerate(Code::ParseJson.at(span, "the message has no `content`"));
+    role: Role,
+) -> Result<Option<Message<'a>>> {
+    let mut message = reader.text_message(json, role)?;
+    if let Some(answer) = message.as_mut().filter(|_| role == Role::Assistant) {
+        answer.channel = Some(Channel::Final);
     }
-    said.unwrap_or_default().say(&mut message);
-    let speaker = reader.spoken(speaker, span);
-    reader.speak(speaker, &mut message);
-    messages.push(message);
-    Ok(())
+    Ok(message)
 }
 
 /// Reads earlier rounds: a list of pairs of an instruction and its output.
@@ -478,7 +508,7 @@ fn history<'a>(reader: &mut DocumentReader<'_>, json: &mut Json<'a>) -> Result<V
             if count > 2 {
                 return reader.wrong(json, "a pair of texts");
             }
-            messages.extend(reader.text_message(json, role)?);
+            messages.extend(text(reader, json, role)?);
             Ok(())
         })?;
         if count < 2 {

@@ -1,12 +1,16 @@
 //! Writes a record, in its original form if the conversation still has it.
 
-use super::read::{INSTRUCTION, QUESTION, TEXTS};
+use super::read::{INSTRUCTION, MESSAGES, QUESTION, TEXTS};
 use super::{BETWEEN, FORM};
+use std::fmt::Write as _;
+
+use crate::Code;
 use crate::document::write_string_field;
 use crate::json::{Value, write_string};
 use crate::model::{Conversation, Document, Message, Pair, Role, Shape};
 use crate::options::RenderOptions;
-use crate::services::{self, aside_of, content_of, write_field};
+use crate::services::chat::ChatWriter;
+use crate::services::{self, aside_of, beyond_of, content_of, write_document};
 use crate::writing::RenderError;
 
 pub(super) fn write(
@@ -14,7 +18,7 @@ pub(super) fn write(
     options: &RenderOptions,
 ) -> Result<String, RenderError> {
     if let Document::Pair(pair) = document {
-        return Ok(write_pair(pair));
+        return write_pair(pair);
     }
     let conversation = services::conversation(document, options, FORM)?;
     let mut out = String::with_capacity(services::estimate(conversation));
@@ -25,7 +29,7 @@ pub(super) fn write(
     };
     if !is_written {
         out.clear();
-        sides(&mut out, conversation);
+        sides(&mut out, conversation)?;
     }
     end(&mut out, conversation);
     Ok(out)
@@ -37,51 +41,90 @@ fn key_of(conversation: &Conversation<'_>) -> &'static str {
     layout.and_then(|layout| layout.beyond.as_deref()).map_or("", |beyond| beyond.key)
 }
 
-/// Ends a record with its other fields.
+/// Ends a record with its tools and its other fields.
 fn end(out: &mut String, conversation: &Conversation<'_>) {
-    let (fields, _) = aside_of(conversation, FORM);
-    for (key, value) in fields {
-        write_field(out, key, value);
-    }
+    write_document(out, conversation, FORM, "");
     out.push('}');
 }
 
-/// Writes a pair: two texts with their prompt, or lists of messages.
-fn write_pair(pair: &Pair<'_>) -> String {
+/// Writes a pair: two texts with their prompt, single messages, or lists of messages.
+fn write_pair(pair: &Pair<'_>) -> Result<String, RenderError> {
     let Pair { chosen, rejected, .. } = pair;
+    if chosen.tools != rejected.tools {
+        let text = "`records` cannot express a pair with different tools on each side";
+        return Err(RenderError::new(Code::RenderUnsupported, None, text));
+    }
     let mut out = String::with_capacity(services::estimate(chosen) + services::estimate(rejected));
     if let ([prompt, good], [same, bad]) = (&chosen.messages[..], &rejected.messages[..])
         && let Some(key) = prompt_key(chosen)
         && prompt == same
-        && prompt.role == Role::User
-        && [good, bad].iter().all(|side| side.role == Role::Assistant)
+        && is_text(prompt, Role::User)
+        && [good, bad].iter().all(|side| is_text(side, Role::Assistant))
     {
         begin_texts(&mut out, key, prompt);
         write_string_field(&mut out, "chosen", Some(&good.body.text()));
         write_string_field(&mut out, "rejected", Some(&bad.body.text()));
+        end(&mut out, chosen);
+        return Ok(out);
+    }
+    let shared = pair.shared();
+    let asked = match chosen.shape(FORM) {
+        Shape::Exchange(asked) if asked <= shared => asked,
+        // A side is never empty because of its prompt.
+        _ => shared.min(chosen.messages.len().min(rejected.messages.len()).saturating_sub(1)),
+    };
+    let asked = boundary(&chosen.messages, asked);
+    let has_prompt = asked > 0 && aside_of(chosen, FORM).0.iter().all(|it| it.0 != "prompt");
+    let asked = if has_prompt { asked } else { 0 };
+    let mut writer = ChatWriter::new(FORM);
+    let mut prompt = String::new();
+    writer.messages(&mut prompt, &chosen.messages[..asked])?;
+    let mut sides = [String::new(), String::new()];
+    let mut are_single = true;
+    let number = pair.numbers();
+    let numbers: [&dyn Fn(usize) -> usize; 2] = [&|at| asked + at, &|at| number(asked + at)];
+    for ((side, conversation), number) in sides.iter_mut().zip([chosen, rejected]).zip(numbers) {
+        let written = writer.clone().messages(side, &conversation.messages[asked..]);
+        are_single &= written.map_err(|error| error.renumber(number))? == 1;
+    }
+    let [good, bad] = sides;
+    out.push('{');
+    if key_of(chosen) == MESSAGES && are_single && has_prompt {
+        let _ = write!(out, r#""messages":[{prompt}],"chosen":{good},"rejected":{bad}"#);
     } else {
-        let shared = pair.shared();
-        let asked = match chosen.shape(FORM) {
-            Shape::Exchange(asked) if asked <= shared => asked,
-            // A side is never empty because of its prompt.
-            _ => shared.min(chosen.messages.len().min(rejected.messages.len()).saturating_sub(1)),
-        };
-        let has_prompt = asked > 0 && aside_of(chosen, FORM).0.iter().all(|it| it.0 != "prompt");
-        let asked = if has_prompt { asked } else { 0 };
-        out.push('{');
         if has_prompt {
-            out.push_str("\"prompt\":[");
-            list(&mut out, &chosen.messages[..asked]);
-            out.push_str("],");
+            let _ = write!(out, r#""prompt":[{prompt}],"#);
         }
-        out.push_str("\"chosen\":[");
-        list(&mut out, &chosen.messages[asked..]);
-        out.push_str("],\"rejected\":[");
-        list(&mut out, &rejected.messages[asked..]);
-        out.push(']');
+        let _ = write!(out, r#""chosen":[{good}],"rejected":[{bad}]"#);
     }
     end(&mut out, chosen);
-    out
+    Ok(out)
+}
+
+/// Returns the first position from `asked` backwards that is not between a preamble and its call,
+/// which are one object.
+fn boundary(messages: &[Message<'_>], asked: usize) -> usize {
+    let splits = |at: &usize| {
+        let before = at.checked_sub(1).and_then(|at| messages.get(at));
+        before.is_some_and(Message::is_commentary)
+            && messages.get(*at).is_some_and(Message::is_call)
+    };
+    (0..=asked).rev().find(|at| !splits(at)).unwrap_or_default()
+}
+
+/// Whether a message of this role is only a text.
+fn is_text(message: &Message<'_>, role: Role) -> bool {
+    let is_visible = role != Role::Assistant || message.is_answer();
+    let is_plain = message.name.is_none()
+        && message.weight.is_none()
+        && message.recipient.is_none()
+        && message.call_id.is_none()
+        && message.content_type.is_none();
+    let beyond = beyond_of(message, FORM);
+    let has_more =
+        beyond.is_some_and(|it| !it.fields.is_empty() || !matches!(it.key, "" | INSTRUCTION));
+    let has_parts = content_of(message, FORM, "").is_some();
+    message.role == role && is_visible && is_plain && !has_more && !has_parts
 }
 
 /// Returns the key of the prompt in a record of texts.
@@ -105,19 +148,19 @@ fn begin_texts(out: &mut String, key: &str, prompt: &Message<'_>) {
 fn texts(out: &mut String, key: &str, prompt: &Message<'_>, completion: &Message<'_>) -> bool {
     begin_texts(out, key, prompt);
     write_string_field(out, "completion", Some(&completion.body.text()));
-    (prompt.role, completion.role) == (Role::User, Role::Assistant)
+    is_text(prompt, Role::User) && is_text(completion, Role::Assistant)
 }
 
 /// Writes an instruction and its output. Returns whether the messages have this form: instructions
 /// of the system, earlier rounds, an instruction and its output.
 fn instruction(out: &mut String, messages: &[Message<'_>]) -> bool {
     let (system, rest) = match messages.split_first() {
-        Some((first, rest)) if first.role == Role::System && !first.body.is_empty() => {
+        Some((first, rest)) if is_text(first, Role::System) && !first.body.is_empty() => {
             (Some(first), rest)
         }
         _ => (None, messages),
     };
-    let roles = |pair: &[Message<'_>]| matches!(pair, [one, two] if one.role == Role::User && two.role == Role::Assistant);
+    let roles = |pair: &[Message<'_>]| matches!(pair, [one, two] if is_text(one, Role::User) && is_text(two, Role::Assistant));
     if rest.is_empty() || rest.len() % 2 > 0 || !rest.chunks(2).all(roles) {
         return false;
     }
@@ -155,30 +198,19 @@ fn instruction(out: &mut String, messages: &[Message<'_>]) -> bool {
 }
 
 /// Writes lists of messages: the last turn of the assistant is the completion.
-fn sides(out: &mut String, conversation: &Conversation<'_>) {
+fn sides(out: &mut String, conversation: &Conversation<'_>) -> Result<(), RenderError> {
     let messages = conversation.messages.as_slice();
     let last = messages.iter().rev().take_while(|it| it.role == Role::Assistant).count();
     let asked = match conversation.shape(FORM) {
         Shape::Exchange(asked) if asked <= messages.len() => asked,
         _ => messages.len() - last,
     };
-    for (key, side) in
-        [("{\"prompt\":[", &messages[..asked]), ("],\"completion\":[", &messages[asked..])]
-    {
-        out.push_str(key);
-        list(out, side);
-    }
+    let (prompt, completion) = messages.split_at(boundary(messages, asked));
+    let mut writer = ChatWriter::new(FORM);
+    out.push_str("{\"prompt\":[");
+    writer.messages(out, prompt)?;
+    out.push_str("],\"completion\":[");
+    writer.messages(out, completion).map_err(|error| error.renumber(|at| prompt.len() + at))?;
     out.push(']');
-}
-
-/// Writes messages, separated by commas.
-fn list(out: &mut String, messages: &[Message<'_>]) {
-    for (index, message) in messages.iter().enumerate() {
-        out.push_str(if index == 0 { "" } else { "," });
-        out.push_str("{\"role\":\"");
-        out.push_str(message.role.as_str());
-        out.push('"');
-        write_string_field(out, "content", Some(&message.body.text()));
-        out.push('}');
-    }
+    Ok(())
 }

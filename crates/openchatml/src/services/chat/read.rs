@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::{FORM, calls};
+use super::calls;
 use crate::document::{DocumentReader, Speaker, Written, same};
 use crate::json::{Data, Json, JsonError, Value};
-use crate::model::{Channel, Intent, Layout, Message, Role};
+use crate::model::{Channel, FormId, Intent, Layout, Message, Role};
 use crate::services::calls::{Name, name, name_by};
 use crate::services::parts::{Piece, pieces};
 use crate::services::{Declared, Replies, State, beyond};
@@ -13,7 +13,8 @@ use crate::{Code, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;
 
-pub(super) const KEYS: &[&str] = &[
+/// Keys of messages.
+pub(crate) const KEYS: &[&str] = &[
     "role",
     "content",
     "tool_calls",
@@ -37,8 +38,8 @@ pub(super) const KEYS: &[&str] = &[
 const SAME: &[u64] = &[same(KEYS, &["name", "tool_name"]), same(KEYS, &["weight", "loss_weight"])];
 
 /// The fields of an object before its speaker is known.
-#[derive(Default)]
-pub(super) struct Turn<'a> {
+struct Turn<'a> {
+    form: FormId,
     /// The reasoning, and its key.
     reasoning: Option<(&'static str, Written<'a>)>,
     content: Option<Written<'a>>,
@@ -52,13 +53,15 @@ pub(super) struct Turn<'a> {
     author: Option<Cow<'a, str>>,
 }
 
-pub(super) fn read<'a>(
+/// Reads one object, whose messages have a layout of this form.
+pub(crate) fn read<'a>(
     reader: &mut DocumentReader<'_>,
     json: &mut Json<'a>,
     messages: &mut Vec<Message<'a>>,
     state: &mut State<'a>,
+    form: FormId,
 ) -> Result<()> {
-    let mut turn = Turn::default();
+    let mut turn = Turn::new(form);
     let mut message = Message::new(Role::User, "");
     message.in_json = true;
     let (mut speaker, mut weight_key) = (None, "");
@@ -109,7 +112,7 @@ pub(super) fn read<'a>(
     if let Some(message) =
         messages.get_mut(first).filter(|_| !fields.is_empty() || !weight_key.is_empty())
     {
-        let beyond = beyond(message, FORM);
+        let beyond = beyond(message, form);
         (beyond.fields, beyond.weight_key) = (fields, weight_key);
     }
     Ok(())
@@ -125,6 +128,21 @@ fn role<'a>(reader: &mut DocumentReader<'_>, json: &mut Json<'a>) -> Result<Opti
 }
 
 impl<'a> Turn<'a> {
+    fn new(form: FormId) -> Self {
+        Self {
+            form,
+            reasoning: None,
+            content: None,
+            pieces: Vec::new(),
+            refusal: None,
+            calls: Vec::new(),
+            legacy: None,
+            fields: Vec::new(),
+            name: Name::default(),
+            author: None,
+        }
+    }
+
     fn content(
         &mut self,
         reader: &mut DocumentReader<'_>,
@@ -189,7 +207,7 @@ impl<'a> Turn<'a> {
                     content.say(&mut message);
                 } else if let Some((content, parts)) = parts {
                     content.say(&mut message);
-                    keep(&mut message, parts);
+                    keep(&mut message, parts, self.form);
                 }
                 if refusal.is_some() {
                     let found = Code::ParseJson.at(span, "only the assistant can have a `refusal`");
@@ -255,7 +273,7 @@ impl<'a> Turn<'a> {
         if let Some((key, written)) = self.reasoning {
             let mut message = say(Channel::Analysis, written);
             if key != "reasoning_content" {
-                beyond(&mut message, FORM).key = key;
+                beyond(&mut message, self.form).key = key;
             }
             messages.push(message);
         }
@@ -266,14 +284,14 @@ impl<'a> Turn<'a> {
                 Piece::Reasoning(written) => messages.push(say(Channel::Analysis, written)),
                 Piece::Said(written, parts) => {
                     let mut message = say(Channel::Final, written);
-                    keep(&mut message, parts);
+                    keep(&mut message, parts, self.form);
                     messages.push(message);
                 }
             }
         }
         if let Some(written) = self.refusal {
             let mut message = say(Channel::Final, written);
-            beyond(&mut message, FORM).key = "refusal";
+            beyond(&mut message, self.form).key = "refusal";
             messages.push(message);
         }
         messages.extend(self.calls);
@@ -315,9 +333,9 @@ fn joined_text(pieces: Vec<Piece<'_>>) -> Option<(Written<'_>, Option<Value<'_>>
 }
 
 /// Keeps the original parts of a message.
-fn keep<'a>(message: &mut Message<'a>, parts: Option<Value<'a>>) {
+fn keep<'a>(message: &mut Message<'a>, parts: Option<Value<'a>>, form: FormId) {
     if let Some(parts) = parts {
-        let layout = Layout { form: FORM, content: Some(parts), ..Layout::default() };
+        let layout = Layout { form, content: Some(parts), ..Layout::default() };
         message.layout = Some(Box::new(layout));
     }
 }
