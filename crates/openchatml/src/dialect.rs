@@ -9,7 +9,8 @@ use crate::declare::ToolPlace;
 use crate::diagnostic::FormatError;
 use crate::document::write_pair;
 use crate::lex::{Mode, TokenTable};
-use crate::model::{Conversation, Document, FormId, Role};
+use crate::limits::Limits;
+use crate::model::{Conversation, Document, FormId, Pair, Role};
 use crate::options::{Profile, ReadOptions, RenderOptions};
 use crate::reading::{Keep, Parsed, Reader};
 use crate::rules::{Carries, Completion, Composer, ContentRules, History, Opening, PromptEnd};
@@ -107,6 +108,8 @@ pub(crate) struct JsonForm {
     pub(crate) id: FormId,
     pub(crate) read: for<'a> fn(&'a str, &ReadOptions) -> Parsed<'a>,
     pub(crate) write: fn(&Document<'_>, &RenderOptions) -> Result<String, RenderError>,
+    /// Its own form of preference pairs, if there is one.
+    pub(crate) pair: Option<&'static PairForm>,
     /// What the JSON form can express, if that differs from the text form.
     pub(crate) carries: &'static Carries,
     pub(crate) composer: Option<FindComposer>,
@@ -118,8 +121,23 @@ pub(crate) struct JsonForm {
     pub(crate) streamed: Option<FindEvents>,
 }
 
+/// A format's own form of preference pairs. All formats also have an object with both documents.
+pub(crate) struct PairForm {
+    /// Whether a text is an object with both documents, which begins with one of them.
+    pub(crate) is_of_documents: fn(&str, &Limits) -> bool,
+    /// Writes a pair in its own form, or returns `None` if it is written as an object with both
+    /// documents.
+    pub(crate) write: fn(&Pair<'_>, &RenderOptions) -> Result<Option<String>, RenderError>,
+}
+
 /// Returns the type of the first event and its place, if a text is a stream of events.
 pub(crate) type FindEvents = fn(&str) -> Option<(String, Span)>;
+
+impl fmt::Debug for PairForm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PairForm").finish_non_exhaustive()
+    }
+}
 
 impl fmt::Debug for TextForm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -282,8 +300,12 @@ impl Format {
     ) -> Result<String, RenderError> {
         match (self.carrier, self.dialect.text, &self.dialect.json) {
             (Carrier::Json, _, Some(json)) => match document {
-                Document::Pair(pair) if !json.carries.pairs => {
-                    write_pair(pair, json.write, options)
+                Document::Pair(pair) => {
+                    let own = json.pair.map(|form| (form.write)(pair, options)).transpose()?;
+                    match own.flatten() {
+                        Some(written) => Ok(written),
+                        None => write_pair(pair, json.write, options),
+                    }
                 }
                 _ => (json.write)(document, options),
             },

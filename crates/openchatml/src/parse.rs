@@ -34,7 +34,11 @@ use crate::{Control, Span};
 pub fn parse<'a>(text: &'a str, format: Format, options: &ReadOptions) -> Parsed<'a> {
     match (format.carrier, format.dialect.text, &format.dialect.json) {
         (Carrier::Json, _, Some(json)) => {
-            let mut parsed = match !json.carries.pairs && is_pair(text, &options.limits) {
+            let is_pair = match json.pair {
+                Some(form) => (form.is_of_documents)(text, &options.limits),
+                None => is_pair(text, &[], &options.limits),
+            };
+            let mut parsed = match is_pair {
                 true => read_pair(text, json.read, options),
                 false => (json.read)(text, options),
             };

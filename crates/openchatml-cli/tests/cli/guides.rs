@@ -58,7 +58,7 @@ fn written(folder: &Folder, line: &str) -> String {
             continue;
         }
         let args = command.strip_prefix("ocml ").unwrap_or_else(|| panic!("`{line}` is not ours"));
-        let ran = folder.ocml_with(args.split_whitespace(), input);
+        let ran = folder.ocml_with(words(args), input);
         stdout = ran.stdout;
         stderr += &ran.stderr;
     }
@@ -66,4 +66,19 @@ fn written(folder: &Folder, line: &str) -> String {
         stdout.push('\n');
     }
     stdout + &stderr
+}
+
+/// The words of a command, of which some are in single quotes.
+fn words(args: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    for (index, piece) in args.split('\'').enumerate() {
+        let is_quoted = index % 2 == 1;
+        let mut parts = piece.split(|c: char| !is_quoted && c == ' ');
+        if let (Some(last), Some(first)) = (words.last_mut(), parts.next()) {
+            last.push_str(first);
+        }
+        words.extend(parts.map(str::to_owned));
+    }
+    words.retain(|word| !word.is_empty());
+    words
 }

@@ -6,7 +6,7 @@ use super::json::{Json, object};
 use super::plan::{Act, Plan, Step, plan};
 use super::{Draft, ExpectedMessage, canonical};
 
-const ACTS: &[Act] = &[
+pub(crate) const ACTS: &[Act] = &[
     Act::System,
     Act::Developer,
     Act::User,
@@ -128,7 +128,11 @@ fn response(generator: &mut Generator<'_>, answer: &[Step]) -> Json {
 
 /// Writes these steps as objects. Adjacent reasoning, text and calls of the assistant may share one
 /// object.
-fn messages(generator: &mut Generator<'_>, steps: &[Step], is_weighted: bool) -> Vec<Json> {
+pub(crate) fn messages(
+    generator: &mut Generator<'_>,
+    steps: &[Step],
+    is_weighted: bool,
+) -> Vec<Json> {
     let mut objects = Vec::new();
     let mut at = 0;
     while at < steps.len() {

@@ -6,7 +6,9 @@ use std::ops::Range;
 
 use openchatml::convert::{Loss, Lost, convert};
 use openchatml::render::LayoutChoice;
-use openchatml::{Carrier, Diagnostic, Document, Dropped, RenderOptions, Severity, render};
+use openchatml::{
+    Carrier, Diagnostic, Document, Dropped, Message, RenderOptions, Severity, render,
+};
 
 use super::{Broken, Case, Verdict};
 use crate::grammar::{data, json};
@@ -245,6 +247,18 @@ const ITEMS: &[Lost] = &[Lost::Item, Lost::Reference, Lost::Hosted];
 /// Losses of single fields.
 const FIELDS: &[Lost] = &[Lost::Name, Lost::Recipient, Lost::CallId, Lost::ContentType];
 
+/// Returns the messages in the order of their numbers: of a pair, those of one side, and then those
+/// of the other side that are not shared.
+fn messages_of<'d, 'a>(document: &'d Document<'a>) -> Vec<&'d Message<'a>> {
+    match document {
+        Document::Pair(pair) => {
+            let rest = pair.rejected.messages.iter().skip(pair.shared());
+            pair.chosen.messages.iter().chain(rest).collect()
+        }
+        _ => document.as_conversation().map_or(Vec::new(), |it| it.messages.iter().collect()),
+    }
+}
+
 impl Place {
     /// Returns the place without the message.
     fn kind(self) -> Self {
@@ -256,12 +270,13 @@ impl Place {
     }
 
     fn of(datum: &str, document: &Document<'_>) -> Self {
-        let Some(conversation) = document.as_conversation() else {
+        let conversations = document.conversations();
+        if conversations.is_empty() {
             let is_there = format!("{document:?}").contains(datum);
             return if is_there { Self::Body(0) } else { Self::Nowhere };
-        };
+        }
         let has = |text: Option<&str>| text.is_some_and(|text| text.contains(datum));
-        for (index, message) in conversation.messages.iter().enumerate() {
+        for (index, message) in messages_of(document).into_iter().enumerate() {
             if message.body.text().contains(datum) {
                 return Self::Body(index);
             }
@@ -273,14 +288,15 @@ impl Place {
                 }
             }
         }
-        if format!("{:?}", conversation.header).contains(datum) {
+        let is_in = |text: String| text.contains(datum);
+        if conversations.iter().any(|it| is_in(format!("{:?}", it.header))) {
             return Self::Header;
         }
-        if format!("{:?}", conversation.tools).contains(datum) {
+        if conversations.iter().any(|it| is_in(format!("{:?}", it.tools))) {
             return Self::Tools;
         }
         // The `Debug` output of a conversation includes the data for its own format.
-        match format!("{conversation:?}").contains(datum) || is_beyond(datum, document) {
+        match is_in(format!("{conversations:?}")) || is_beyond(datum, document) {
             true => Self::Beyond,
             false => Self::Nowhere,
         }
@@ -304,7 +320,7 @@ impl Place {
                 (is_beyond || ITEMS.contains(&lost)) && loss.span.range().contains(&at)
             }
             Self::Beyond => {
-                let messages = document.as_conversation().map_or(&[][..], |it| &it.messages);
+                let messages = messages_of(document);
                 let span = loss.message.and_then(|index| messages.get(index)).map(|it| it.span);
                 let is_here = loss.span.range().contains(&at)
                     || span.is_none_or(|span| span.range().contains(&at));

@@ -44,7 +44,7 @@ pub(crate) fn sides_of<'d, T>(
 }
 
 /// Joins the losses of both sides of a pair, which were converted one by one. A loss of a message
-/// that both sides share is reported once.
+/// that both sides share is reported once, unless data of its format is lost at two places.
 ///
 /// The messages of a pair are numbered like this: those of `chosen`, and then those of `rejected`
 /// that are not [shared](Pair::shared).
@@ -77,7 +77,14 @@ pub(crate) fn sides_of<'d, T>(
 pub fn join_losses(pair: &Pair<'_>, mut chosen: Vec<Loss>, rejected: Vec<Loss>) -> Vec<Loss> {
     let (shared, number) = (pair.shared(), pair.numbers());
     let is_shared = |loss: &Loss| loss.message.is_none_or(|message| message < shared);
-    let key = |loss: &Loss| (loss.message, loss.lost, loss.detail.clone());
+    let has_layout = |at: &usize| {
+        let sides = [&pair.chosen, &pair.rejected];
+        sides.iter().any(|side| side.messages.get(*at).is_some_and(|it| it.layout.is_some()))
+    };
+    let key = |loss: &Loss| {
+        let span = loss.message.filter(has_layout).map(|_| loss.span);
+        (loss.message, loss.lost, loss.detail.clone(), span)
+    };
     let told: HashSet<_> = chosen.iter().filter(|loss| is_shared(loss)).map(key).collect();
     let new = rejected.into_iter().filter(|loss| !told.contains(&key(loss)));
     chosen.extend(new.map(|loss| Loss { message: loss.message.map(&number), ..loss }));

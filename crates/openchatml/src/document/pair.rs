@@ -1,7 +1,7 @@
 //! Preference pairs in formats of one conversation: an object with both conversations.
 
 use crate::json::Json;
-use crate::model::{Conversation, Document, Pair};
+use crate::model::{Conversation, Document, FormId, Message, Pair, Shape};
 use crate::options::{ReadOptions, RenderOptions};
 use crate::reading::Parsed;
 use crate::writing::RenderError;
@@ -14,10 +14,71 @@ const KEYS: &[&str] = &["chosen", "rejected"];
 type ReadSide = for<'a> fn(&'a str, &ReadOptions) -> Parsed<'a>;
 type WriteSide = fn(&Document<'_>, &RenderOptions) -> Result<String, RenderError>;
 
-/// Whether a text begins like an object with both sides of a pair.
-pub(crate) fn is_pair(text: &str, limits: &Limits) -> bool {
+/// Whether a text begins like an object with both sides of a pair, and has none of the keys with the
+/// messages of a conversation, the `holders`.
+pub(crate) fn is_pair(text: &str, holders: &[&str], limits: &Limits) -> bool {
     let mut json = Json::new(text, limits);
-    json.peek() == Some(b'{') && json.begins_with(KEYS)
+    json.peek() == Some(b'{') && json.begins_with(KEYS) && {
+        let start = json.offset();
+        holders.iter().all(|holder| json.value_at(holder, start).is_none())
+    }
+}
+
+/// Reports that a record has only one of two sides, which have these keys. The better one continues
+/// the conversation, the other one is dropped.
+pub(crate) fn one_side<'a>(
+    reader: &mut DocumentReader<'_>,
+    messages: &mut Vec<Message<'a>>,
+    sides: &mut [Option<Vec<Message<'a>>>; 2],
+    keys: [&str; 2],
+    start: usize,
+) {
+    let (at, alone) = match sides {
+        [Some(alone), None] => (0, alone),
+        [None, Some(alone)] => (1, alone),
+        _ => return,
+    };
+    let span = alone.first().map_or(Span::at(start), |message| message.span);
+    let (is, other) = (keys[at], keys[1 - at]);
+    let found = Code::ParseJson.at(span, format!("the object has `{is}`, but no `{other}`"));
+    if at == 0 {
+        messages.append(alone);
+        reader.report(found.help(format!("`{is}` is read as the end of the conversation")));
+    } else {
+        reader.drop_item(found.help("it will be dropped"));
+    }
+    *sides = [None, None];
+}
+
+/// Returns the pair of a prompt and two continuations of it. Both sides have the prompt and its
+/// tools, and the chosen one has the other data of the prompt.
+pub(crate) fn continued<'a>(
+    reader: &mut DocumentReader<'_>,
+    json: &Json<'a>,
+    form: FormId,
+    prompt: Conversation<'a>,
+    sides: [Vec<Message<'a>>; 2],
+) -> Document<'a> {
+    let most = reader.options.limits.messages;
+    let asked = prompt.messages.len();
+    let mut is_cut = asked > most;
+    let mut room = most.saturating_sub(asked);
+    let [chosen, rejected] = sides.map(|side| {
+        is_cut |= side.len() > room;
+        let mut messages = prompt.messages.clone();
+        messages.extend(side.into_iter().take(room));
+        room = most.saturating_sub(messages.len());
+        messages.truncate(most);
+        messages
+    });
+    if is_cut {
+        reader.too_many(0, json);
+    }
+    let mut other = Conversation::from_messages(rejected);
+    other.tools.clone_from(&prompt.tools);
+    let mut better = Conversation { messages: chosen, ..prompt };
+    better.set_shape(form, Shape::Exchange(asked));
+    Document::Pair(Pair::new(better, other).into())
 }
 
 /// Reads an object with both sides of a pair, each of which is a document that `read` reads.

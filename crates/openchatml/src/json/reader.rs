@@ -253,16 +253,21 @@ impl<'a> Json<'a> {
         found
     }
 
-    /// Returns the first byte of the value under this key in the object at byte `at`. Nothing is
+    /// Returns the first byte of the text from `at`.
+    pub(crate) fn byte_at(&self, at: usize) -> Option<u8> {
+        self.text.as_bytes().get(at).copied()
+    }
+
+    /// Returns the place of the value under this key in the object at byte `at`. Nothing is
     /// consumed.
-    pub(crate) fn first_byte_of(&self, key: &str, at: usize) -> Option<u8> {
+    pub(crate) fn value_at(&self, key: &str, at: usize) -> Option<usize> {
         let mut found = None;
         // Finding it stops the reading.
         let _ = self.reader_at(at).object(|json, name, span| {
             if name != key {
                 return json.pass();
             }
-            found = json.peek();
+            found = Some(json.offset());
             Err(json.error(span, "found"))
         });
         found

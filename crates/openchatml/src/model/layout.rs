@@ -100,6 +100,18 @@ impl<'a> Conversation<'a> {
         layout.map_or(Shape::Object, |layout| layout.shape)
     }
 
+    /// Returns the object with the first `count` messages, the tools and the other data of this
+    /// conversation.
+    pub(crate) fn prompt(&self, form: FormId, count: usize) -> Self {
+        let mut prompt = Self { messages: self.messages[..count].to_vec(), ..Self::default() };
+        prompt.tools.clone_from(&self.tools);
+        prompt.layout = self.layout.clone().filter(|layout| layout.form == form);
+        if let Some(layout) = &mut prompt.layout {
+            layout.shape = Shape::Object;
+        }
+        prompt
+    }
+
     /// Stores the structure of the JSON of this form.
     pub(crate) fn set_shape(&mut self, form: FormId, shape: Shape) {
         if shape != Shape::Object {

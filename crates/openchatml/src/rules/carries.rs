@@ -80,9 +80,6 @@ pub struct Carries {
     pub infill: bool,
     /// Whether it has multi-file sequences.
     pub files: bool,
-    /// Whether it has its own form of preference pairs. In every other JSON format, a pair is an
-    /// object with both conversations, `chosen` and `rejected`.
-    pub pairs: bool,
 }
 
 /// The channels of a format.
@@ -198,7 +195,6 @@ impl Carries {
         recovered: false,
         infill: false,
         files: false,
-        pairs: false,
     };
 
     /// What formats with sections can express, whose calls have JSON arguments.
@@ -231,7 +227,6 @@ impl Carries {
         recovered: true,
         infill: true,
         files: true,
-        pairs: true,
         ..Self::NOTHING
     };
 }

@@ -2,7 +2,8 @@
 
 use openchatml::convert::convert;
 use openchatml::{
-    Carrier, Conversation, Document, Format, Message, Pair, ReadOptions, Visibility, detect, parse,
+    Carrier, Conversation, Document, Format, Message, Pair, ReadOptions, RenderOptions, Tool,
+    Visibility, detect, parse, render,
 };
 
 /// A pair that every format can carry.
@@ -103,8 +104,21 @@ fn texts_without_a_prompt_are_hidden() {
 }
 
 #[test]
-fn messages_before_single_answers_are_not_lost() {
-    let text = r#"{"messages":[{"role":"user","content":"A?"}],"chosen":{"role":"assistant","content":"B."},"rejected":{"role":"assistant","content":"C."}}"#;
-    let read = parse(text, Format::RECORDS, &ReadOptions::default());
-    assert!(read.diagnostics.iter().any(|found| found.dropped.is_some()), "{:?}", read.diagnostics);
+fn sides_with_different_tools_are_whole_documents() {
+    let side = |name: &str, text: &'static str| {
+        let mut side = Conversation::from_messages([Message::user("A?"), Message::answer(text)]);
+        side.tools.push(Tool::new(name.to_owned()));
+        side
+    };
+    let pair = Pair::new(side("f", "B."), side("g", "C."));
+    for format in [Format::RECORDS, Format::OPENAI, Format::SHAREGPT] {
+        let document = Document::Pair(pair.clone().into());
+        let text = render(&document, format, &RenderOptions::default()).unwrap();
+        let read = parse(&text, format, &ReadOptions::default());
+        assert!(!read.has_errors(), "{format}: {text}: {:?}", read.diagnostics);
+        let Document::Pair(again) = read.document else { panic!("{format}: {text}") };
+        assert_eq!(again.chosen.tools, pair.chosen.tools, "{format}: {text}");
+        assert_eq!(again.rejected.tools, pair.rejected.tools, "{format}: {text}");
+        assert_eq!(again.rejected.messages, pair.rejected.messages, "{format}: {text}");
+    }
 }

@@ -53,6 +53,7 @@ pub static DIALECT: Dialect = Dialect {
         id: FormId::new("apertus:json"),
         read: json::read,
         write: json::write,
+        pair: None,
         carries: &json::CARRIES,
         composer: Some(|conversation, _| {
             (conversation.origin != json::ORIGIN).then_some(&json::COMPOSER)

@@ -5,7 +5,7 @@ mod read;
 mod write;
 
 use crate::declare::ToolPlace;
-use crate::dialect::{Carrier, Dialect, JsonForm};
+use crate::dialect::{Carrier, Dialect, JsonForm, PairForm};
 use crate::document::NO_TOKENS;
 use crate::model::FormId;
 use crate::rules::Carries;
@@ -40,12 +40,19 @@ pub static DIALECT: Dialect = Dialect {
         id: FormId::new("json"),
         read: read::read,
         write: write::write,
+        pair: Some(&PAIR),
         carries: &Carries::EVERYTHING,
         composer: None,
         signs: &SIGNS,
         contents: None,
         streamed: None,
     }),
+};
+
+/// A pair is one of its documents.
+static PAIR: PairForm = PairForm {
+    is_of_documents: |_, _| false,
+    write: |pair, options| Ok(Some(write::write_pair(pair, options))),
 };
 
 const FORM: FormId = FormId::new("json");

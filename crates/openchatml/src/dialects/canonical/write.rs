@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::document::{write_header, write_message, write_string_field, write_tool};
 use crate::json::write_string;
 use crate::model::{
-    Content, Conversation, Document, End, Infill, InfillOrder, Message, Part, Shape,
+    Content, Conversation, Document, End, Infill, InfillOrder, Message, Pair, Part, Shape,
 };
 use crate::options::RenderOptions;
 use crate::writing::RenderError;
@@ -29,15 +29,18 @@ pub(super) fn write(
             }
             out.push_str("]}");
         }
-        Document::Pair(pair) => {
-            out.push_str(r#"{"chosen":"#);
-            write_conversation(&mut out, &pair.chosen, options);
-            out.push_str(r#","rejected":"#);
-            write_conversation(&mut out, &pair.rejected, options);
-            out.push('}');
-        }
+        Document::Pair(pair) => out = write_pair(pair, options),
     }
     Ok(out)
+}
+
+pub(super) fn write_pair(pair: &Pair<'_>, options: &RenderOptions) -> String {
+    let mut out = String::from(r#"{"chosen":"#);
+    write_conversation(&mut out, &pair.chosen, options);
+    out.push_str(r#","rejected":"#);
+    write_conversation(&mut out, &pair.rejected, options);
+    out.push('}');
+    out
 }
 
 fn write_part(out: &mut String, part: &Part<'_>, options: &RenderOptions) {

@@ -45,6 +45,7 @@ pub static DIALECT: Dialect = Dialect {
         id: FormId::new("chatml-wire:json"),
         read: json::read,
         write: json::write,
+        pair: None,
         carries: &CARRIES,
         composer: None,
         signs: &SIGNS,

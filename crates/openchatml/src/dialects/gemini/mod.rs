@@ -46,6 +46,7 @@ pub static DIALECT: Dialect = Dialect {
         id: FORM,
         read: read::read,
         write: write::write,
+        pair: None,
         carries: &CARRIES,
         composer: None,
         signs: &SIGNS,

@@ -46,6 +46,7 @@ pub static DIALECT: Dialect = Dialect {
         id: FormId::new("harmony:json"),
         read: json::read,
         write: json::write,
+        pair: None,
         carries: &json::CARRIES,
         composer: None,
         signs: &SIGNS,

@@ -5,8 +5,8 @@ mod read;
 mod write;
 
 use crate::declare::ToolPlace;
-use crate::dialect::{Carrier, Dialect, JsonForm};
-use crate::document::NO_TOKENS;
+use crate::dialect::{Carrier, Dialect, JsonForm, PairForm};
+use crate::document::{NO_TOKENS, is_pair};
 use crate::model::FormId;
 use crate::rules::{Carries, ContentRules};
 use crate::services::{self, chat, parts};
@@ -40,6 +40,7 @@ pub static DIALECT: Dialect = Dialect {
         id: FormId::new("openai"),
         read: read::read,
         write: write::write,
+        pair: Some(&PAIR),
         carries: &CARRIES,
         composer: None,
         signs: &SIGNS,
@@ -56,12 +57,17 @@ pub static DIALECT: Dialect = Dialect {
 
 const FORM: FormId = FormId::new("openai");
 
+static PAIR: PairForm = PairForm {
+    is_of_documents: |text, limits| is_pair(text, SIGNS.holders, limits),
+    write: write::write_pair,
+};
+
 static CARRIES: Carries = chat::CARRIES;
 
 /// The features of chats of services and data sets. Plain messages are detected as this format.
 static SIGNS: JsonSigns = JsonSigns {
-    holders: &["messages", "choices"],
-    around: &["choices"],
+    holders: &["messages", "choices", "preferred_output", "non_preferred_output"],
+    around: &["choices", "preferred_output"],
     keys: read::KEYS,
     lists: true,
     required: &["role"],
@@ -70,6 +76,7 @@ static SIGNS: JsonSigns = JsonSigns {
     parts: chat::PARTS,
     signs: &[
         (Sign::Key("choices"), 50),
+        (Sign::Key("preferred_output"), 50),
         (Sign::Key("functions"), 20),
         (Sign::Key("model"), 10),
         (Sign::MessageOf("content", Kind::Null), 20),

@@ -2,7 +2,7 @@
 
 use super::write::CHOICES;
 use super::{FORM, events};
-use crate::document::{DocumentReader, Root};
+use crate::document::{DocumentReader, Root, continued, one_side};
 use crate::json::{Data, Json, JsonError};
 use crate::model::{Conversation, Message, Shape};
 use crate::options::ReadOptions;
@@ -25,19 +25,28 @@ pub(super) fn read_document<'a>(text: &'a str, options: &ReadOptions) -> Parsed<
     let mut conversation = Conversation::default();
     let messages = &mut conversation.messages;
     let mut state = State::default();
+    let mut sides = [None, None];
     let root = Root::of(&mut json, &["role"], &["messages", "choices"]);
     let read = match root {
         Root::List => list(&mut reader, &mut json, messages, &mut state),
         Root::Message => reader.message(&mut json, messages, |reader, json, messages| {
             chat::read(reader, json, messages, &mut state, FORM)
         }),
-        Root::Object => body(&mut reader, &mut json, messages, &mut state),
+        Root::Object => body(&mut reader, &mut json, messages, &mut state, &mut sides),
         Root::Other => reader.no_conversation(&mut json),
     };
     let shape = if state.is_response { Shape::Response } else { root.shape() };
     state.end(&mut conversation, FORM, &options.limits);
-    conversation.set_shape(FORM, shape);
-    reader.finish(json, read, conversation.into(), checks)
+    let document = match sides {
+        [Some(chosen), Some(rejected)] => {
+            continued(&mut reader, &json, FORM, conversation, [chosen, rejected])
+        }
+        _ => {
+            conversation.set_shape(FORM, shape);
+            conversation.into()
+        }
+    };
+    reader.finish(json, read, document, checks)
 }
 
 /// Keys of bodies: first those with parts of the conversation, then all others.
@@ -46,6 +55,10 @@ pub(super) const KEYS: &[&str] = &[
     "tools",
     "functions",
     "choices",
+    // A preference pair of a file for fine-tuning.
+    "input",
+    "preferred_output",
+    "non_preferred_output",
     // A request.
     "model",
     "temperature",
@@ -116,17 +129,25 @@ fn list<'a>(
     })
 }
 
+/// Reads a body. Its `sides` are two outputs for the same input, if it is a preference pair.
 fn body<'a>(
     reader: &mut DocumentReader<'_>,
     json: &mut Json<'a>,
     messages: &mut Vec<Message<'a>>,
     state: &mut State<'a>,
+    sides: &mut [Option<Vec<Message<'a>>>; 2],
 ) -> Result<()> {
     let start = json.offset();
     let mut has_messages = false;
     reader.object(json, KEYS, |reader, json, key| {
         has_messages |= matches!(key, "messages" | "choices");
         match key {
+            "input" => {
+                has_messages = true;
+                input(reader, json, messages, state)
+            }
+            "preferred_output" => side(reader, json, &mut sides[0]),
+            "non_preferred_output" => side(reader, json, &mut sides[1]),
             "messages" => list(reader, json, messages, state),
             "tools" | "functions" => state.declared.read(reader, json),
             "choices" => choices(reader, json, messages, state),
@@ -136,6 +157,46 @@ fn body<'a>(
     if !has_messages {
         reader.lacks("the object has no `messages`", start);
     }
+    one_side(reader, messages, sides, ["preferred_output", "non_preferred_output"], start);
+    Ok(())
+}
+
+/// Reads the input of a preference pair: a request.
+fn input<'a>(
+    reader: &mut DocumentReader<'_>,
+    json: &mut Json<'a>,
+    messages: &mut Vec<Message<'a>>,
+    state: &mut State<'a>,
+) -> Result<()> {
+    let start = json.offset();
+    let mut has_messages = false;
+    reader.object(json, INPUT_KEYS, |reader, json, key| match key {
+        "messages" => {
+            has_messages = true;
+            list(reader, json, messages, state)
+        }
+        "tools" => state.declared.read(reader, json),
+        _ => state.aside(json, key),
+    })?;
+    if !has_messages {
+        reader.lacks("the `input` has no `messages`", start);
+    }
+    Ok(())
+}
+
+/// Keys of the input of a preference pair.
+pub(super) const INPUT_KEYS: &[&str] = &["messages", "tools", "parallel_tool_calls"];
+
+/// Reads an output of a preference pair: messages of the assistant.
+fn side<'a>(
+    reader: &mut DocumentReader<'_>,
+    json: &mut Json<'a>,
+    side: &mut Option<Vec<Message<'a>>>,
+) -> Result<()> {
+    // An output has no replies to calls of the input, and declares nothing.
+    let (mut messages, mut state) = (Vec::new(), State::default());
+    list(reader, json, &mut messages, &mut state)?;
+    *side = Some(messages);
     Ok(())
 }
 

@@ -3,13 +3,14 @@
 use std::fmt::Write as _;
 
 use super::FORM;
+use super::read::INPUT_KEYS;
 use crate::Value;
 use crate::document::write_shaped;
 use crate::json::{Data, write_string, write_value};
-use crate::model::{Conversation, Document, Shape};
+use crate::model::{Conversation, Document, Pair, Role, Shape};
 use crate::options::RenderOptions;
 use crate::services::chat::ChatWriter;
-use crate::services::{self, aside_of, estimate, write_document, write_field};
+use crate::services::{self, Fields, aside_of, estimate, write_document, write_field};
 use crate::writing::RenderError;
 
 type Result<T> = std::result::Result<T, RenderError>;
@@ -31,6 +32,48 @@ pub(super) fn write(document: &Document<'_>, options: &RenderOptions) -> Result<
     // With more messages than the choice, it is no response any more.
     let rest = |out: &mut String| write_document(out, conversation, FORM, CHOICES);
     write_shaped(shape, "messages", estimate(conversation), messages, rest)
+}
+
+/// Writes a pair as a record for fine-tuning by preference: an input, and two outputs of one object.
+/// Pairs that were read in another form keep it.
+pub(super) fn write_pair(pair: &Pair<'_>, options: &RenderOptions) -> Result<Option<String>> {
+    let Pair { chosen, rejected, .. } = pair;
+    let asked = match chosen.shape(FORM) {
+        Shape::Exchange(asked) if asked <= pair.shared() => asked,
+        _ if chosen.is_of(FORM) => return Ok(None),
+        _ => pair.shared(),
+    };
+    if chosen.tools != rejected.tools {
+        return Ok(None);
+    }
+    let mut input = chosen.prompt(FORM, asked);
+    let mut writer = ChatWriter::new(FORM);
+    writer.messages(&mut String::new(), &input.messages)?;
+    let mut outputs = [String::new(), String::new()];
+    for (output, side) in outputs.iter_mut().zip([chosen, rejected]) {
+        let own = &side.messages[asked..];
+        let is_output = own.iter().all(|message| message.role == Role::Assistant);
+        if !is_output || writer.clone().messages(output, own)? != 1 {
+            return Ok(None);
+        }
+    }
+    let [preferred, other] = outputs;
+    // Fields of the record are beside the input.
+    let beyond = input.layout.as_mut().and_then(|layout| layout.beyond.as_mut());
+    let fields = beyond.map(|beyond| {
+        let all = std::mem::take(&mut beyond.fields).into_iter();
+        let (own, rest) = all.partition(|field| INPUT_KEYS.contains(&field.0.as_ref()));
+        beyond.fields = own;
+        rest
+    });
+    let input = write(&input.into(), options)?;
+    let mut out = format!(r#"{{"input":{input}"#);
+    let _ = write!(out, r#","preferred_output":[{preferred}],"non_preferred_output":[{other}]"#);
+    for (key, value) in fields.iter().flat_map(|fields: &Fields<'_>| fields) {
+        write_field(&mut out, key, value);
+    }
+    out.push('}');
+    Ok(Some(out))
 }
 
 /// Returns the response of a service with this message, if there is one.

@@ -43,6 +43,7 @@ pub static DIALECT: Dialect = Dialect {
         id: FormId::new("openchatml-2.2:json"),
         read: json::read,
         write: json::write,
+        pair: None,
         carries: &json::CARRIES,
         composer: None,
         signs: &SIGNS,

@@ -5,7 +5,7 @@ mod read;
 mod write;
 
 use crate::declare::ToolPlace;
-use crate::dialect::{Carrier, Dialect, JsonForm};
+use crate::dialect::{Carrier, Dialect, JsonForm, PairForm};
 use crate::document::NO_TOKENS;
 use crate::model::{FormId, Message};
 use crate::rules::{Carries, ContentRules};
@@ -41,6 +41,7 @@ pub static DIALECT: Dialect = Dialect {
         id: FORM,
         read: read::read,
         write: write::write,
+        pair: Some(&PAIR),
         carries: &CARRIES,
         composer: None,
         signs: &SIGNS,
@@ -64,7 +65,11 @@ fn between(message: &Message<'_>) -> Option<&'static str> {
     if is_instruction { Some(BETWEEN) } else { services::unless_reasoning(message) }
 }
 
-static CARRIES: Carries = Carries { pairs: true, ..chat::CARRIES };
+/// Lists, texts and messages are sides of one record.
+static PAIR: PairForm =
+    PairForm { is_of_documents: read::is_of_documents, write: write::write_pair };
+
+static CARRIES: Carries = chat::CARRIES;
 
 /// The features of records. A `prompt` alone is a request of another kind.
 static SIGNS: JsonSigns = JsonSigns {

@@ -1,12 +1,10 @@
 //! Reads a record.
 
 use super::{BETWEEN, FORM};
-use crate::document::{DocumentReader, Written, same};
+use crate::document::{DocumentReader, Written, continued, is_pair, same};
 use crate::json::{Data, Json, JsonError, Value};
 use crate::limits::Limits;
-use crate::model::{
-    Channel, Conversation, Document, DocumentLayout, Layout, Message, Pair, Role, Shape,
-};
+use crate::model::{Channel, Conversation, Document, DocumentLayout, Layout, Message, Role, Shape};
 use crate::options::ReadOptions;
 use crate::reading::{Parsed, hide};
 use crate::services::parts::joined;
@@ -109,6 +107,17 @@ struct Record<'a> {
     output: Option<Message<'a>>,
 }
 
+/// Whether a text is a pair of two whole records, and not of their messages or texts.
+pub(super) fn is_of_documents(text: &str, limits: &Limits) -> bool {
+    let mut json = Json::new(text, limits);
+    is_pair(text, &[], limits) && json.peek() == Some(b'{') && {
+        let start = json.offset();
+        let side = json.value_at("chosen", start).or_else(|| json.value_at("rejected", start));
+        let holds = |key: &&str| side.is_some_and(|at| json.value_at(key, at).is_some());
+        ["completion", "output"].iter().any(|key| holds(key))
+    }
+}
+
 pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     let mut reader = DocumentReader::new(options);
     let mut json = reader.json(text);
@@ -120,8 +129,7 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
         _ => reader.wrong(&mut json, "an object"),
     };
     if let Some(pair) = record.take_pair(&mut reader, &mut state) {
-        let most = options.limits.messages;
-        let document = pair.into_document(state, &mut reader, &json, most);
+        let document = pair.into_document(state, &mut reader, &json);
         return reader.finish(json, read, document, checks);
     }
     let form = record.finish(&mut reader, &mut conversation);
@@ -167,27 +175,12 @@ impl<'a> RecordPair<'a> {
         state: State<'a>,
         reader: &mut DocumentReader<'_>,
         json: &Json<'a>,
-        most: usize,
     ) -> Document<'a> {
         let Self { form, prompt, sides } = self;
-        let mut is_cut = false;
-        let mut room = most.saturating_sub(prompt.len());
-        let [mut chosen, mut rejected] = sides.map(|side| {
-            is_cut |= side.len() > room;
-            let mut messages = prompt.clone();
-            messages.extend(side.into_iter().take(room));
-            room = most.saturating_sub(messages.len());
-            messages.truncate(most);
-            Conversation::from_messages(messages)
-        });
-        if is_cut || prompt.len() > most {
-            reader.too_many(0, json);
-        }
-        let limits = reader.options.limits.clone();
-        state.end(&mut chosen, FORM, &limits);
-        rejected.tools.clone_from(&chosen.tools);
-        form.store(&mut chosen);
-        Document::Pair(Pair::new(chosen, rejected).into())
+        let mut prompt = Conversation::from_messages(prompt);
+        state.end(&mut prompt, FORM, &reader.options.limits);
+        form.store(&mut prompt);
+        continued(reader, json, FORM, prompt, sides)
     }
 }
 
@@ -230,10 +223,10 @@ impl<'a> Record<'a> {
     /// prompt. The record begins at byte `start`.
     fn continues(&mut self, json: &Json<'_>, start: usize) -> bool {
         *self.continues.get_or_insert_with(|| {
-            let first_byte = |key| json.first_byte_of(key, start);
-            first_byte("chosen") == Some(b'{')
-                && first_byte("prompt").is_none()
-                && first_byte("question").is_none()
+            let value_at = |key| json.value_at(key, start);
+            value_at("chosen").is_some_and(|at| json.byte_at(at) == Some(b'{'))
+                && value_at("prompt").is_none()
+                && value_at("question").is_none()
         })
     }
 

@@ -4,7 +4,6 @@ use super::read::{INSTRUCTION, MESSAGES, QUESTION, TEXTS};
 use super::{BETWEEN, FORM};
 use std::fmt::Write as _;
 
-use crate::Code;
 use crate::document::write_string_field;
 use crate::json::{Value, write_string};
 use crate::model::{Conversation, Document, Message, Pair, Role, Shape};
@@ -17,9 +16,6 @@ pub(super) fn write(
     document: &Document<'_>,
     options: &RenderOptions,
 ) -> Result<String, RenderError> {
-    if let Document::Pair(pair) = document {
-        return write_pair(pair);
-    }
     let conversation = services::conversation(document, options, FORM)?;
     let mut out = String::with_capacity(services::estimate(conversation));
     let is_written = match (prompt_key(conversation), conversation.messages.as_slice()) {
@@ -48,11 +44,13 @@ fn end(out: &mut String, conversation: &Conversation<'_>) {
 }
 
 /// Writes a pair: two texts with their prompt, single messages, or lists of messages.
-fn write_pair(pair: &Pair<'_>) -> Result<String, RenderError> {
+pub(super) fn write_pair(
+    pair: &Pair<'_>,
+    _: &RenderOptions,
+) -> Result<Option<String>, RenderError> {
     let Pair { chosen, rejected, .. } = pair;
     if chosen.tools != rejected.tools {
-        let text = "`records` cannot express a pair with different tools on each side";
-        return Err(RenderError::new(Code::RenderUnsupported, None, text));
+        return Ok(None);
     }
     let mut out = String::with_capacity(services::estimate(chosen) + services::estimate(rejected));
     if let ([prompt, good], [same, bad]) = (&chosen.messages[..], &rejected.messages[..])
@@ -65,7 +63,7 @@ fn write_pair(pair: &Pair<'_>) -> Result<String, RenderError> {
         write_string_field(&mut out, "chosen", Some(&good.body.text()));
         write_string_field(&mut out, "rejected", Some(&bad.body.text()));
         end(&mut out, chosen);
-        return Ok(out);
+        return Ok(Some(out));
     }
     let shared = pair.shared();
     let asked = match chosen.shape(FORM) {
@@ -98,7 +96,7 @@ fn write_pair(pair: &Pair<'_>) -> Result<String, RenderError> {
         let _ = write!(out, r#""chosen":[{good}],"rejected":[{bad}]"#);
     }
     end(&mut out, chosen);
-    Ok(out)
+    Ok(Some(out))
 }
 
 /// Returns the first position from `asked` backwards that is not between a preamble and its call,

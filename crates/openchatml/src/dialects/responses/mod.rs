@@ -40,6 +40,7 @@ pub static DIALECT: Dialect = Dialect {
         id: FormId::new("responses"),
         read: read::read,
         write: write::write,
+        pair: None,
         carries: &CARRIES,
         composer: None,
         signs: &SIGNS,

@@ -5,8 +5,8 @@ mod write;
 
 use crate::check::CheckRules;
 use crate::declare::ToolPlace;
-use crate::dialect::{Carrier, Dialect, JsonForm};
-use crate::document::NO_TOKENS;
+use crate::dialect::{Carrier, Dialect, JsonForm, PairForm};
+use crate::document::{NO_TOKENS, is_pair};
 use crate::model::{End, FormId, Message, Role};
 use crate::rules::{Carries, Channels, ContentRules, is_json_call};
 use crate::services::{self, calls};
@@ -38,6 +38,7 @@ pub static DIALECT: Dialect = Dialect {
         id: FormId::new("sharegpt"),
         read: read::read,
         write: write::write,
+        pair: Some(&PAIR),
         carries: &CARRIES,
         composer: None,
         signs: &SIGNS,
@@ -51,6 +52,11 @@ pub static DIALECT: Dialect = Dialect {
 };
 
 const FORM: FormId = FormId::new("sharegpt");
+
+static PAIR: PairForm = PairForm {
+    is_of_documents: |text, limits| is_pair(text, SIGNS.holders, limits),
+    write: write::write_pair,
+};
 
 static CARRIES: Carries = Carries {
     needs_names: true,

@@ -1,7 +1,7 @@
 //! Reads a list of turns, or a record with one.
 
 use super::{CHECKS, FORM};
-use crate::document::{DocumentReader, Root, Speaker, Written, same};
+use crate::document::{DocumentReader, Root, Speaker, Written, continued, one_side, same};
 use crate::json::{Json, JsonError};
 use crate::model::{Channel, Conversation, Message, Role};
 use crate::options::ReadOptions;
@@ -17,6 +17,7 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     let mut conversation = Conversation::default();
     let messages = &mut conversation.messages;
     let mut state = State::default();
+    let mut sides = [None, None];
     // A single turn names its speaker.
     let root = Root::of(&mut json, &["from", "role"], &["conversations", "conversation"]);
     let read = match root {
@@ -24,18 +25,28 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
         Root::Message => reader.message(&mut json, messages, |reader, json, messages| {
             turn(reader, json, messages, &mut state.replies)
         }),
-        Root::Object => record(&mut reader, &mut json, messages, &mut state),
+        Root::Object => record(&mut reader, &mut json, messages, &mut state, &mut sides),
         Root::Other => reader.no_conversation(&mut json),
     };
     state.end(&mut conversation, FORM, &options.limits);
-    conversation.set_shape(FORM, root.shape());
-    reader.finish(json, read, conversation.into(), |_| Some(&CHECKS))
+    let document = match sides {
+        [Some(chosen), Some(rejected)] => {
+            continued(&mut reader, &json, FORM, conversation, [chosen, rejected])
+        }
+        _ => {
+            conversation.set_shape(FORM, root.shape());
+            conversation.into()
+        }
+    };
+    reader.finish(json, read, document, |_| Some(&CHECKS))
 }
 
 /// Keys of records: first those with parts of the conversation, then all others.
 pub(super) const KEYS: &[&str] = &[
     "conversations",
     "conversation",
+    "chosen",
+    "rejected",
     "system",
     "system_prompt",
     "tools",
@@ -66,11 +77,13 @@ pub(super) const KEYS: &[&str] = &[
     "meta",
 ];
 
+/// Reads a record. Its `sides` continue the turns, if it is a preference pair.
 fn record<'a>(
     reader: &mut DocumentReader<'_>,
     json: &mut Json<'a>,
     messages: &mut Vec<Message<'a>>,
     state: &mut State<'a>,
+    sides: &mut [Option<Vec<Message<'a>>>; 2],
 ) -> Result<()> {
     let start = json.offset();
     let mut has_turns = false;
@@ -85,6 +98,7 @@ fn record<'a>(
                 let system = reader.text_message(json, Role::System)?;
                 state.first = system.filter(|system| !system.body.is_empty());
             }
+            "chosen" | "rejected" => sides[usize::from(key == "rejected")] = side(reader, json)?,
             "tools" | "functions" => state.declared.read(reader, json)?,
             _ => state.aside(json, key)?,
         }
@@ -93,7 +107,24 @@ fn record<'a>(
     if !has_turns {
         reader.lacks("the object has no `conversations`", start);
     }
+    one_side(reader, messages, sides, ["chosen", "rejected"], start);
     Ok(())
+}
+
+/// Reads a side of a preference pair: a turn, or a list of turns.
+fn side<'a>(
+    reader: &mut DocumentReader<'_>,
+    json: &mut Json<'a>,
+) -> Result<Option<Vec<Message<'a>>>> {
+    let (mut messages, mut replies) = (Vec::new(), Replies::default());
+    match json.peek() {
+        Some(b'n') => return json.word().map(|_| None),
+        Some(b'{') => reader.message(json, &mut messages, |reader, json, messages| {
+            turn(reader, json, messages, &mut replies)
+        })?,
+        _ => turns(reader, json, &mut messages, &mut replies)?,
+    }
+    Ok(Some(messages))
 }
 
 fn turns<'a>(

@@ -1,9 +1,11 @@
 //! Writes a record: turns and tools.
 
+use std::fmt::Write as _;
+
 use super::FORM;
 use crate::document::{write_shaped, write_string_field};
 use crate::json::write_string;
-use crate::model::{Conversation, Document, Message, Role};
+use crate::model::{Document, Message, Pair, Role, Shape};
 use crate::options::RenderOptions;
 use crate::services::{self, Replies, calls, joins};
 use crate::writing::RenderError;
@@ -14,27 +16,55 @@ pub(super) fn write(
 ) -> Result<String, RenderError> {
     let conversation = services::conversation(document, options, FORM)?;
     let rest = |out: &mut String| services::write_document(out, conversation, FORM, "");
-    let messages = |out: &mut String| Ok(write_turns(out, conversation));
+    let messages =
+        |out: &mut String| Ok(write_turns(out, &conversation.messages, &mut Replies::default()));
     let capacity = services::estimate(conversation);
     write_shaped(conversation.shape(FORM), "conversations", capacity, messages, rest)
 }
 
+/// Writes a pair as LLaMA-Factory reads it: the turns, and two single turns that continue them. Pairs
+/// that were read in another form keep it.
+pub(super) fn write_pair(
+    pair: &Pair<'_>,
+    options: &RenderOptions,
+) -> Result<Option<String>, RenderError> {
+    let Pair { chosen, rejected, .. } = pair;
+    let asked = match chosen.shape(FORM) {
+        Shape::Exchange(asked) if asked <= pair.shared() => asked,
+        _ if chosen.is_of(FORM) => return Ok(None),
+        _ => pair.shared(),
+    };
+    if chosen.tools != rejected.tools {
+        return Ok(None);
+    }
+    let sides = [chosen, rejected].map(|side| {
+        let (mut out, mut replies) = (String::new(), Replies::default());
+        let turns = write_turns(&mut out, &side.messages[asked..], &mut replies);
+        (turns == 1).then_some(out)
+    });
+    let [Some(good), Some(bad)] = sides else { return Ok(None) };
+    let mut out = write(&chosen.prompt(FORM, asked).into(), options)?;
+    // It is an object, which ends with the sides.
+    out.pop();
+    let _ = write!(out, r#","chosen":{good},"rejected":{bad}}}"#);
+    Ok(Some(out))
+}
+
 /// Writes the turns of a list. Returns their number.
-fn write_turns(out: &mut String, conversation: &Conversation<'_>) -> usize {
-    let mut replies = Replies::default();
-    let mut rest = conversation.messages.as_slice();
+fn write_turns(out: &mut String, messages: &[Message<'_>], replies: &mut Replies) -> usize {
+    let mut rest = messages;
     let mut turns = 0;
     while let Some(first) = rest.first() {
         turns += 1;
-        if rest.len() < conversation.messages.len() {
+        if rest.len() < messages.len() {
             out.push(',');
         }
         let joined = |message: &&Message<'_>| message.is_call() && joins(message, first, FORM);
         let count = rest.iter().take_while(joined).count();
         if count > 0 {
-            write_calls(out, &rest[..count], &mut replies);
+            write_calls(out, &rest[..count], replies);
         } else {
-            write_turn(out, first, &mut replies);
+            write_turn(out, first, replies);
         }
         rest = &rest[count.max(1)..];
     }
