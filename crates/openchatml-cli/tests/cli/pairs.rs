@@ -16,8 +16,9 @@ fn a_line_of_a_pair_is_a_line_with_both_sides() {
 
     let ran = ocml_with(["convert", "-t", "openai", "-"], PAIR).silent();
     let pair = json(&ran.stdout);
-    assert_eq!(pair["chosen"]["messages"][1]["content"], "4.");
-    assert_eq!(pair["rejected"]["messages"][1]["content"], "5.");
+    assert_eq!(pair["input"]["messages"][0]["content"], "2 + 2?");
+    assert_eq!(pair["preferred_output"][0]["content"], "4.");
+    assert_eq!(pair["non_preferred_output"][0]["content"], "5.");
 
     // What was written is recognized again.
     for args in [&["parse", "-"][..], &["convert", "-t", "anthropic", "-"]] {

@@ -8,7 +8,7 @@ use super::captured::{self, Line};
 use super::{Fields, write_field};
 use crate::diagnostic::quote;
 use crate::json::{Data, Json, Repair, Value};
-use crate::model::{Document, Message};
+use crate::model::{Document, End, Message};
 use crate::options::{Mode, ReadOptions};
 use crate::reading::{Findings, Parsed};
 use crate::{Code, Diagnostic, Dropped, Severity, Span};
@@ -227,6 +227,58 @@ pub(crate) fn word_of(fields: &Fields<'_>, key: &str) -> String {
     value.map_or_else(String::new, |field| field.1.to_json())
 }
 
+/// Marks the message inside of which a stream stopped: the last one.
+pub(crate) fn mark_open(messages: &mut [Message<'_>]) {
+    if let Some(last) = messages.last_mut() {
+        last.end = End::Open;
+    }
+}
+
+/// Alternatives or calls with an index in each event, in the order of their first events.
+#[derive(Debug)]
+pub(crate) struct Indexed<T> {
+    items: Vec<T>,
+    /// The positions of the items, by the JSON of their indices.
+    places: HashMap<String, usize>,
+}
+
+impl<T> Default for Indexed<T> {
+    fn default() -> Self {
+        Self { items: Vec::new(), places: HashMap::new() }
+    }
+}
+
+impl<T> Indexed<T> {
+    /// Returns the item with the `index` in these fields.
+    pub(crate) fn item(&mut self, fields: &Fields<'_>, new: impl FnOnce() -> T) -> &mut T {
+        let index = word_of(fields, "index");
+        // Some services leave out the first index.
+        let index = if index.is_empty() { "0".to_owned() } else { index };
+        let at = *self.places.entry(index).or_insert(self.items.len());
+        if at == self.items.len() {
+            self.items.push(new());
+        }
+        &mut self.items[at]
+    }
+
+    pub(crate) fn first(&self) -> Option<&T> {
+        self.items.first()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+}
+
+impl<T> IntoIterator for Indexed<T> {
+    type Item = T;
+    type IntoIter = std::vec::IntoIter<T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.items.into_iter()
+    }
+}
+
 /// Fields that events set, one after another. Each key has its first place.
 #[derive(Debug, Default)]
 pub(crate) struct Merged<'a> {
@@ -262,6 +314,15 @@ impl<'a> Merged<'a> {
         }
     }
 
+    /// Joins a value with that of a field: texts and lists become longer, and the fields of mappings
+    /// are joined. Another value is set.
+    pub(crate) fn join(&mut self, key: Cow<'a, str>, value: Value<'a>) {
+        match self.places.get(&key) {
+            Some(at) => join(&mut self.fields[*at].1, value),
+            None => self.set(key, value),
+        }
+    }
+
     /// Returns a field.
     pub(crate) fn get(&self, key: &str) -> Option<&Value<'a>> {
         self.places.get(key).map(|at| &self.fields[*at].1)
@@ -287,5 +348,23 @@ impl<'a> Merged<'a> {
     /// Writes the fields after another field of the object.
     pub(crate) fn write(&self, out: &mut String) {
         self.fields.iter().for_each(|(key, value)| write_field(out, key, value));
+    }
+}
+
+/// Joins two values. The depth of a value is limited by its reader.
+fn join<'a>(whole: &mut Value<'a>, value: Value<'a>) {
+    match (&mut whole.data, value.data) {
+        (_, Data::Null) => {}
+        (Data::String(whole), Data::String(text)) => whole.to_mut().push_str(&text),
+        (Data::List(whole), Data::List(items)) => whole.extend(items),
+        (Data::Map(whole), Data::Map(fields)) => {
+            for (key, value) in fields {
+                match whole.iter_mut().find(|field| field.0 == key) {
+                    Some(field) => join(&mut field.1, value),
+                    None => whole.push((key, value)),
+                }
+            }
+        }
+        (whole, data) => *whole = data,
     }
 }

@@ -1,18 +1,16 @@
 //! Reads the captured chunks of a streamed response: the response is put together from its chunks and
 //! read.
 
-use std::collections::HashMap;
-
 use super::read::read_document;
 use crate::Span;
 use crate::json::{Data, Value, write_value};
-use crate::model::{End, Message};
 use crate::options::ReadOptions;
 use crate::reading::Parsed;
 use crate::services::Fields;
 use crate::services::captured::{self, First};
 use crate::services::events::{
-    EventReader, Merged, NO_EVENT, Rebuilt, take_field, take_list, take_map, word_of,
+    EventReader, Indexed, Merged, NO_EVENT, Rebuilt, mark_open, take_field, take_list, take_map,
+    word_of,
 };
 
 /// The key with the candidates of a response, and of each chunk of one.
@@ -73,9 +71,7 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
 #[derive(Default)]
 struct Chunks<'a> {
     fields: Merged<'a>,
-    candidates: Vec<Candidate<'a>>,
-    /// The positions of the candidates, by their indices in the chunks.
-    places: HashMap<String, usize>,
+    candidates: Indexed<Candidate<'a>>,
     end: usize,
 }
 
@@ -108,22 +104,13 @@ impl<'a> Chunks<'a> {
         for candidate in take_list(&mut fields, CANDIDATES) {
             match candidate.data {
                 Data::Map(fields) => {
-                    self.candidate(&word_of(&fields, "index"), span).read(fields, span)
+                    let new = || Candidate { span, ..Candidate::default() };
+                    self.candidates.item(&fields, new).read(fields, span);
                 }
                 _ => reader.drop(span, "a candidate must be an object"),
             }
         }
         self.fields.set_all(fields);
-    }
-
-    /// Returns the candidate with this index.
-    fn candidate(&mut self, index: &str, span: Span) -> &mut Candidate<'a> {
-        let index = if index.is_empty() { "0" } else { index };
-        let at = *self.places.entry(index.to_owned()).or_insert_with(|| {
-            self.candidates.push(Candidate { span, ..Candidate::default() });
-            self.candidates.len() - 1
-        });
-        &mut self.candidates[at]
     }
 
     fn finish<'t>(self, mut reader: EventReader<'_>, len: usize) -> Parsed<'t> {
@@ -140,14 +127,11 @@ impl<'a> Chunks<'a> {
         response.text.push(']');
         self.fields.write(&mut response.text);
         response.text.push('}');
-        reader.finish(&response, read_document, |messages| cut(messages, is_cut))
-    }
-}
-
-/// Marks the message inside of which the stream stopped.
-fn cut(messages: &mut [Message<'_>], is_cut: bool) {
-    if let Some(last) = messages.last_mut().filter(|_| is_cut) {
-        last.end = End::Open;
+        reader.finish(&response, read_document, |messages| {
+            if is_cut {
+                mark_open(messages);
+            }
+        })
     }
 }
 

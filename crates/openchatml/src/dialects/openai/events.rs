@@ -2,18 +2,17 @@
 //! read.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 use super::read::read_document;
 use crate::Span;
 use crate::json::{Data, Value, write_value};
-use crate::model::{End, Message};
 use crate::options::ReadOptions;
 use crate::reading::Parsed;
 use crate::services::Fields;
 use crate::services::captured;
 use crate::services::events::{
-    EventReader, Merged, NO_EVENT, Rebuilt, take_field, take_list, take_map, word_of,
+    EventReader, Indexed, Merged, NO_EVENT, Rebuilt, mark_open, take_field, take_list, take_map,
+    word_of,
 };
 
 /// The kind of an object that is a chunk.
@@ -46,9 +45,7 @@ struct Chunks<'a> {
     /// The identifier of the response.
     id: Option<String>,
     fields: Merged<'a>,
-    choices: Vec<Choice<'a>>,
-    /// The positions of the choices, by their indices in the chunks.
-    places: HashMap<String, usize>,
+    choices: Indexed<Choice<'a>>,
     end: usize,
 }
 
@@ -59,9 +56,7 @@ struct Choice<'a> {
     message: Merged<'a>,
     /// The call of older APIs: `function_call`.
     older: Option<Merged<'a>>,
-    calls: Vec<Call<'a>>,
-    /// The positions of the calls, by their indices in the chunks.
-    places: HashMap<String, usize>,
+    calls: Indexed<Call<'a>>,
     span: Span,
 }
 
@@ -93,21 +88,13 @@ impl<'a> Chunks<'a> {
         for choice in take_list(&mut fields, "choices") {
             match choice.data {
                 Data::Map(fields) => {
-                    self.choice(&word_of(&fields, "index"), span).read(fields, span)
+                    let new = || Choice { span, ..Choice::default() };
+                    self.choices.item(&fields, new).read(fields, span);
                 }
                 _ => reader.drop(span, "a choice must be an object"),
             }
         }
         self.fields.set_all(fields);
-    }
-
-    /// Returns the choice with this index.
-    fn choice(&mut self, index: &str, span: Span) -> &mut Choice<'a> {
-        let at = *self.places.entry(index.to_owned()).or_insert_with(|| {
-            self.choices.push(Choice { span, ..Choice::default() });
-            self.choices.len() - 1
-        });
-        &mut self.choices[at]
     }
 
     fn finish<'t>(self, mut reader: EventReader<'_>, len: usize) -> Parsed<'t> {
@@ -131,14 +118,11 @@ impl<'a> Chunks<'a> {
         }
         fields.write(&mut response.text);
         response.text.push('}');
-        reader.finish(&response, read_document, |messages| cut(messages, is_cut))
-    }
-}
-
-/// Marks the message inside of which the stream stopped.
-fn cut(messages: &mut [Message<'_>], is_cut: bool) {
-    if let Some(last) = messages.last_mut().filter(|_| is_cut) {
-        last.end = End::Open;
+        reader.finish(&response, read_document, |messages| {
+            if is_cut {
+                mark_open(messages);
+            }
+        })
     }
 }
 
@@ -148,28 +132,23 @@ impl<'a> Choice<'a> {
         let mut delta = take_map(&mut fields, "delta");
         for call in take_list(&mut delta, "tool_calls") {
             if let Data::Map(fields) = call.data {
-                self.call(&word_of(&fields, "index")).read(fields);
+                self.calls.item(&fields, Call::default).read(fields);
             }
         }
         for (key, value) in take_map(&mut delta, "function_call") {
             merge(self.older.get_or_insert_default(), key, value);
         }
         for (key, value) in delta {
-            match TEXTS.contains(&key.as_ref()) {
-                true => self.message.append(key, value),
-                false => self.message.set(key, value),
+            match key.as_ref() {
+                "audio" => self.message.join(key, value),
+                word if TEXTS.contains(&word) => self.message.append(key, value),
+                _ => self.message.set(key, value),
             }
         }
+        if let Some(numbers) = take_field(&mut fields, "logprobs") {
+            self.fields.join("logprobs".into(), numbers);
+        }
         self.fields.set_all(fields);
-    }
-
-    /// Returns the call with this index.
-    fn call(&mut self, index: &str) -> &mut Call<'a> {
-        let at = *self.places.entry(index.to_owned()).or_insert_with(|| {
-            self.calls.push(Call::default());
-            self.calls.len() - 1
-        });
-        &mut self.calls[at]
     }
 
     fn write(mut self, out: &mut String) {

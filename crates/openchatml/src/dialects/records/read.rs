@@ -113,8 +113,8 @@ pub(super) fn is_of_documents(text: &str, limits: &Limits) -> bool {
     is_pair(text, &[], limits) && json.peek() == Some(b'{') && {
         let start = json.offset();
         let side = json.value_at("chosen", start).or_else(|| json.value_at("rejected", start));
-        let holds = |key: &&str| side.is_some_and(|at| json.value_at(key, at).is_some());
-        ["completion", "output"].iter().any(|key| holds(key))
+        let holds = |key| side.is_some_and(|at| json.value_at(key, at).is_some());
+        ["completion", "output"].into_iter().any(holds)
     }
 }
 
