@@ -38,8 +38,14 @@ pub(crate) fn run(args: &FormatsArgs) -> Result<Status, Failure> {
 
 /// Parses the name of a format. The carrier does not matter.
 fn dialect(name: &str) -> Result<&'static Dialect, String> {
-    let name = name.strip_suffix(":tokens").unwrap_or(name);
+    let (name, is_tokens) = match name.strip_suffix(":tokens") {
+        Some(name) => (name, true),
+        None => (name, false),
+    };
     match name.parse::<Format>() {
+        Ok(format) if is_tokens && format.dialect().carriers().all(|it| it != Carrier::Text) => {
+            Err(format!("`{name}` has no tokens, because it has no text form"))
+        }
         Ok(format) => Ok(format.dialect()),
         Err(_) => Err("there is no such format: `ocml formats` lists them".to_owned()),
     }

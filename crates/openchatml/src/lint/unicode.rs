@@ -2,11 +2,12 @@
 //! another order than it is read.
 
 use crate::diagnostic::quote;
-use crate::json::{Data, Value};
-use crate::model::{Conversation, Tool};
-use crate::{Code, Diagnostic, Span};
+use crate::json::{Data, Json, Value};
+use crate::model::{Conversation, Message, Role, Tool};
+use crate::{Code, Diagnostic, Limits, Span};
 
-/// Finds the first invisible character in each message, and in the declarations of tools.
+/// Finds the first invisible character in each message, and in the declarations of tools. In JSON,
+/// such as the arguments of calls, a character can be escaped.
 pub(super) fn hidden(conversation: &Conversation<'_>, found: &mut Vec<Diagnostic>) {
     let tool = conversation.tools.iter().find_map(|tool| Some((tool, invisible_in(tool)?)));
     if let Some((tool, (c, what))) = tool {
@@ -18,7 +19,14 @@ pub(super) fn hidden(conversation: &Conversation<'_>, found: &mut Vec<Diagnostic
     for message in &conversation.messages {
         let body = message.body.text();
         let mut all = invisible(&body);
-        let Some((at, c, what)) = all.next() else { continue };
+        let Some((at, c, what)) = all.next() else {
+            if let Some((c, what, place)) = invisible_aside(message, &body) {
+                let text = format!("U+{:04X}, {what}, in {place}", u32::from(c));
+                let span = message.body_span(Span::at(0));
+                found.push(Code::HiddenUnicode.at(span, text).help("remove it: a model reads it"));
+            }
+            continue;
+        };
         let more = all.count();
         let span = message.body_span(Span::new(at, at + c.len_utf8()));
         let others = match more {
@@ -32,25 +40,68 @@ pub(super) fn hidden(conversation: &Conversation<'_>, found: &mut Vec<Diagnostic
     }
 }
 
+/// An invisible character, and what it is.
+type Invisible = (char, &'static str);
+
+fn first(text: &str) -> Option<Invisible> {
+    invisible(text).next().map(|(_, c, what)| (c, what))
+}
+
+/// Returns the first invisible character in the header of a message or behind an escape of its JSON,
+/// and where it is.
+fn invisible_aside(message: &Message<'_>, body: &str) -> Option<(char, &'static str, &'static str)> {
+    let fields = [
+        (&message.name, "the name"),
+        (&message.recipient, "the recipient"),
+        (&message.call_id, "the id of the call"),
+        (&message.content_type, "the content type"),
+    ];
+    let in_fields = fields.into_iter().find_map(|(field, place)| {
+        let (c, what) = first(field.as_deref()?)?;
+        Some((c, what, place))
+    });
+    in_fields.or_else(|| {
+        let is_json = message.is_call() || message.role == Role::Tool;
+        if !is_json || !body.contains("\\u") {
+            return None;
+        }
+        let value = Json::new(body, &Limits::default()).value().ok()?;
+        let (c, what) = invisible_in_values(vec![&value])?;
+        Some((c, what, "an escape of the JSON"))
+    })
+}
+
 /// Returns the first invisible character in the declaration of a tool.
-fn invisible_in(tool: &Tool<'_>) -> Option<(char, &'static str)> {
-    let first = |text: &str| invisible(text).next().map(|(_, c, what)| (c, what));
+fn invisible_in(tool: &Tool<'_>) -> Option<Invisible> {
     let texts = [Some(&tool.name), tool.description.as_ref()];
-    let mut found = texts.into_iter().flatten().find_map(|text| first(text));
     let extra = tool.extra.iter().map(|field| &field.1);
-    let mut values: Vec<&Value<'_>> = tool.parameters.iter().chain(extra).collect();
-    while let (None, Some(value)) = (found, values.pop()) {
-        match &value.data {
-            Data::String(text) => found = first(text),
-            Data::List(list) => values.extend(list),
-            Data::Map(fields) => {
-                found = fields.iter().find_map(|field| first(&field.0));
-                values.extend(fields.iter().map(|field| &field.1));
+    texts
+        .into_iter()
+        .flatten()
+        .find_map(|text| first(text))
+        .or_else(|| invisible_in_values(tool.parameters.iter().chain(extra).collect()))
+}
+
+/// Returns an invisible character in JSON.
+fn invisible_in_values(mut values: Vec<&Value<'_>>) -> Option<Invisible> {
+    while let Some(value) = values.pop() {
+        let found = match &value.data {
+            Data::String(text) => first(text),
+            Data::List(list) => {
+                values.extend(list);
+                None
             }
-            _ => {}
+            Data::Map(fields) => {
+                values.extend(fields.iter().map(|field| &field.1));
+                fields.iter().find_map(|field| first(&field.0))
+            }
+            _ => None,
+        };
+        if found.is_some() {
+            return found;
         }
     }
-    found
+    None
 }
 
 /// Returns the invisible characters of a text, with their places in bytes and what they are. Those

@@ -34,6 +34,12 @@ fn each_lint_finds_what_it_is_about() {
     let user = || Message::user("Hi.");
     let answer = || Message::answer("Hello.");
     let system = || Message::new(Role::System, "Be brief.");
+    let named = |name: &'static str| {
+        let mut message = user();
+        message.name = Some(name.into());
+        message
+    };
+    let call = |arguments: &'static str| Message::call("f", arguments);
     let cases = [
         (vec![], "W-EMPTY-MESSAGE"),
         (vec![Message::user(" \n"), answer()], "W-EMPTY-MESSAGE"),
@@ -46,6 +52,9 @@ fn each_lint_finds_what_it_is_about() {
         (vec![user(), Message::answer("a<|channel|>analysis<|message|>b")], "W-VISIBLE-REASONING"),
         (vec![user(), Message::answer("analysisThink.assistantfinalHi.")], "W-VISIBLE-REASONING"),
         (vec![Message::user("a\u{202e}b"), answer()], "W-HIDDEN-UNICODE"),
+        (vec![named("Er\u{200b}ic"), answer()], "W-HIDDEN-UNICODE"),
+        (vec![user(), call(r#"{"x":"a\u202eb"}"#)], "W-HIDDEN-UNICODE"),
+        (vec![user(), call(r#"{"a\u202eb":[1]}"#)], "W-HIDDEN-UNICODE"),
     ];
     for (messages, code) in cases {
         assert_eq!(codes(messages), [code]);

@@ -41,7 +41,7 @@ pub(crate) struct ShowArgs {
     #[arg(long)]
     debug: bool,
     /// Show only the text of this message; counted from 0, including hidden messages
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     message: Option<usize>,
     #[command(flatten)]
     preambles: PreambleArgs,
