@@ -9,7 +9,7 @@ use super::{Draft, ExpectedMessage, canonical, openai};
 const ACTS: &[Act] = &[Act::System, Act::User, Act::Answer];
 
 pub(crate) fn write(generator: &mut Generator<'_>) -> Draft {
-    let (mut record, mut said) = match generator.upto(7) {
+    let (mut record, said) = match generator.upto(7) {
         0 => instruction(generator),
         1 => completion(generator),
         2 => pair(generator),
@@ -20,10 +20,9 @@ pub(crate) fn write(generator: &mut Generator<'_>) -> Draft {
     if generator.one_in(4) {
         record.set("source", generator.datum());
     }
-    if generator.is_odd(10) {
-        generator.flaw("a key that is not part of a record");
+    if generator.one_in(10) {
+        // A column of the data set.
         record.set("x", generator.datum());
-        said.clear();
     }
     canonical::draft(generator, record, said)
 }

@@ -70,22 +70,38 @@ fn score(sketch: &Sketch, signs: &JsonSigns, case: &mut Case) {
     case.score = case.score.min(100).saturating_sub(MISFIT * misfits);
 }
 
-/// Counts the keys of the document that a format does not know.
+/// Keys of requests and responses that data sets also have as columns.
+const COLUMNS: &[&str] = &["id", "model", "metadata", "user", "usage", "created", "title"];
+
+/// Counts the keys of the document that a format does not know, but another one does. A key that no
+/// format knows, such as a column of a data set, is no evidence.
 fn unknown_keys(sketch: &Sketch, signs: &JsonSigns) -> u32 {
     // Every format has pairs.
-    let is_known = |key: &str| {
-        signs.holders.contains(&key) || signs.keys.contains(&key) || SIDES.contains(&key)
+    let is_known = |signs: &JsonSigns, key: &str| {
+        signs.holders.contains(&key)
+            || signs.keys.contains(&key)
+            || COLUMNS.contains(&key)
+            || sketch.has_sides && SIDES.contains(&key)
     };
-    let unknown = sketch.keys.keys().filter(|key| !is_known(key)).count();
+    let is_misfit = |key: &&String| !is_known(signs, key) && all().any(|it| is_known(it, key));
+    let unknown = sketch.keys.keys().filter(is_misfit).count();
     u32::try_from(unknown).unwrap_or(u32::MAX).min(5)
 }
 
-/// Counts the keys and kinds of content that a format does not know.
+/// Returns the features of all formats.
+fn all() -> impl Iterator<Item = &'static JsonSigns> {
+    ALL.iter().filter_map(|dialect| Some(dialect.json.as_ref()?.signs))
+}
+
+/// Counts the keys and kinds of content that a format does not know, but another one does.
 fn misfits(sketch: &Sketch, items: &Items, is_message: bool, signs: &JsonSigns) -> u32 {
-    let is_known = |key: &str| signs.required.contains(&key) || signs.message_keys.contains(&key);
+    let is_known = |signs: &JsonSigns, key: &str| {
+        signs.required.contains(&key) || signs.message_keys.contains(&key)
+    };
+    let is_misfit = |key: &&String| !is_known(signs, key) && all().any(|it| is_known(it, key));
     let of_messages = match signs.message_keys {
         [] => 0,
-        _ => items.keys.keys().filter(|key| !is_known(key)).count(),
+        _ => items.keys.keys().filter(is_misfit).count(),
     };
     let kinds = items.kinds.keys().filter(|(key, kind)| {
         key == "content" && !signs.content.is_empty() && !signs.content.contains(kind)
@@ -94,7 +110,8 @@ fn misfits(sketch: &Sketch, items: &Items, is_message: bool, signs: &JsonSigns) 
         .parts
         .keys()
         .filter(|kind| !signs.parts.is_empty() && !signs.parts.contains(&kind.as_str()));
-    let missing = !signs.required.iter().any(|key| items.keys.contains_key(*key));
+    let missing = !signs.required.is_empty()
+        && !signs.required.iter().any(|key| items.keys.contains_key(*key));
     let missing = usize::from(items.count > items.strings && missing);
     let of_document = if is_message { 0 } else { unknown_keys(sketch, signs) };
     let all = of_messages + kinds.count() + parts.count() + missing;

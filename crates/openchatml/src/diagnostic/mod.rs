@@ -11,7 +11,7 @@ pub use self::code::Code;
 pub use self::dropped::Dropped;
 pub use self::fix::{Applicability, Edit, Fix, apply_fixes};
 pub use self::format_error::FormatError;
-pub(crate) use self::similar::did_you_mean;
+pub(crate) use self::similar::{did_you_mean, is_misspelled};
 pub use self::unknown_name::UnknownName;
 
 use std::fmt;

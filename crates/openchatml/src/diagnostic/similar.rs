@@ -16,6 +16,18 @@ pub(crate) fn did_you_mean(word: &str, known: &[&str], help: &str) -> String {
     }
 }
 
+/// Whether a word is a known word with one mistake, or what another format calls a known word.
+/// Shorter words are too similar to others.
+pub(crate) fn is_misspelled(word: &str, known: &[&str]) -> bool {
+    let is_near = |known: &&str| {
+        ELSEWHERE.contains(&(word, *known))
+            || known.len().abs_diff(word.len()) < 2
+                && word.len() > 3
+                && strsim::osa_distance(word, known) == 1
+    };
+    known.iter().any(|known| is_near(known))
+}
+
 /// Keys that other formats use, and the key that is meant.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("to", "recipient"),

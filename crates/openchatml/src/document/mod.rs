@@ -12,7 +12,7 @@ mod write;
 pub(crate) use self::known::Known;
 pub(crate) use self::message::{Speaker, Written};
 pub(crate) use self::pair::{continued, is_pair, one_side, read_pair, write_pair};
-pub(crate) use self::reader::{DocumentReader, may_hide, same};
+pub(crate) use self::reader::{DocumentReader, Key, Keys, may_hide, same};
 pub(crate) use self::shape::{Root, read_messages, write_shaped};
 pub(crate) use self::tool::function_of;
 pub(crate) use self::write::{

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use crate::check::{CheckRules, Checker};
-use crate::diagnostic::{did_you_mean, quote};
+use crate::diagnostic::{did_you_mean, is_misspelled, quote};
 use crate::json::{Json, JsonError, Repair};
 use crate::lex::TokenTable;
 use crate::model::{Conversation, Document, Weight};
@@ -37,6 +37,23 @@ pub(crate) const fn same(known: &[&str], keys: &[&str]) -> u64 {
         at += 1;
     }
     bits
+}
+
+/// The keys of an object.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Keys<'k> {
+    pub(crate) known: &'k [&'static str],
+    /// The sets of keys that mean the same.
+    pub(crate) same: &'k [u64],
+    /// Whether the object can have any other keys, as a record of a data set can.
+    pub(crate) has_others: bool,
+}
+
+/// A key of an object that can have any other keys.
+#[derive(Clone, Debug)]
+pub(crate) enum Key<'a> {
+    Known(&'static str),
+    Other(Cow<'a, str>),
 }
 
 /// Whether a weight has exactly the spelled value.
@@ -381,6 +398,22 @@ impl<'o> DocumentReader<'o> {
         same: &[u64],
         mut entry: impl FnMut(&mut Self, &mut Json<'a>, &'static str) -> Result<()>,
     ) -> Result<Option<Span>> {
+        let keys = Keys { known, same, has_others: false };
+        self.object_with(json, &keys, |reader, json, key| match key {
+            Key::Known(key) => entry(reader, json, key),
+            Key::Other(_) => json.skip(),
+        })
+    }
+
+    /// Like [`object_of`](Self::object_of), for objects that can have any other keys. A key that is a
+    /// misspelled known key, or that can mean that a message is hidden, is reported.
+    pub(crate) fn object_with<'a>(
+        &mut self,
+        json: &mut Json<'a>,
+        keys: &Keys<'_>,
+        mut entry: impl FnMut(&mut Self, &mut Json<'a>, Key<'a>) -> Result<()>,
+    ) -> Result<Option<Span>> {
+        let Keys { known, same, has_others } = *keys;
         if json.peek() != Some(b'{') {
             return self.wrong(json, "an object").map(|()| None);
         }
@@ -388,7 +421,10 @@ impl<'o> DocumentReader<'o> {
         let (mut seen, mut given) = (0_u64, 0_u64);
         let span = json.object(|json, key, span| {
             let Some(at) = known.iter().position(|known| *known == key) else {
-                return self.unknown(json, &key, known, span);
+                if !has_others || may_hide(&key) || is_misspelled(&key, known) {
+                    return self.unknown(json, &key, known, span);
+                }
+                return entry(self, json, Key::Other(key));
             };
             if let Some(set) = same.iter().find(|set| *set & (1 << at) != 0) {
                 let is_null = json.peek() == Some(b'n');
@@ -407,7 +443,7 @@ impl<'o> DocumentReader<'o> {
             }
             seen |= 1 << at;
             self.path.push(Step::Key(known[at]));
-            let read = entry(self, json, known[at]);
+            let read = entry(self, json, Key::Known(known[at]));
             self.path.pop();
             read
         })?;

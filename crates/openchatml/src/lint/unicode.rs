@@ -49,7 +49,10 @@ fn first(text: &str) -> Option<Invisible> {
 
 /// Returns the first invisible character in the header of a message or behind an escape of its JSON,
 /// and where it is.
-fn invisible_aside(message: &Message<'_>, body: &str) -> Option<(char, &'static str, &'static str)> {
+fn invisible_aside(
+    message: &Message<'_>,
+    body: &str,
+) -> Option<(char, &'static str, &'static str)> {
     let fields = [
         (&message.name, "the name"),
         (&message.recipient, "the recipient"),

@@ -1,6 +1,7 @@
 //! The state of readers of services' JSON while they read messages.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use super::replies::Replies;
 use super::tools::Declared;
@@ -44,9 +45,20 @@ impl<'a> State<'a> {
     }
 
     /// Keeps a field of the document that is not part of the conversation.
-    pub(crate) fn keep(&mut self, key: &'static str, value: Value<'a>) {
+    pub(crate) fn keep(&mut self, key: impl Into<Cow<'a, str>>, value: Value<'a>) {
+        let key = key.into();
         self.fields.retain(|field| field.0 != key);
-        self.fields.push((key.into(), value));
+        self.fields.push((key, value));
+    }
+
+    /// Keeps another column of a record.
+    pub(crate) fn column(
+        &mut self,
+        json: &mut Json<'a>,
+        key: Cow<'a, str>,
+    ) -> Result<(), JsonError> {
+        self.fields.push((key, json.value()?));
+        Ok(())
     }
 
     /// Moves everything to the conversation, which already has its messages.
@@ -65,10 +77,23 @@ impl<'a> State<'a> {
             self.fields.push(("tools".into(), Data::List(self.declared.hosted).into()));
         }
         if !self.fields.is_empty() || !self.items.is_empty() {
-            let beyond = Beyond { fields: self.fields, items: self.items, ..Beyond::default() };
+            let beyond = Beyond {
+                fields: last_of_each(self.fields),
+                items: self.items,
+                ..Beyond::default()
+            };
             let beyond = Some(Box::new(beyond));
             let layout = DocumentLayout { form, beyond, ..DocumentLayout::default() };
             conversation.layout = Some(Box::new(layout));
         }
     }
+}
+
+/// Returns the fields, but of two with the same key only the last one.
+pub(crate) fn last_of_each(mut fields: Fields<'_>) -> Fields<'_> {
+    let mut keys = HashSet::new();
+    let mut is_last: Vec<bool> =
+        fields.iter().rev().map(|field| keys.insert(field.0.clone())).collect();
+    fields.retain(|_| is_last.pop().unwrap_or(true));
+    fields
 }

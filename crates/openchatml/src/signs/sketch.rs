@@ -53,6 +53,8 @@ pub(crate) struct Sketch {
     pub(crate) items: BTreeMap<String, Items>,
     /// Documents that can be single messages, as items of a list.
     pub(crate) message: Items,
+    /// Whether a document begins with a side of a preference pair, which can be a document, too.
+    pub(crate) has_sides: bool,
 }
 
 /// The structure of the items of a list.
@@ -96,6 +98,7 @@ impl Sketch {
     pub(crate) fn add(&mut self, text: &str, limits: &crate::Limits) {
         let mut json = Json::new(text, limits).repairing();
         let sides = sides(&mut json);
+        self.has_sides |= !sides.is_empty();
         self.document_at(0, text, limits);
         for side in sides {
             self.document_at(side, text, limits);

@@ -2,7 +2,7 @@
 
 use super::write::CHOICES;
 use super::{FORM, events};
-use crate::document::{DocumentReader, Root, continued, one_side};
+use crate::document::{DocumentReader, Key, Keys, Root, continued, one_side};
 use crate::json::{Data, Json, JsonError};
 use crate::model::{Conversation, Message, Shape};
 use crate::options::ReadOptions;
@@ -49,7 +49,8 @@ pub(super) fn read_document<'a>(text: &'a str, options: &ReadOptions) -> Parsed<
     reader.finish(json, read, document, checks)
 }
 
-/// Keys of bodies: first those with parts of the conversation, then all others.
+/// Keys of bodies: first those with parts of the conversation, then those of requests and responses.
+/// All others are kept, too.
 pub(super) const KEYS: &[&str] = &[
     "messages",
     "tools",
@@ -102,20 +103,6 @@ pub(super) const KEYS: &[&str] = &[
     "created",
     "usage",
     "system_fingerprint",
-    // A record of a data set.
-    "source",
-    "dataset",
-    "category",
-    "subcategory",
-    "task",
-    "language",
-    "lang",
-    "title",
-    "hash",
-    "score",
-    "prompt",
-    "prompt_id",
-    "idx",
 ];
 
 fn list<'a>(
@@ -139,7 +126,12 @@ fn body<'a>(
 ) -> Result<()> {
     let start = json.offset();
     let mut has_messages = false;
-    reader.object(json, KEYS, |reader, json, key| {
+    let keys = Keys { known: KEYS, same: &[], has_others: true };
+    reader.object_with(json, &keys, |reader, json, key| {
+        let key = match key {
+            Key::Known(key) => key,
+            Key::Other(key) => return state.column(json, key),
+        };
         has_messages |= matches!(key, "messages" | "choices");
         match key {
             "input" => {

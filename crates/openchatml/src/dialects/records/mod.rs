@@ -71,13 +71,15 @@ static PAIR: PairForm =
 
 static CARRIES: Carries = chat::CARRIES;
 
+const HOLDERS: &[&str] = &["completion", "instruction", "chosen", "output", "question", "answer"];
+
 /// The features of records. A `prompt` alone is a request of another kind.
 static SIGNS: JsonSigns = JsonSigns {
-    holders: &["completion", "instruction", "chosen", "output"],
-    around: &["completion", "instruction", "chosen", "output"],
+    holders: HOLDERS,
+    around: HOLDERS,
     keys: read::KEYS,
     lists: false,
-    required: &["role"],
+    required: &[],
     message_keys: chat::KEYS,
     content: chat::CONTENT,
     parts: chat::PARTS,
@@ -89,6 +91,9 @@ static SIGNS: JsonSigns = JsonSigns {
         (Sign::KeyOf("rejected", Kind::List), 30),
         (Sign::KeyOf("instruction", Kind::String), 10),
         (Sign::KeyOf("output", Kind::String), 50),
+        (Sign::KeyOf("question", Kind::String), 20),
+        (Sign::KeyOf("answer", Kind::String), 20),
+        (Sign::KeyOf("response", Kind::String), 20),
     ],
     usual: 0,
 };

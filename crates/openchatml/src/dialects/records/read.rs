@@ -1,7 +1,7 @@
 //! Reads a record.
 
 use super::{BETWEEN, FORM};
-use crate::document::{DocumentReader, Written, continued, is_pair, same};
+use crate::document::{DocumentReader, Key, Keys, Written, continued, is_pair, same};
 use crate::json::{Data, Json, JsonError, Value};
 use crate::limits::Limits;
 use crate::model::{Channel, Conversation, Document, DocumentLayout, Layout, Message, Role, Shape};
@@ -13,72 +13,46 @@ use crate::{Code, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;
 
-/// Keys of records: first those with parts of the conversation, then all others.
+/// Keys of records with parts of the conversation. All others are kept.
 pub(super) const KEYS: &[&str] = &[
     "prompt",
     "question",
     "completion",
+    "answer",
+    "response",
     "chosen",
     "rejected",
     "instruction",
     "input",
+    "context",
     "output",
     "system",
+    "system_prompt",
     "history",
     "messages",
     "tools",
     "functions",
     "chat_template_kwargs",
-    "id",
-    "idx",
-    "source",
-    "dataset",
-    "category",
-    "task",
-    "language",
-    "lang",
-    "model",
-    "title",
-    "hash",
-    "score",
-    "label",
-    "prompt_id",
-    "score_chosen",
-    "score_rejected",
-    "chosen_score",
-    "rejected_score",
-    "chosen_model",
-    "rejected_model",
-    "chosen_rating",
-    "rejected_rating",
-    "margin",
-    "rating",
-    "uuid",
-    "split",
-    "subset",
-    "tags",
-    "url",
-    "generations",
-    "generation_models",
-    "difficulty",
-    "topic",
-    "domain",
-    "timestamp",
-    "date",
-    "author",
-    "license",
-    "quality",
-    "annotations",
-    "num_turns",
-    "metadata",
-    "meta",
-    "text",
 ];
 
-/// The kind of a record, as the key of its data.
-pub(super) const TEXTS: &str = "texts";
-/// Texts whose prompt is a `question`.
-pub(super) const QUESTION: &str = "question";
+/// The kinds of records that are two texts, and the keys of the texts. The kind is the key of the
+/// data of a record.
+pub(super) const TEXTS: &[(&str, &str, &str)] = &[
+    ("texts", "prompt", "completion"),
+    ("prompt, answer", "prompt", "answer"),
+    ("prompt, response", "prompt", "response"),
+    ("question", "question", "completion"),
+    ("question, answer", "question", "answer"),
+    ("question, response", "question", "response"),
+];
+/// The kinds of records that are an instruction, and the keys of its input and its output.
+pub(super) const INSTRUCTIONS: &[(&str, &str, &str)] = &[
+    (INSTRUCTION, "input", "output"),
+    ("instruction, response", "input", "response"),
+    ("context", "context", "output"),
+    ("context, response", "context", "response"),
+];
+/// The kind of an instruction with an `input` and an `output`, and the mark of its message.
 pub(super) const INSTRUCTION: &str = "instruction";
 /// A pair of single messages after a prompt under `messages`.
 pub(super) const MESSAGES: &str = "messages";
@@ -95,6 +69,9 @@ struct Record<'a> {
     prompt: Option<Side<'a>>,
     /// The key of the prompt.
     prompt_key: &'static str,
+    /// The keys of the completion, and of the input of an instruction.
+    completion_key: &'static str,
+    input_key: &'static str,
     /// The calls of the prompt, which replies on each side can answer.
     replies: Replies,
     completion: Option<Side<'a>>,
@@ -192,11 +169,24 @@ impl<'a> Record<'a> {
         state: &mut State<'a>,
     ) -> Result<()> {
         let start = json.offset();
-        let same = [same(KEYS, &["prompt", "question"])];
-        reader.object_of(json, KEYS, &same, |reader, json, key| {
+        let same = [
+            same(KEYS, &["prompt", "question"]),
+            same(KEYS, &["completion", "answer", "response"]),
+            same(KEYS, &["input", "context"]),
+            same(KEYS, &["system", "system_prompt"]),
+        ];
+        let keys = Keys { known: KEYS, same: &same, has_others: true };
+        reader.object_with(json, &keys, |reader, json, key| {
+            let key = match key {
+                Key::Known(key) => key,
+                Key::Other(key) => return state.column(json, key),
+            };
             match key {
                 "prompt" | "question" => self.read_prompt(reader, json, key, state)?,
-                "completion" => self.completion = self.read_side(reader, json, state)?,
+                "completion" | "answer" | "response" => {
+                    self.completion = self.read_side(reader, json, state)?;
+                    self.completion_key = key;
+                }
                 "chosen" => self.chosen = self.read_side(reader, json, state)?,
                 "rejected" => self.rejected = self.read_side(reader, json, state)?,
                 "messages" if self.continues(json, start) => {
@@ -204,14 +194,22 @@ impl<'a> Record<'a> {
                 }
                 "tools" | "functions" => state.declared.read(reader, json)?,
                 "instruction" => self.instruction = text(reader, json, Role::User)?,
-                "input" => self.input = text(reader, json, Role::User)?,
+                "input" | "context" => {
+                    self.input = text(reader, json, Role::User)?;
+                    self.input_key = key;
+                }
                 "output" => self.output = text(reader, json, Role::Assistant)?,
-                "system" => self.system = text(reader, json, Role::System)?,
+                "system" | "system_prompt" => self.system = text(reader, json, Role::System)?,
                 "history" => self.history = history(reader, json)?,
                 _ => state.aside(json, key)?,
             }
             Ok(())
         })?;
+        if self.prompt.is_none() && self.instruction.is_some() && self.output.is_none() {
+            // The completion of an instruction is its output.
+            let text = self.completion.take_if(|(_, is_list)| !*is_list);
+            self.output = text.and_then(|(messages, _)| messages.into_iter().next());
+        }
         let lacks = self.lacks(reader, start);
         if let Some(text) = lacks {
             reader.lacks(text, start);
@@ -316,7 +314,7 @@ impl<'a> Record<'a> {
         let is_text = matches!(prompt, Some((_, false))) && !chosen.1 && !rejected.1;
         let key = match prompt_key {
             MESSAGES => MESSAGES,
-            key if is_text => texts(key),
+            key if is_text => kind_of(TEXTS, [key, "completion"]),
             _ => "",
         };
         let mut messages: Vec<_> = system.filter(|it| !it.body.is_empty()).into_iter().collect();
@@ -349,14 +347,14 @@ impl<'a> Record<'a> {
     ) -> Option<RecordForm> {
         let messages = &mut conversation.messages;
         let Self { system, history, prompt, prompt_key, completion, .. } = self;
-        let Self { instruction, input, output, .. } = self;
+        let Self { instruction, input, output, completion_key, input_key, .. } = self;
         messages.extend(system.filter(|system| !system.body.is_empty()));
         messages.extend(history);
         let is_text = |side: &Option<Side<'a>>| matches!(side, Some((_, false)));
         let mut key = "";
         if prompt.is_some() || completion.is_some() {
             if is_text(&prompt) && is_text(&completion) {
-                key = texts(prompt_key);
+                key = kind_of(TEXTS, [prompt_key, completion_key]);
             }
             let others = [instruction, input, output].into_iter().flatten();
             drop_others(reader, others, "the record already has a prompt or completion");
@@ -366,7 +364,9 @@ impl<'a> Record<'a> {
             return Some(RecordForm { key, asked });
         }
         if instruction.is_some() || output.is_some() {
-            key = INSTRUCTION;
+            let output_key = if completion_key.is_empty() { "output" } else { completion_key };
+            let input_key = if input_key.is_empty() { "input" } else { input_key };
+            key = kind_of(INSTRUCTIONS, [input_key, output_key]);
         }
         messages.extend(asked(reader, instruction, input));
         let asked = messages.len();
@@ -421,9 +421,10 @@ fn begins(side: &Side<'_>, prompt: &[Message<'_>]) -> bool {
     *is_list && first.is_some() && first == prompt.first()
 }
 
-/// Returns the kind of a record of texts whose prompt has this key.
-fn texts(prompt_key: &str) -> &'static str {
-    if prompt_key == QUESTION { QUESTION } else { TEXTS }
+/// Returns the kind of a record with these keys, or the first one.
+fn kind_of(kinds: &[(&'static str, &str, &str)], keys: [&str; 2]) -> &'static str {
+    let kind = kinds.iter().find(|(_, one, other)| keys == [*one, *other]).or(kinds.first());
+    kind.map_or("", |kind| kind.0)
 }
 
 /// Returns the message of an instruction and its input.

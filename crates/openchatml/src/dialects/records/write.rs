@@ -1,6 +1,6 @@
 //! Writes a record, in its original form if the conversation still has it.
 
-use super::read::{INSTRUCTION, MESSAGES, QUESTION, TEXTS};
+use super::read::{INSTRUCTION, INSTRUCTIONS, MESSAGES, TEXTS};
 use super::{BETWEEN, FORM};
 use std::fmt::Write as _;
 
@@ -18,9 +18,11 @@ pub(super) fn write(
 ) -> Result<String, RenderError> {
     let conversation = services::conversation(document, options, FORM)?;
     let mut out = String::with_capacity(services::estimate(conversation));
-    let is_written = match (prompt_key(conversation), conversation.messages.as_slice()) {
-        (Some(key), [prompt, completion]) => texts(&mut out, key, prompt, completion),
-        (None, messages) if key_of(conversation) == INSTRUCTION => instruction(&mut out, messages),
+    let key = key_of(conversation);
+    let keys = |kinds: &'static [(&str, &str, &str)]| kinds.iter().find(|kind| kind.0 == key);
+    let is_written = match (keys(TEXTS), keys(INSTRUCTIONS), conversation.messages.as_slice()) {
+        (Some(kind), _, [prompt, completion]) => texts(&mut out, kind, prompt, completion),
+        (_, Some(kind), messages) => instruction(&mut out, kind, messages),
         _ => false,
     };
     if !is_written {
@@ -127,11 +129,8 @@ fn is_text(message: &Message<'_>, role: Role) -> bool {
 
 /// Returns the key of the prompt in a record of texts.
 fn prompt_key(conversation: &Conversation<'_>) -> Option<&'static str> {
-    match key_of(conversation) {
-        TEXTS => Some("prompt"),
-        QUESTION => Some("question"),
-        _ => None,
-    }
+    let key = key_of(conversation);
+    TEXTS.iter().find(|kind| kind.0 == key).map(|kind| kind.1)
 }
 
 /// Writes the prompt of a record of texts.
@@ -143,15 +142,24 @@ fn begin_texts(out: &mut String, key: &str, prompt: &Message<'_>) {
 }
 
 /// Writes two texts. Returns whether the messages are a text of each side.
-fn texts(out: &mut String, key: &str, prompt: &Message<'_>, completion: &Message<'_>) -> bool {
-    begin_texts(out, key, prompt);
-    write_string_field(out, "completion", Some(&completion.body.text()));
+fn texts(
+    out: &mut String,
+    (_, prompt_key, completion_key): &(&str, &str, &str),
+    prompt: &Message<'_>,
+    completion: &Message<'_>,
+) -> bool {
+    begin_texts(out, prompt_key, prompt);
+    write_string_field(out, completion_key, Some(&completion.body.text()));
     is_text(prompt, Role::User) && is_text(completion, Role::Assistant)
 }
 
 /// Writes an instruction and its output. Returns whether the messages have this form: instructions
 /// of the system, earlier rounds, an instruction and its output.
-fn instruction(out: &mut String, messages: &[Message<'_>]) -> bool {
+fn instruction(
+    out: &mut String,
+    (_, input_key, output_key): &(&str, &str, &str),
+    messages: &[Message<'_>],
+) -> bool {
     let (system, rest) = match messages.split_first() {
         Some((first, rest)) if is_text(first, Role::System) && !first.body.is_empty() => {
             (Some(first), rest)
@@ -171,14 +179,14 @@ fn instruction(out: &mut String, messages: &[Message<'_>]) -> bool {
                 part.get("text").and_then(Value::as_str).unwrap_or_default().to_owned()
             };
             write_string(out, &text(instruction));
-            write_string_field(out, "input", Some(&text(input)));
+            write_string_field(out, input_key, Some(&text(input)));
         }
         _ => {
             write_string(out, &asked.body.text());
-            write_string_field(out, "input", Some(""));
+            write_string_field(out, input_key, Some(""));
         }
     }
-    write_string_field(out, "output", Some(&output.body.text()));
+    write_string_field(out, output_key, Some(&output.body.text()));
     write_string_field(out, "system", system.map(|it| it.body.text()).as_deref());
     if !history.is_empty() {
         out.push_str(",\"history\":[");

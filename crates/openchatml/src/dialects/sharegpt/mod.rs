@@ -94,6 +94,7 @@ static SIGNS: JsonSigns = JsonSigns {
     parts: &[],
     signs: &[
         (Sign::Key("conversations"), 40),
+        (Sign::Key("conversation"), 40),
         (Sign::Message("from"), 25),
         (Sign::Message("value"), 15),
         // Some records name their keys like OpenAI, but not their roles.

@@ -1,12 +1,14 @@
 //! Reads a list of turns, or a record with one.
 
 use super::{CHECKS, FORM};
-use crate::document::{DocumentReader, Root, Speaker, Written, continued, one_side, same};
+use crate::document::{
+    DocumentReader, Key, Keys, Root, Speaker, Written, continued, one_side, same,
+};
 use crate::json::{Json, JsonError};
 use crate::model::{Channel, Conversation, Message, Role};
 use crate::options::ReadOptions;
 use crate::reading::Parsed;
-use crate::services::{Replies, State, beyond, calls};
+use crate::services::{Fields, Replies, State, beyond, calls, last_of_each};
 use crate::{Code, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;
@@ -41,7 +43,7 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     reader.finish(json, read, document, |_| Some(&CHECKS))
 }
 
-/// Keys of records: first those with parts of the conversation, then all others.
+/// Keys of records with parts of the conversation. All others are kept.
 pub(super) const KEYS: &[&str] = &[
     "conversations",
     "conversation",
@@ -54,27 +56,6 @@ pub(super) const KEYS: &[&str] = &[
     "images",
     "videos",
     "audios",
-    "id",
-    "idx",
-    "source",
-    "dataset",
-    "category",
-    "subcategory",
-    "topic",
-    "views",
-    "model_name",
-    "custom_instruction",
-    "skip_prompt_formatting",
-    "avatarUrl",
-    "task",
-    "language",
-    "lang",
-    "model",
-    "title",
-    "hash",
-    "score",
-    "metadata",
-    "meta",
 ];
 
 /// Reads a record. Its `sides` continue the turns, if it is a preference pair.
@@ -88,7 +69,12 @@ fn record<'a>(
     let start = json.offset();
     let mut has_turns = false;
     const SYSTEM: u64 = same(KEYS, &["system", "system_prompt"]);
-    reader.object_of(json, KEYS, &[SYSTEM], |reader, json, key| {
+    let keys = Keys { known: KEYS, same: &[SYSTEM], has_others: true };
+    reader.object_with(json, &keys, |reader, json, key| {
+        let key = match key {
+            Key::Known(key) => key,
+            Key::Other(key) => return state.column(json, key),
+        };
         match key {
             "conversations" | "conversation" => {
                 has_turns = true;
@@ -163,7 +149,16 @@ fn turn<'a>(
     message.in_json = true;
     let (mut from, mut value, mut name, mut author) = (None, None, None, None);
     let (mut place, mut weight_key) = (Span::default(), "");
-    let span = reader.object_of(json, TURN_KEYS, SAME, |reader, json, key| {
+    let keys = Keys { known: TURN_KEYS, same: SAME, has_others: true };
+    let mut columns = Fields::new();
+    let span = reader.object_with(json, &keys, |reader, json, key| {
+        let key = match key {
+            Key::Known(key) => key,
+            Key::Other(key) => {
+                columns.push((key, json.value()?));
+                return Ok(());
+            }
+        };
         match key {
             "from" | "role" => from = read_from(reader, json)?,
             "value" | "content" => {
@@ -213,8 +208,11 @@ fn turn<'a>(
     for call in messages[first..].iter().filter(|message| message.is_call()) {
         replies.call(call);
     }
-    if let Some(message) = messages.get_mut(first).filter(|_| !weight_key.is_empty()) {
-        beyond(message, FORM).weight_key = weight_key;
+    if let Some(message) =
+        messages.get_mut(first).filter(|_| !weight_key.is_empty() || !columns.is_empty())
+    {
+        let beyond = beyond(message, FORM);
+        (beyond.weight_key, beyond.fields) = (weight_key, last_of_each(columns));
     }
     Ok(())
 }

@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 
 use super::calls;
-use crate::document::{DocumentReader, Speaker, Written, same};
+use crate::document::{DocumentReader, Key, Keys, Speaker, Written, same};
 use crate::json::{Data, Json, JsonError, Value};
 use crate::model::{Channel, FormId, Intent, Layout, Message, Role};
 use crate::services::calls::{Name, name, name_by};
 use crate::services::parts::{Piece, pieces};
-use crate::services::{Declared, Replies, State, beyond};
+use crate::services::{Declared, Replies, State, beyond, last_of_each};
 use crate::{Code, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;
@@ -65,7 +65,15 @@ pub(crate) fn read<'a>(
     let mut message = Message::new(Role::User, "");
     message.in_json = true;
     let (mut speaker, mut weight_key) = (None, "");
-    let span = reader.object_of(json, KEYS, SAME, |reader, json, key| {
+    let keys = Keys { known: KEYS, same: SAME, has_others: true };
+    let span = reader.object_with(json, &keys, |reader, json, key| {
+        let key = match key {
+            Key::Known(key) => key,
+            Key::Other(key) => {
+                turn.fields.push((key, json.value()?));
+                return Ok(());
+            }
+        };
         match key {
             "role" => speaker = role(reader, json)?,
             "content" => turn.content(reader, json, &mut state.declared)?,
@@ -85,7 +93,6 @@ pub(crate) fn read<'a>(
             }
             _ => {
                 let value = json.value()?;
-                turn.fields.retain(|field| field.0 != key);
                 if value.data != Data::Null {
                     turn.fields.push((key.into(), value));
                 }
@@ -93,6 +100,7 @@ pub(crate) fn read<'a>(
         }
         Ok(())
     })?;
+    turn.fields = last_of_each(turn.fields);
     let Some(span) = span else { return Ok(()) };
     turn.calls.extend(turn.legacy.take());
     message.span = span;
