@@ -30,7 +30,7 @@ def test_losses_need_consent() -> None:
 
 
 def test_dropped_input_needs_consent() -> None:
-    data = {"messages": [{"role": "user", "content": "Hi!", "mood": "good"}]}
+    data = {"messages": [{"role": "user", "content": "Hi!", "conten": "good"}]}
     with pytest.raises(openchatml.LossError) as caught:
         openchatml.convert(data, "chatml", format="openai")
     assert caught.value.code == "W-UNKNOWN-KEY" or caught.value.code == "E-UNKNOWN-KEY"

@@ -15,9 +15,10 @@ use crate::{Code, Diagnostic, Dropped, Severity, Span};
 /// Whether a key, in any format, can mean that a message is not for the user. If its value is
 /// dropped, it is unknown who can see the message.
 pub(crate) fn may_hide(key: &str) -> bool {
-    const KEYS: &[&str] = &["channel", "recipient", "to", "phase", "thought", "hidden"];
-    KEYS.iter().any(|known| key.eq_ignore_ascii_case(known))
+    HIDING.iter().any(|known| key.eq_ignore_ascii_case(known))
 }
+
+const HIDING: &[&str] = &["channel", "recipient", "to", "phase", "thought", "hidden"];
 
 /// Returns the set of `keys` among the `known` keys that mean the same: bit `n` is the key at
 /// position `n`.
@@ -421,7 +422,8 @@ impl<'o> DocumentReader<'o> {
         let (mut seen, mut given) = (0_u64, 0_u64);
         let span = json.object(|json, key, span| {
             let Some(at) = known.iter().position(|known| *known == key) else {
-                if !has_others || may_hide(&key) || is_misspelled(&key, known) {
+                let is_mistake = || [known, HIDING].iter().any(|keys| is_misspelled(&key, keys));
+                if !has_others || may_hide(&key) || is_mistake() {
                     return self.unknown(json, &key, known, span);
                 }
                 return entry(self, json, Key::Other(key));
