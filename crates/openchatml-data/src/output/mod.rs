@@ -1,6 +1,8 @@
 //! Shards: output files of a kind, with checksums.
 
+mod arrow;
 mod encode;
+mod parquet;
 mod shard;
 
 use std::str::FromStr;

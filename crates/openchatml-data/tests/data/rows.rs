@@ -1,5 +1,10 @@
 //! Commands that keep rows as they are: deduplication, samples, parts.
 
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray as _;
+use arrow_array::types::Int32Type;
+use arrow_array::{ArrayRef, DictionaryArray, RecordBatch, StringArray};
 use std::collections::HashSet;
 
 use openchatml_data::{DataError, Fields, FileFormat, Near, Share, Size, dedup, sample, split};
@@ -176,4 +181,40 @@ fn rows_of_tables_stay_as_they_are() {
     }
     let run = in_format(folder.run(&["in.jsonl"], "no"), FileFormat::Parquet);
     assert!(sample(&run, Size::Rows(1), 0).unwrap_err().to_string().contains("lines stay lines"));
+}
+
+#[test]
+fn columns_with_another_dictionary_in_each_batch_are_kept() {
+    let folder = Folder::new();
+    let texts = lines(1, 300);
+    let sources: Vec<_> = (0..300).map(|at| format!("source {}", at / 7)).collect();
+    let sources: DictionaryArray<Int32Type> = sources.iter().map(String::as_str).collect();
+    let columns: [(&str, ArrayRef); 2] =
+        [("chat", Arc::new(StringArray::from(texts))), ("source", Arc::new(sources))];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let mut bytes = Vec::new();
+    let mut writer =
+        parquet::arrow::ArrowWriter::try_new(&mut bytes, batch.schema(), None).unwrap();
+    for start in (0..300).step_by(60) {
+        writer.write(&batch.slice(start, 60)).unwrap();
+        writer.flush().unwrap();
+    }
+    writer.close().unwrap();
+    folder.write("in.parquet", bytes);
+    let mut fields = Fields::default();
+    fields.column = Some("chat".to_owned());
+    fields.keep = vec!["source".to_owned()];
+    let run = sized(folder.run(&["in.parquet"], "out"), 1 << 20, 2, 1000);
+    let run = in_format(run, FileFormat::Arrow);
+    let summary = openchatml_data::convert(&run, &fields, to_harmony()).unwrap();
+    assert_eq!(summary.rows, 300);
+    let file = std::fs::File::open(folder.path("out/part-00000.arrow")).unwrap();
+    let reader = arrow_ipc::reader::FileReader::try_new(file, None).unwrap();
+    let mut found = Vec::new();
+    for batch in reader {
+        let batch = batch.unwrap();
+        let sources = batch.column_by_name("source").unwrap().as_string::<i32>();
+        found.extend(sources.iter().flatten().map(str::to_owned));
+    }
+    assert_eq!(found, (0..300).map(|at| format!("source {}", at / 7)).collect::<Vec<_>>());
 }
