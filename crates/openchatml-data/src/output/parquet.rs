@@ -14,6 +14,7 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
 
+use super::Failed;
 use crate::error::DataError;
 use crate::pool::{Pending, Pool};
 use crate::rows::size;
@@ -34,7 +35,7 @@ pub(super) struct ParquetFile<W: Write> {
     pending: VecDeque<Pending<Vec<ArrowColumnChunk>>>,
     /// The number of row groups before the next one.
     count: usize,
-    failed: Arc<dyn Fn(&dyn std::fmt::Display) -> DataError + Send + Sync>,
+    failed: Failed,
 }
 
 /// Encodes row groups.
@@ -70,7 +71,7 @@ impl<W: Write + Send> ParquetFile<W> {
         schema: &SchemaRef,
         group_bytes: usize,
         pool: &Arc<Pool>,
-        failed: Arc<dyn Fn(&dyn std::fmt::Display) -> DataError + Send + Sync>,
+        failed: Failed,
     ) -> Result<Self, DataError> {
         let writer = ArrowWriter::try_new(writer, Arc::clone(schema), Some(properties()))
             .and_then(ArrowWriter::into_serialized_writer);
@@ -88,7 +89,7 @@ impl<W: Write + Send> ParquetFile<W> {
             return Ok(());
         }
         self.encode();
-        while self.pending.len() >= self.pool.threads().min(MOST_GROUPS) + 1 {
+        while self.pending.len() > self.pool.threads().min(MOST_GROUPS) {
             self.append()?;
         }
         Ok(())

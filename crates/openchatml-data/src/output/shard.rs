@@ -7,10 +7,10 @@ use arrow_schema::{Schema, SchemaRef};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::FileFormat;
 use super::arrow::ArrowFile;
 use super::encode::Encoded;
 use super::parquet::ParquetFile;
+use super::{Failed, FileFormat};
 use crate::error::DataError;
 use crate::pool::Pool;
 use crate::store::{Folder, NewFile};
@@ -31,9 +31,6 @@ pub(crate) struct Shard {
     rows: u64,
     failed: Failed,
 }
-
-/// Returns the error that the file cannot be written.
-type Failed = Arc<dyn Fn(&dyn std::fmt::Display) -> DataError + Send + Sync>;
 
 enum Writer {
     Lines(Summed),
