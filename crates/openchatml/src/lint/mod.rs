@@ -113,7 +113,8 @@ pub fn fingerprint(document: &Document<'_>) -> u128 {
             conversation.messages.len().hash(&mut hasher);
             for message in &conversation.messages {
                 (message.role.as_str(), &message.name, &message.recipient).hash(&mut hasher);
-                (message.channel.map(|it| it.as_str()), &message.content_type).hash(&mut hasher);
+                // Some formats write `final` where others write no channel.
+                (message.effective_channel().as_str(), &message.content_type).hash(&mut hasher);
                 message.body.text().hash(&mut hasher);
             }
         }
