@@ -200,6 +200,8 @@ fn said(error: &ArrowError) -> String {
     let text = error.to_string();
     let prefixes = [
         "External error: ",
+        "External: ",
+        "Parser error: ",
         "Parquet argument error: ",
         "Parquet error: ",
         "Io error: ",

@@ -218,3 +218,24 @@ fn columns_with_another_dictionary_in_each_batch_are_kept() {
     }
     assert_eq!(found, (0..300).map(|at| format!("source {}", at / 7)).collect::<Vec<_>>());
 }
+
+#[test]
+fn the_same_chat_in_other_records_is_equal() {
+    let folder = Folder::new();
+    let chats = [
+        r#"{"messages":[{"role":"user","content":"Hi"},{"role":"assistant","content":"Hello."}]}"#,
+        r#"[{"role":"user","content":"Hi"},{"role":"assistant","content":"Hello."}]"#,
+        r#"{"conversations":[{"from":"human","value":"Hi"},{"from":"gpt","value":"Hello."}]}"#,
+        r#"{"prompt":"Hi","completion":"Hello."}"#,
+        r#"{"text":"<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\nHello.<|im_end|>\n"}"#,
+    ];
+    folder.write("in.jsonl", joined(&chats.map(str::to_owned)));
+    let options = folder.run(&["in.jsonl"], "out");
+    let (summary, dropped) = dedup(&options, &Fields::default(), to_harmony(), None).unwrap();
+    assert_eq!((summary.rows, dropped), (1, 4));
+    let lints = vec![openchatml::Code::Duplicate];
+    let kernel = openchatml_data::kernel::Task::Check { lints };
+    let kernel = openchatml_data::kernel::KernelOptions::new(kernel);
+    let checked = openchatml_data::check(&options, &Fields::default(), kernel, 1).unwrap();
+    assert_eq!(checked.findings[0].count.records, 4);
+}
