@@ -50,6 +50,8 @@ mod input;
 pub mod kernel;
 #[cfg(feature = "tables")]
 mod output;
+#[cfg(feature = "tables")]
+mod pool;
 pub mod record;
 #[cfg(feature = "tables")]
 mod rows;
@@ -60,8 +62,8 @@ mod store;
 
 #[cfg(feature = "tables")]
 pub use self::commands::{
-    Checked, Example, Finding, Histogram, Near, RoleStats, Share, Size, Stats, check, convert,
-    dedup, sample, split, stats, tokenize,
+    Checked, Example, Finding, Histogram, Near, RoleStats, RowFinding, RowFindings, Share, Size,
+    Stats, check, check_rows, convert, dedup, sample, split, stats, tokenize,
 };
 #[cfg(feature = "tables")]
 pub use self::error::DataError;

@@ -49,7 +49,6 @@ fn the_status_tells_what_happened() {
         .says("`bad.jsonl`, row 2: E-");
     run(&folder, "data convert -t chatml none.jsonl -o x").says_one_line(2);
     run(&folder, "data convert -t chatml good.jsonl -o bad").exits(2).says("has another run");
-    run(&folder, "data convert -t chatml - -o x").exits(2).says("standard input");
     run(&folder, "data convert -t harmony:tokens good.jsonl -o x").exits(2).says("tokenize");
     run(&folder, "data convert -t chatml good.jsonl -o x --memory 1K").exits(2);
     run(&folder, "data check good.jsonl").exits(0);
@@ -60,6 +59,46 @@ fn the_status_tells_what_happened() {
         .says("add up to 1");
     let ran = run(&folder, "data convert -t chatml s3://bucket/x.jsonl -o x").exits(2);
     assert!(ran.stderr.starts_with("error: "), "{ran:?}");
+}
+
+#[test]
+fn standard_input_is_read_once() {
+    let folder = Folder::new();
+    let text = lines(2000);
+    folder.file("in.jsonl", &text);
+    run(&folder, "-q data convert -t chatml in.jsonl -o file").exits(1);
+    let args = |args: &str| folder.ocml_with(args.split_whitespace(), &text);
+    args("-q data convert -t chatml -o named -").exits(1);
+    args("-q data convert -t chatml -o piped").exits(1);
+    let part = |name: &str| folder.read(&format!("{name}/part-00000.jsonl"));
+    assert!(part("named") == part("file") && part("piped") == part("file"));
+    let rejects = folder.read("piped/_rejects-00000.jsonl");
+    assert!(rejects.starts_with(r#"{"file":"<stdin>","line":50,"#), "{rejects}");
+    args("data check").exits(1).says("");
+    args("data convert -t chatml -o piped").exits(2).says("`<stdin>` can be read only once");
+    args("data sample --rows 3 -o some").exits(2).says("requires two readings");
+    args("-q data sample --share 0.5 -o some").exits(0);
+    args("data convert -t chatml - - -o x").exits(2).says("`-` is named twice");
+    folder.ocml_with(["data", "check"], "PAR1....").exits(2).says("cannot read `<stdin>`");
+    let array = format!("[{CHAT},\n{CHAT}]");
+    let ran = folder.ocml_with(["data", "check"], &array).exits(0);
+    assert!(ran.stdout.contains("<stdin>:2: the same conversation as in row 1"), "{ran:?}");
+}
+
+#[test]
+fn findings_of_rows_are_lines() {
+    let folder = Folder::new();
+    folder.file("in.jsonl", format!("{CHAT}\nno\n\n{CHAT}\n"));
+    run(&folder, "data check --findings rows.jsonl in.jsonl").exits(1);
+    let rows = folder.read("rows.jsonl");
+    let rows: Vec<serde_json::Value> =
+        rows.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let places: Vec<_> = rows.iter().map(|row| (&row["row"], &row["byte"])).collect();
+    let bytes = [CHAT.len() + 1, CHAT.len() + 5];
+    assert_eq!(places, [(&2.into(), &bytes[0].into()), (&4.into(), &bytes[1].into())]);
+    let code = |row: &serde_json::Value| row["findings"][0]["code"].clone();
+    assert_eq!(code(&rows[1]), "W-DUPLICATE");
+    run(&folder, "data check --findings none/rows.jsonl in.jsonl").says_one_line(2);
 }
 
 #[test]

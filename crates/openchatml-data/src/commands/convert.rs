@@ -71,7 +71,7 @@ fn write(
     pack: Option<usize>,
 ) -> Result<Summary, DataError> {
     let inputs = Inputs::open(options)?;
-    let work = Work::new(&inputs, fields, kernel)?;
+    let mut work = Work::new(&inputs, fields, kernel)?;
     let format = format_of(&inputs);
     let has_objects = matches!(work.kernel.options().task, Task::Convert { to } if is_json(to));
     let mut description = BTreeMap::from([
@@ -86,7 +86,11 @@ fn write(
         group_bytes: options.group_bytes(),
     };
     let Some(pack) = pack else {
-        let encoder = Encoder::new(format, work.kernel.schema(), &work.kept, has_objects)?;
+        let mut encoder = Encoder::new(format, work.kernel.schema(), &work.kept, has_objects)?;
+        if has_objects && format.has_lines() && work.kept.is_empty() {
+            encoder.are_lines = true;
+            work.kernel = work.kernel.with_line_feeds();
+        }
         let encode = |file: &_, rows| {
             let Piece { batch, kept, rejects, tally, .. } = work.process(file, rows)?;
             Ok(Rest { encoded: encoder.encode(&batch, &kept)?, rejects, tally })

@@ -61,7 +61,7 @@ pub fn dedup(
     // The rows stay whole.
     let fields = Fields { keep_all: fields.column.is_some(), ..fields.clone() };
     let work = Work::new(&inputs, &fields, kernel)?;
-    let rows = RowWriter::new(&inputs)?;
+    let rows = Arc::new(RowWriter::new(&inputs)?);
     let layout = rows.layout(options, vec![String::new()]);
     let description = BTreeMap::from([
         ("--near".to_owned(), format!("{near:?}")),
@@ -70,7 +70,7 @@ pub fn dedup(
         ("the columns".to_owned(), fields.describe()),
     ]);
     let writer = Dedup {
-        rows: &rows,
+        rows,
         memory: options.memory,
         names: Vec::new(),
         exact: HashMap::new(),
@@ -104,15 +104,15 @@ struct First {
     row: u64,
 }
 
-struct Dedup<'w> {
-    rows: &'w RowWriter,
+struct Dedup {
+    rows: Arc<RowWriter>,
     memory: usize,
     names: Vec<Arc<str>>,
     exact: HashMap<u128, First>,
     near: Option<(Index, Vec<First>)>,
 }
 
-impl Dedup<'_> {
+impl Dedup {
     /// Returns the first row that a row equals, and how similar it is. A row that equals none
     /// becomes known.
     fn known(
@@ -189,7 +189,7 @@ impl Dedup<'_> {
     }
 }
 
-impl Writer<Hashed> for Dedup<'_> {
+impl Writer<Hashed> for Dedup {
     const REMEMBERS: bool = true;
 
     fn take(&mut self, done: Hashed, shards: &mut Shards) -> Result<(), DataError> {
@@ -203,7 +203,8 @@ impl Writer<Hashed> for Dedup<'_> {
             dropped.push_str(&format!("\",\"row\":{}}},\"similarity\":{share:.3}}}\n", first.row));
             count += 1;
         })?;
-        shards.write(0, &self.rows.encode(&done.batch, &stay)?)?;
+        let (rows, batch) = (Arc::clone(&self.rows), done.batch);
+        shards.encode(0, move || rows.encode(&batch, &stay))?;
         shards.note("duplicates", dropped.into_bytes(), count)?;
         shards.tell(&done.piece.tally, done.piece.rejects)
     }

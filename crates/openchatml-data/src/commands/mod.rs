@@ -9,7 +9,7 @@ mod sample;
 mod split;
 mod stats;
 
-pub use self::check::{Checked, Example, Finding, check};
+pub use self::check::{Checked, Example, Finding, RowFinding, RowFindings, check, check_rows};
 pub use self::convert::{convert, tokenize};
 pub use self::dedup::{Near, dedup};
 pub use self::sample::{Size, sample};
@@ -18,6 +18,7 @@ pub use self::stats::{Histogram, RoleStats, Stats, stats};
 
 use arrow_array::{RecordBatch, UInt32Array};
 use arrow_schema::Field;
+use openchatml::Diagnostic;
 
 use crate::error::DataError;
 use crate::input::{InputFile, RowPlace, Rows};
@@ -47,6 +48,8 @@ struct Piece {
     places: Vec<RowPlace>,
     kept: Kept,
     rejects: Rejects,
+    /// The rejected rows, in order, with the reasons.
+    rejected: Vec<(RowPlace, Vec<Diagnostic>)>,
     tally: Tally,
 }
 
@@ -100,17 +103,20 @@ impl<'o> Work<'o> {
         }
         all.sort_by_key(|(place, ..)| place.row);
         let (mut rejects, on_reject) = (Rejects::default(), self.options.on_reject);
-        for (place, record, found) in &all {
-            rejects.add(&file.name, *place, record, found, on_reject)?;
+        let mut rejected = Vec::with_capacity(all.len());
+        for (place, record, found) in all {
+            rejects.add(&file.name, place, &record, &found, on_reject)?;
+            rejected.push((place, found));
         }
         // A line that is too long is alone in its batch.
         for line in &too_long {
             let limit = self.options.line_limit();
             let found = rejects.add_long(&file.name, line, limit, on_reject)?;
             tally.record(std::slice::from_ref(&found), &[], true);
+            rejected.push((line.place, vec![found]));
         }
         let kept = select(ready.kept, &rows)?;
-        Ok(Piece { batch, rows, places: ready.places, kept, rejects, tally })
+        Ok(Piece { batch, rows, places: ready.places, kept, rejects, rejected, tally })
     }
 }
 

@@ -10,7 +10,7 @@ use arrow_schema::{DataType, Field, Schema};
 
 use super::Piece;
 use crate::error::DataError;
-use crate::output::{Encoder, FileFormat, Kept};
+use crate::output::{Encoded, Encoder, FileFormat, Kept};
 use crate::run::{Shards, Writer};
 
 /// The number of rows that are open at once. More of them leave fewer gaps.
@@ -96,31 +96,36 @@ impl Packer {
     fn write(&mut self, shards: &mut Shards) -> Result<(), DataError> {
         let rows = std::mem::take(&mut self.closed);
         self.closed_ids = 0;
-        let mut ids = ListBuilder::new(Int32Builder::new()).with_field(item(DataType::Int32));
-        let mut mask = ListBuilder::new(Int8Builder::new()).with_field(item(DataType::Int8));
-        let mut weights =
-            ListBuilder::new(Float32Builder::new()).with_field(item(DataType::Float32));
-        let mut lengths = ListBuilder::new(Int32Builder::new()).with_field(item(DataType::Int32));
-        for row in &rows {
-            ids.values().append_slice(&row.ids);
-            ids.append(true);
-            mask.values().append_slice(&row.mask);
-            mask.append(true);
-            weights.values().append_slice(&row.weights);
-            weights.append(!row.weights.is_empty());
-            lengths.values().append_slice(&row.lengths);
-            lengths.append(true);
-        }
-        let columns: Vec<ArrayRef> = vec![
-            Arc::new(ids.finish()),
-            Arc::new(mask.finish()),
-            Arc::new(weights.finish()),
-            Arc::new(lengths.finish()),
-        ];
-        let batch = RecordBatch::try_new(self.encoder.schema.clone(), columns);
-        let batch = batch.map_err(|error| DataError::Internal(error.to_string()))?;
-        shards.write(0, &self.encoder.encode(&batch, &Kept::nothing())?)
+        let encoder = self.encoder.clone();
+        shards.encode(0, move || encode(&encoder, &rows))
     }
+}
+
+/// Encodes packed rows.
+fn encode(encoder: &Encoder, rows: &[Row]) -> Result<Encoded, DataError> {
+    let mut ids = ListBuilder::new(Int32Builder::new()).with_field(item(DataType::Int32));
+    let mut mask = ListBuilder::new(Int8Builder::new()).with_field(item(DataType::Int8));
+    let mut weights = ListBuilder::new(Float32Builder::new()).with_field(item(DataType::Float32));
+    let mut lengths = ListBuilder::new(Int32Builder::new()).with_field(item(DataType::Int32));
+    for row in rows {
+        ids.values().append_slice(&row.ids);
+        ids.append(true);
+        mask.values().append_slice(&row.mask);
+        mask.append(true);
+        weights.values().append_slice(&row.weights);
+        weights.append(!row.weights.is_empty());
+        lengths.values().append_slice(&row.lengths);
+        lengths.append(true);
+    }
+    let columns: Vec<ArrayRef> = vec![
+        Arc::new(ids.finish()),
+        Arc::new(mask.finish()),
+        Arc::new(weights.finish()),
+        Arc::new(lengths.finish()),
+    ];
+    let batch = RecordBatch::try_new(encoder.schema.clone(), columns);
+    let batch = batch.map_err(|error| DataError::Internal(error.to_string()))?;
+    encoder.encode(&batch, &Kept::nothing())
 }
 
 impl Row {

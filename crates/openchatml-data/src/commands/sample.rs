@@ -47,7 +47,16 @@ pub fn sample(options: &RunOptions, size: Size, seed: u64) -> Result<Summary, Da
             }
             of_share(share)
         }
-        Size::Rows(rows) => greatest_of_least(&inputs, rows, seed)?,
+        Size::Rows(rows) => {
+            if let Some(input) = inputs.plan.stream() {
+                let text = format!(
+                    "`{}` can be read only once, but an exact number of rows requires two readings: name a file, or use `--share`",
+                    input.name
+                );
+                return Err(DataError::usage(text));
+            }
+            greatest_of_least(&inputs, rows, seed)?
+        }
     };
     let rows = RowWriter::new(&inputs)?;
     let layout = rows.layout(options, vec![String::new()]);

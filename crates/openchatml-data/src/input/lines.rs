@@ -1,31 +1,26 @@
 //! Files in which each line is a record.
 
-use std::io::{self, Read};
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_array::builder::BinaryViewBuilder;
 use arrow_buffer::Buffer;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use flate2::read::MultiGzDecoder;
 use memchr::memchr;
 
+use super::bytes::{Bytes, CHUNK_BYTES};
 use super::{BatchLimits, Compression, InputFile, LongLine, Position, RowPlace, Rows};
 use crate::error::DataError;
-use crate::store::BlobReader;
-
-/// The size of one read.
-const CHUNK_BYTES: usize = 256 << 10;
 
 /// The number of bytes of a line that is too long that are kept for messages.
-const SHOWN_BYTES: usize = 256;
+pub(super) const SHOWN_BYTES: usize = 256;
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// Reads lines in batches. Where a batch ends depends only on the lines and the limits.
 pub(crate) struct Lines {
     name: String,
-    from: Box<dyn Read + Send>,
+    from: Bytes,
     schema: SchemaRef,
     limits: BatchLimits,
     /// Bytes that were read, but belong to no batch yet.
@@ -49,26 +44,11 @@ impl Lines {
         position: Position,
         limits: BatchLimits,
     ) -> Result<Self, DataError> {
-        let mut whole = BlobReader::new(Arc::clone(&file.blob));
-        let failed = |error| DataError::at(&file.name, position.rows + 1, position.bytes, error);
-        let mut from: Box<dyn Read + Send> = match compression {
-            Compression::None => {
-                let start = io::SeekFrom::Start(position.bytes);
-                io::Seek::seek(&mut whole, start).map_err(failed)?;
-                Box::new(whole)
-            }
-            Compression::Gzip => Box::new(MultiGzDecoder::new(whole)),
-            Compression::Zstd => Box::new(zstd::stream::read::Decoder::new(whole).map_err(failed)?),
-        };
-        if compression != Compression::None {
-            let mut before = from.by_ref().take(position.bytes);
-            io::copy(&mut before, &mut io::sink()).map_err(failed)?;
-        }
-        let field = Field::new("line", DataType::BinaryView, false);
+        let from = Bytes::open(file, compression, position)?;
         Ok(Self {
             name: file.name.clone(),
             from,
-            schema: Arc::new(Schema::new(vec![field])),
+            schema: line_schema(),
             limits,
             held: Vec::new(),
             is_done: false,
@@ -146,7 +126,10 @@ impl Lines {
         too_long: Vec<LongLine>,
     ) -> Result<Rows, DataError> {
         let internal = |error: arrow_schema::ArrowError| DataError::Internal(error.to_string());
-        let rest = self.held.split_off(len);
+        // Room for the next batch, so that it is not moved while it is read.
+        let mut rest = Vec::with_capacity(self.limits.bytes + CHUNK_BYTES);
+        rest.extend_from_slice(&self.held[len..]);
+        self.held.truncate(len);
         let bytes = std::mem::replace(&mut self.held, rest);
         let mut lines = BinaryViewBuilder::with_capacity(found.lines.len());
         let block = lines.append_block(Buffer::from_vec(bytes));
@@ -182,14 +165,7 @@ impl Lines {
     /// Reads a chunk of the file.
     fn fill(&mut self) -> Result<(), DataError> {
         let held = self.held.len();
-        self.held.resize(held + CHUNK_BYTES, 0);
-        let read = loop {
-            match self.from.read(&mut self.held[held..]) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                read => break read,
-            }
-        };
-        self.held.truncate(held + *read.as_ref().unwrap_or(&0));
+        let read = self.from.append(&mut self.held);
         let byte = self.position.bytes + to_u64(held);
         let failed = |error| DataError::at(&self.name, self.position.rows + 1, byte, error);
         self.is_done = read.map_err(failed)? == 0;
@@ -197,6 +173,11 @@ impl Lines {
     }
 }
 
-fn to_u64(number: usize) -> u64 {
+/// The column of lines.
+pub(super) fn line_schema() -> SchemaRef {
+    Arc::new(Schema::new(vec![Field::new("line", DataType::BinaryView, false)]))
+}
+
+pub(super) fn to_u64(number: usize) -> u64 {
     u64::try_from(number).unwrap_or(u64::MAX)
 }

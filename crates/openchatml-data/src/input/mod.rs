@@ -1,5 +1,7 @@
 //! Files as batches of rows, with the place of each row.
 
+mod bytes;
+mod elements;
 mod lines;
 mod tables;
 
@@ -8,10 +10,12 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
+use self::bytes::Bytes;
+use self::elements::Elements;
 use self::lines::Lines;
 use self::tables::Table;
 use crate::error::DataError;
-use crate::store::{Blob, store};
+use crate::store::{Blob, open};
 
 /// Some rows of a file.
 #[derive(Debug)]
@@ -67,6 +71,8 @@ pub(crate) struct BatchLimits {
 pub(crate) enum FileKind {
     /// Lines of JSON, compressed or not.
     Lines(Compression),
+    /// One JSON array of records, compressed or not.
+    Elements(Compression),
     Parquet,
     /// An Arrow file with an index at its end.
     ArrowFile,
@@ -106,33 +112,43 @@ const OTHERS: &[(&[u8], &str)] = &[
 impl InputFile {
     /// Opens a file, and looks at its first bytes.
     pub(crate) fn open(name: &str) -> Result<Self, DataError> {
-        let (store, path) = store(name)?;
+        let (blob, name) = open(name)?;
+        let name = name.as_str();
         let failed = |error| DataError::input(name, error);
-        let blob = store.open(&path).map_err(failed)?;
         let first = blob.read_at(0, 16).map_err(failed)?;
         if let Some((_, what)) = OTHERS.iter().find(|(magic, _)| first.starts_with(magic)) {
             return Err(DataError::input(name, what));
         }
+        let lines = |compression| match elements::is_array(&Bytes::head(&blob, compression)) {
+            true => FileKind::Elements(compression),
+            false => FileKind::Lines(compression),
+        };
         let kind = match first.as_ref() {
-            [0x1F, 0x8B, ..] => FileKind::Lines(Compression::Gzip),
-            [0x28, 0xB5, 0x2F, 0xFD, ..] => FileKind::Lines(Compression::Zstd),
+            [0x1F, 0x8B, ..] => lines(Compression::Gzip),
+            [0x28, 0xB5, 0x2F, 0xFD, ..] => lines(Compression::Zstd),
             [b'P', b'A', b'R', b'1', ..] => FileKind::Parquet,
             [b'A', b'R', b'R', b'O', b'W', b'1', ..] => FileKind::ArrowFile,
             [0xFF, 0xFF, 0xFF, 0xFF, ..] => FileKind::ArrowStream,
+            first if elements::may_be_array(first) => lines(Compression::None),
             _ => FileKind::Lines(Compression::None),
         };
+        let is_table = !matches!(kind, FileKind::Lines(_) | FileKind::Elements(_));
+        if is_table && blob.is_stream() {
+            let what = "tables are not read from their beginning to their end: name a file";
+            return Err(DataError::input(name, what));
+        }
         Ok(Self { name: name.to_owned(), kind, blob })
     }
 
     /// Whether the file has lines.
     pub(crate) fn has_lines(&self) -> bool {
-        matches!(self.kind, FileKind::Lines(_))
+        matches!(self.kind, FileKind::Lines(_) | FileKind::Elements(_))
     }
 
     /// Returns the columns of the file, or `None` if it has lines.
     pub(crate) fn schema(&self) -> Result<Option<SchemaRef>, DataError> {
         match self.kind {
-            FileKind::Lines(_) => Ok(None),
+            FileKind::Lines(_) | FileKind::Elements(_) => Ok(None),
             _ => Table::schema(self).map(Some),
         }
     }
@@ -142,6 +158,9 @@ impl InputFile {
         match self.kind {
             FileKind::Lines(compression) => {
                 Lines::new(self, compression, from, limits).map(Source::Lines)
+            }
+            FileKind::Elements(compression) => {
+                Elements::new(self, compression, from, limits).map(Source::Elements)
             }
             _ => Table::new(self, from, limits).map(Source::Table),
         }
@@ -158,6 +177,7 @@ impl Rows {
 /// The rows of a file.
 pub(crate) enum Source {
     Lines(Lines),
+    Elements(Elements),
     Table(Table),
 }
 
@@ -166,6 +186,7 @@ impl Source {
     pub(crate) fn next(&mut self, most: usize) -> Result<Option<Rows>, DataError> {
         match self {
             Self::Lines(lines) => lines.next(most),
+            Self::Elements(elements) => elements.next(most),
             Self::Table(table) => table.next(most),
         }
     }

@@ -3,7 +3,7 @@
 use std::io::BufReader;
 use std::sync::Arc;
 
-use arrow_array::{Array as _, RecordBatch};
+use arrow_array::RecordBatch;
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use bytes::Bytes;
@@ -13,6 +13,7 @@ use parquet::file::reader::{ChunkReader, Length};
 
 use super::{BatchLimits, FileKind, InputFile, Position, RowPlace, Rows};
 use crate::error::DataError;
+use crate::rows::size;
 use crate::store::{Blob, BlobReader};
 
 type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>;
@@ -194,17 +195,13 @@ fn rows_of_parquet(
     Ok((Box::new(reader), u64::try_from(skipped).unwrap_or(u64::MAX)))
 }
 
-/// The bytes of the values of a batch, without those of other slices.
-fn size(batch: &RecordBatch) -> usize {
-    let of = |array: &arrow_array::ArrayRef| array.to_data().get_slice_memory_size().unwrap_or(0);
-    batch.columns().iter().map(of).sum()
-}
-
 /// Returns the message of a library without the name of its kind, which is that of the library.
 fn said(error: &ArrowError) -> String {
     let text = error.to_string();
     let prefixes = [
         "External error: ",
+        "External: ",
+        "Parser error: ",
         "Parquet argument error: ",
         "Parquet error: ",
         "Io error: ",

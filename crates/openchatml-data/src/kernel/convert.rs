@@ -1,5 +1,6 @@
 //! Conversations as texts of a format.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
@@ -17,11 +18,19 @@ pub(super) struct Texts<'k> {
     options: &'k KernelOptions,
     to: Format,
     texts: LargeStringBuilder,
+    /// What follows each text.
+    end: &'static str,
 }
 
 impl<'k> Texts<'k> {
-    pub(super) fn new(options: &'k KernelOptions, to: Format) -> Self {
-        Self { options, to, texts: LargeStringBuilder::new() }
+    /// Prepares room for `rows` texts that take about `bytes` together.
+    pub(super) fn new(options: &'k KernelOptions, to: Format, rows: usize, bytes: usize) -> Self {
+        Self { options, to, texts: LargeStringBuilder::with_capacity(rows, bytes), end: "" }
+    }
+
+    /// Writes this after each text.
+    pub(super) fn with_end(self, end: &'static str) -> Self {
+        Self { end, ..self }
     }
 
     pub(super) fn fields() -> Vec<Field> {
@@ -52,7 +61,9 @@ impl Columns for Texts<'_> {
         losses.append(&mut more);
         let outcome = read.judge(losses, self.options);
         if outcome.is_written {
-            self.texts.append_value(output);
+            // Writing to the builder cannot fail.
+            let _ = self.texts.write_str(&output);
+            self.texts.append_value(self.end);
         }
         outcome
     }

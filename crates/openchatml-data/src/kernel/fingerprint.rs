@@ -82,10 +82,9 @@ fn normalize(document: &Document<'_>, out: &mut String) {
         for message in &conversation.messages {
             out.push('\u{2}');
             out.push_str(message.role.as_str());
-            if let Some(channel) = message.channel {
-                out.push(':');
-                out.push_str(channel.as_str());
-            }
+            // Some formats write `final` where others write no channel.
+            out.push(':');
+            out.push_str(message.effective_channel().as_str());
             out.push_str(message.recipient.as_deref().unwrap_or_default());
             out.push('\u{3}');
             for word in message.body.text().split_whitespace() {

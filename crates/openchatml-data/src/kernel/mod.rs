@@ -66,6 +66,8 @@ pub struct Kernel {
     options: KernelOptions,
     schema: SchemaRef,
     reader: RecordReader,
+    /// What follows each text.
+    end: &'static str,
     /// The unused tokenizers. Each may have a cache of its own.
     idle: Mutex<Vec<OneTokenizer>>,
 }
@@ -96,19 +98,28 @@ pub struct Rejected {
     pub found: Vec<Diagnostic>,
 }
 
+/// The most bytes that are prepared for the texts of a batch, which can be part of a larger one.
+const MOST_ROOM: usize = 2 << 20;
+
 impl Kernel {
     /// Creates a kernel.
     pub fn new(options: KernelOptions) -> Self {
         let fields = match &options.task {
             Task::Convert { .. } => Texts::fields(),
             Task::Tokenize(_) => Ids::fields(),
-            Task::Check { .. } => Findings::fields(),
+            Task::Check { lints } => Findings::fields(lints),
             Task::Count(_) => Counts::fields(),
             Task::Fingerprint { hashes } => Fingerprints::fields(*hashes),
         };
         let is_detected = !matches!(options.from, RecordFormat::Named(_));
         let reader = RecordReader { options: options.read.clone(), is_detected };
-        Self { options, schema: Arc::new(Schema::new(fields)), reader, idle: Mutex::default() }
+        let schema = Arc::new(Schema::new(fields));
+        Self { options, schema, reader, end: "", idle: Mutex::default() }
+    }
+
+    /// Ends each text with a line feed, so that all texts of a batch together are lines.
+    pub(crate) fn with_line_feeds(self) -> Self {
+        Self { end: "\n", ..self }
     }
 
     /// Returns the schema of the output.
@@ -160,7 +171,10 @@ impl Kernel {
             (Task::Tokenize(_), None) => {
                 return Err(DataError::Internal("no tokenizer".to_owned()));
             }
-            (Task::Convert { to }, _) => Box::new(Texts::new(options, *to)),
+            (Task::Convert { to }, _) => {
+                let bytes = batch.get_array_memory_size().min(MOST_ROOM);
+                Box::new(Texts::new(options, *to, batch.num_rows(), bytes).with_end(self.end))
+            }
             (Task::Check { lints }, _) => Box::new(Findings::new(options, lints)),
             (Task::Count(tokens), tokenizer) => {
                 Box::new(Counts::new(options, tokens.as_ref().zip(tokenizer)))

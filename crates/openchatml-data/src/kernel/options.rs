@@ -67,7 +67,8 @@ pub enum Task {
     Tokenize(TokenizeOptions),
     /// What is wrong with it: the column `findings`.
     Check {
-        /// The lints.
+        /// The lints. With [`Code::Duplicate`], there is also the column `fingerprint`: a number
+        /// that equal conversations share, or null for records without messages.
         lints: Vec<Code>,
     },
     /// The number of its messages, bytes and ids by role and channel: the column `counts`.

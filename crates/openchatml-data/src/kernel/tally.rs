@@ -56,6 +56,23 @@ impl Tally {
         count(losses.iter().map(|loss| loss.lost.word()), &mut self.lost);
     }
 
+    /// Counts one more diagnostic of a record. `before` is the most severe of those that are already
+    /// counted.
+    pub(crate) fn add_finding(&mut self, found: &Diagnostic, before: Option<Severity>) {
+        match (found.severity, before) {
+            (_, Some(Severity::Error)) => {}
+            (Severity::Error, before) => {
+                self.with_errors += 1;
+                self.with_warnings -= u64::from(before == Some(Severity::Warning));
+            }
+            (Severity::Warning, Some(Severity::Warning)) => {}
+            (Severity::Warning, _) => self.with_warnings += 1,
+            _ => {}
+        }
+        let found = format!("{} {}", found.severity, found.code);
+        count(std::iter::once(found), &mut self.found);
+    }
+
     /// Adds the counts of other records.
     pub fn add(&mut self, other: &Self) {
         self.records += other.records;

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::ArrayRef;
-use arrow_array::builder::{Float32Builder, Int8Builder, Int32Builder};
+use arrow_array::{ArrayRef, Float32Array, Int8Array, Int32Array};
 use arrow_buffer::NullBufferBuilder;
 use arrow_schema::{ArrowError, DataType, Field, Fields};
 use openchatml::convert::{Loss, Lost, Weighed, prepare};
@@ -26,9 +25,9 @@ pub(super) struct Ids<'k> {
     options: &'k KernelOptions,
     tokenize: &'k TokenizeOptions,
     tokenizer: &'k OneTokenizer,
-    ids: Int32Builder,
-    mask: Int8Builder,
-    weights: Float32Builder,
+    ids: Vec<i32>,
+    mask: Vec<i8>,
+    weights: Vec<f32>,
     /// The weights are null if the mask says everything.
     has_weights: NullBufferBuilder,
     ends: Offsets,
@@ -74,9 +73,9 @@ impl<'k> Ids<'k> {
             options,
             tokenize,
             tokenizer,
-            ids: Int32Builder::new(),
-            mask: Int8Builder::new(),
-            weights: Float32Builder::new(),
+            ids: Vec::new(),
+            mask: Vec::new(),
+            weights: Vec::new(),
             has_weights: NullBufferBuilder::new(0),
             ends: Offsets::new(),
             ends_of_weights: Offsets::new(),
@@ -214,27 +213,19 @@ impl<'k> Ids<'k> {
 
     fn append(&mut self, written: &Written) {
         let as_number = |id: &u32| i32::try_from(*id).unwrap_or(i32::MAX);
-        for id in &written.rendered.ids {
-            self.ids.append_value(as_number(id));
-        }
-        for trained in &written.mask {
-            self.mask.append_value(i8::from(*trained));
-        }
-        self.ends.end(self.ids_len());
+        self.ids.extend(written.rendered.ids.iter().map(as_number));
+        self.mask.extend(written.mask.iter().map(|trained| i8::from(*trained)));
+        self.ends.end(self.ids.len());
         self.has_weights.append(written.weights.is_some());
         #[expect(
             clippy::cast_possible_truncation,
             reason = "weights of training are single floats"
         )]
         for weight in written.weights.iter().flatten() {
-            self.weights.append_value(*weight as f32);
+            self.weights.push(*weight as f32);
         }
-        self.ends_of_weights.end(arrow_array::builder::ArrayBuilder::len(&self.weights));
+        self.ends_of_weights.end(self.weights.len());
         self.spans.end_row();
-    }
-
-    fn ids_len(&self) -> usize {
-        arrow_array::builder::ArrayBuilder::len(&self.ids)
     }
 }
 
@@ -269,10 +260,10 @@ impl Columns for Ids<'_> {
 
     fn finish(mut self: Box<Self>) -> Result<Vec<ArrayRef>, ArrowError> {
         self.spans.restart_row();
-        let ids = Arc::new(self.ids.finish());
-        let mask = Arc::new(self.mask.finish());
+        let ids = Arc::new(Int32Array::from(self.ids));
+        let mask = Arc::new(Int8Array::from(self.mask));
         let ends = self.ends.again();
-        let weights = Arc::new(self.weights.finish());
+        let weights = Arc::new(Float32Array::from(self.weights));
         let nulls = self.has_weights.finish();
         Ok(vec![
             ends.list(ids, item(DataType::Int32), None)?,

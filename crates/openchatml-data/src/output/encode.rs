@@ -4,25 +4,36 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 use arrow_array::builder::LargeStringBuilder;
+use arrow_array::cast::AsArray as _;
 use arrow_array::{ArrayRef, RecordBatch};
+use arrow_buffer::Buffer;
 use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
 
-use super::FileFormat;
+use super::{FileFormat, arrow};
 use crate::error::DataError;
-use crate::rows::{JsonColumn, TextColumn, key};
+use crate::rows::{JsonColumn, TextColumn, key, size};
 
 /// Rows in the form of their file.
 #[derive(Clone, Debug)]
 pub(crate) enum Encoded {
-    Lines { bytes: Vec<u8>, rows: u64 },
+    Lines {
+        bytes: Buffer,
+        rows: u64,
+    },
+    /// Rows of a Parquet file.
     Batch(RecordBatch),
+    /// Rows of an Arrow file.
+    Message {
+        message: Arc<arrow::Encoded>,
+        rows: u64,
+    },
 }
 
 impl Encoded {
     /// The number of rows.
     pub(crate) fn rows(&self) -> u64 {
         match self {
-            Self::Lines { rows, .. } => *rows,
+            Self::Lines { rows, .. } | Self::Message { rows, .. } => *rows,
             Self::Batch(batch) => u64::try_from(batch.num_rows()).unwrap_or_default(),
         }
     }
@@ -42,13 +53,6 @@ impl Kept {
     pub(crate) fn nothing() -> Self {
         Self::Columns(Vec::new())
     }
-
-    fn is_empty(&self) -> bool {
-        match self {
-            Self::Columns(columns) => columns.is_empty(),
-            Self::Fields(rows) => rows.iter().all(Vec::is_empty),
-        }
-    }
 }
 
 /// Encodes rows for output files.
@@ -59,6 +63,8 @@ pub(crate) struct Encoder {
     pub(crate) schema: SchemaRef,
     /// Whether the column `text` has JSON objects, which are the lines.
     has_objects: bool,
+    /// Whether the column `text` has lines with their ends, which are the output.
+    pub(crate) are_lines: bool,
     /// The number of columns before those that are kept.
     own: usize,
 }
@@ -77,8 +83,12 @@ impl Encoder {
             return Err(DataError::Column { column: field.name().clone(), what: what.to_owned() });
         }
         let all = own.fields().iter().cloned().chain(kept.iter().cloned().map(Arc::new));
-        let schema = Arc::new(Schema::new(all.collect::<Fields>()));
-        Ok(Self { format, schema, has_objects, own: own.fields().len() })
+        let mut schema = Schema::new(all.collect::<Fields>());
+        if format == FileFormat::Arrow {
+            schema = arrow::without_dictionaries(&schema);
+        }
+        let schema = Arc::new(schema);
+        Ok(Self { format, schema, has_objects, are_lines: false, own: own.fields().len() })
     }
 
     /// Whether the files have lines.
@@ -89,9 +99,13 @@ impl Encoder {
     /// Encodes rows.
     pub(crate) fn encode(&self, batch: &RecordBatch, kept: &Kept) -> Result<Encoded, DataError> {
         if !self.format.has_lines() {
-            return self.table(batch, kept).map(Encoded::Batch);
+            return self.table(batch, kept);
         }
-        let mut out = String::new();
+        let rows = u64::try_from(batch.num_rows()).unwrap_or_default();
+        if self.are_lines {
+            return lines(lines_of(batch)?, rows, self.format);
+        }
+        let mut out = String::with_capacity(size(batch));
         let columns = batch.schema_ref().fields().iter().zip(batch.columns());
         let columns = columns.map(|(field, array)| {
             Ok((key(field.name()), JsonColumn::new(array.as_ref(), field.name())?))
@@ -102,13 +116,9 @@ impl Encoder {
         for row in 0..batch.num_rows() {
             let start = out.len();
             let object = texts.as_ref().filter(|_| self.has_objects);
-            let object = object.and_then(|texts| std::str::from_utf8(texts.bytes(row)?).ok());
+            let object = object.and_then(|texts| texts.text(row));
             if let Some(object) = object.filter(|object| object.ends_with('}')) {
                 out.push_str(&object[..object.len() - 1]);
-            } else if let Some(list) = object.filter(|_| kept.is_empty()) {
-                out.push_str(list);
-                out.push('\n');
-                continue;
             } else {
                 out.push('{');
                 for (key, values) in &columns {
@@ -127,7 +137,6 @@ impl Encoder {
             }
             out.push_str("}\n");
         }
-        let rows = u64::try_from(batch.num_rows()).unwrap_or_default();
         lines(out.into_bytes(), rows, self.format)
     }
 
@@ -141,7 +150,8 @@ impl Encoder {
     }
 
     /// Returns the rows of a table.
-    fn table(&self, batch: &RecordBatch, kept: &Kept) -> Result<RecordBatch, DataError> {
+    fn table(&self, batch: &RecordBatch, kept: &Kept) -> Result<Encoded, DataError> {
+        let internal = |error: arrow_schema::ArrowError| DataError::Internal(error.to_string());
         let mut columns = batch.columns().to_vec();
         match kept {
             Kept::Columns(more) => columns.extend(more.iter().cloned()),
@@ -151,15 +161,38 @@ impl Encoder {
                 }
             }
         }
-        let batch = RecordBatch::try_new(Arc::clone(&self.schema), columns);
-        batch.map_err(|error| DataError::Internal(error.to_string()))
+        if self.format == FileFormat::Arrow {
+            columns =
+                columns.iter().map(arrow::plain).collect::<Result<_, _>>().map_err(internal)?;
+        }
+        let batch = RecordBatch::try_new(Arc::clone(&self.schema), columns).map_err(internal)?;
+        if self.format == FileFormat::Arrow {
+            let rows = u64::try_from(batch.num_rows()).unwrap_or_default();
+            let message = arrow::encode(&batch).map_err(internal)?;
+            return Ok(Encoded::Message { message, rows });
+        }
+        Ok(Encoded::Batch(batch))
     }
 }
 
+/// Returns the lines in the column `text`, without copying them.
+fn lines_of(batch: &RecordBatch) -> Result<Buffer, DataError> {
+    let texts = batch.columns().first().and_then(|array| array.as_string_opt::<i64>());
+    let texts = texts.ok_or_else(|| DataError::Internal("no column of texts".to_owned()))?;
+    let bounds = [texts.value_offsets().first(), texts.value_offsets().last()];
+    let [start, end] = bounds.map(|at| at.and_then(|at| usize::try_from(*at).ok()).unwrap_or(0));
+    Ok(texts.values().slice_with_length(start, end - start))
+}
+
 /// Finishes the bytes of lines.
-pub(crate) fn lines(bytes: Vec<u8>, rows: u64, format: FileFormat) -> Result<Encoded, DataError> {
+pub(crate) fn lines(
+    bytes: impl Into<Buffer>,
+    rows: u64,
+    format: FileFormat,
+) -> Result<Encoded, DataError> {
+    let bytes: Buffer = bytes.into();
     let bytes = match format {
-        FileFormat::JsonlGzip if !bytes.is_empty() => gzip(&bytes)?,
+        FileFormat::JsonlGzip if !bytes.is_empty() => gzip(&bytes)?.into(),
         _ => bytes,
     };
     Ok(Encoded::Lines { bytes, rows })

@@ -1,12 +1,19 @@
 //! Shards: output files of a kind, with checksums.
 
+mod arrow;
 mod encode;
+mod parquet;
 mod shard;
 
 use std::str::FromStr;
+use std::sync::Arc;
 
 pub(crate) use self::encode::{Encoded, Encoder, Kept, field_of_lines, lines};
 pub(crate) use self::shard::{Shard, ShardFile};
+use crate::error::DataError;
+
+/// Returns the error that a file cannot be written.
+type Failed = Arc<dyn Fn(&dyn std::fmt::Display) -> DataError + Send + Sync>;
 
 /// The kind of the output files.
 ///

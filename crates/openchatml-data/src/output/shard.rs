@@ -1,19 +1,18 @@
 //! A file that is written row by row.
 
 use std::io::{self, Write};
+use std::sync::Arc;
 
-use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
 use arrow_schema::{Schema, SchemaRef};
-use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, ZstdLevel};
-use parquet::file::properties::WriterProperties;
-use parquet::schema::types::ColumnPath;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::FileFormat;
+use super::arrow::ArrowFile;
 use super::encode::Encoded;
+use super::parquet::ParquetFile;
+use super::{Failed, FileFormat};
 use crate::error::DataError;
+use crate::pool::Pool;
 use crate::store::{Folder, NewFile};
 
 /// A file that was written.
@@ -29,18 +28,15 @@ pub(crate) struct ShardFile {
 pub(crate) struct Shard {
     writer: Writer,
     file: String,
-    /// The name for messages.
-    name: String,
     rows: u64,
-    /// The most bytes of a row group in memory.
-    group_bytes: usize,
+    failed: Failed,
 }
 
 enum Writer {
     Lines(Summed),
     Zstd(Box<zstd::stream::write::Encoder<'static, Summed>>),
-    Parquet(Box<ArrowWriter<Summed>>),
-    Arrow(Box<FileWriter<Summed>>),
+    Parquet(Box<ParquetFile<Summed>>),
+    Arrow(Box<ArrowFile<Summed>>),
 }
 
 /// A file whose bytes are counted and summed.
@@ -63,49 +59,62 @@ impl Write for Summed {
     }
 }
 
+/// The most threads that compress one file with Zstandard, because of their memory.
+const MOST_COMPRESSORS: usize = 4;
+
+/// The bytes that a thread compresses at once. The file depends on it, but not on the number of
+/// threads.
+const COMPRESSED_BYTES: u32 = 2 << 20;
+
+/// Compresses with Zstandard on several threads, but as one frame: some readers read only the first
+/// frame of a file.
+fn zstd(file: Summed, threads: usize) -> io::Result<zstd::stream::write::Encoder<'static, Summed>> {
+    use zstd::zstd_safe::CParameter;
+
+    let mut encoder = zstd::stream::write::Encoder::new(file, 3)?;
+    let threads = u32::try_from(threads.min(MOST_COMPRESSORS)).unwrap_or(1);
+    encoder.set_parameter(CParameter::NbWorkers(threads))?;
+    encoder.set_parameter(CParameter::JobSize(COMPRESSED_BYTES))?;
+    Ok(encoder)
+}
+
 impl Shard {
-    /// Starts a file in a folder. `schema` is that of its rows, if it is a table.
+    /// Starts a file in a folder. Files of lines have no schema.
     pub(crate) fn create(
         folder: &Folder,
         file: &str,
         format: FileFormat,
         schema: Option<&SchemaRef>,
         group_bytes: usize,
+        pool: &Arc<Pool>,
     ) -> Result<Self, DataError> {
         let name = folder.name_of(file);
-        let failed = |error: &dyn std::fmt::Display| DataError::output(&*name, error);
+        let failed: Failed = Arc::new(move |error| DataError::output(&*name, error));
         let summed = Summed { file: folder.create(file)?, sum: Sha256::new(), bytes: 0 };
         let empty = SchemaRef::new(Schema::empty());
         let schema = schema.unwrap_or(&empty);
         let writer = match format {
             FileFormat::Jsonl | FileFormat::JsonlGzip => Writer::Lines(summed),
             FileFormat::JsonlZstd => {
-                let encoder = zstd::stream::write::Encoder::new(summed, 3);
-                Writer::Zstd(Box::new(encoder.map_err(|error| failed(&error))?))
+                let encoder = zstd(summed, pool.threads()).map_err(|error| failed(&error))?;
+                Writer::Zstd(Box::new(encoder))
             }
             FileFormat::Parquet => {
-                let writer = ArrowWriter::try_new(summed, schema.clone(), Some(properties()));
-                Writer::Parquet(Box::new(writer.map_err(|error| failed(&error))?))
+                let failed = Arc::clone(&failed);
+                let file = ParquetFile::new(summed, schema, group_bytes, pool, failed)?;
+                Writer::Parquet(Box::new(file))
             }
             FileFormat::Arrow => {
-                let compression = Some(arrow_ipc::CompressionType::ZSTD);
-                let options = IpcWriteOptions::default().try_with_compression(compression);
-                let options = options.map_err(|error| failed(&error))?;
-                let writer = FileWriter::try_new_with_options(summed, schema, options);
-                Writer::Arrow(Box::new(writer.map_err(|error| failed(&error))?))
+                let file = ArrowFile::new(summed, schema).map_err(|error| failed(&error))?;
+                Writer::Arrow(Box::new(file))
             }
         };
-        Ok(Self { writer, file: file.to_owned(), name, rows: 0, group_bytes })
-    }
-
-    fn failed(&self) -> impl Fn(&dyn std::fmt::Display) -> DataError + use<> {
-        let name = self.name.clone();
-        move |error| DataError::output(&*name, error)
+        Ok(Self { writer, file: file.to_owned(), rows: 0, failed })
     }
 
     /// Appends rows.
     pub(crate) fn write(&mut self, encoded: &Encoded) -> Result<(), DataError> {
-        let failed = self.failed();
+        let failed = &self.failed;
         self.rows += encoded.rows();
         match (&mut self.writer, encoded) {
             (Writer::Lines(file), Encoded::Lines { bytes, .. }) => {
@@ -114,15 +123,9 @@ impl Shard {
             (Writer::Zstd(file), Encoded::Lines { bytes, .. }) => {
                 file.write_all(bytes).map_err(|error| failed(&error))
             }
-            (Writer::Parquet(writer), Encoded::Batch(batch)) => {
-                writer.write(batch).map_err(|error| failed(&error))?;
-                if writer.in_progress_size() > self.group_bytes {
-                    writer.flush().map_err(|error| failed(&error))?;
-                }
-                Ok(())
-            }
-            (Writer::Arrow(writer), Encoded::Batch(batch)) => {
-                writer.write(batch).map_err(|error| failed(&error))
+            (Writer::Parquet(file), Encoded::Batch(batch)) => file.write(batch),
+            (Writer::Arrow(file), Encoded::Message { message, .. }) => {
+                file.write(message).map_err(|error| failed(&error))
             }
             _ => Err(DataError::Internal("rows of another kind than their file".to_owned())),
         }
@@ -130,30 +133,16 @@ impl Shard {
 
     /// Stores the file permanently.
     pub(crate) fn finish(self) -> Result<ShardFile, DataError> {
-        let failed = self.failed();
+        let failed = self.failed;
         let summed = match self.writer {
             Writer::Lines(file) => file,
             Writer::Zstd(encoder) => encoder.finish().map_err(|error| failed(&error))?,
-            Writer::Parquet(writer) => writer.into_inner().map_err(|error| failed(&error))?,
-            Writer::Arrow(mut writer) => {
-                writer.finish().map_err(|error| failed(&error))?;
-                writer.into_inner().map_err(|error| failed(&error))?
-            }
+            Writer::Parquet(file) => file.finish()?,
+            Writer::Arrow(file) => file.finish().map_err(|error| failed(&error))?,
         };
         let Summed { file, sum, bytes } = summed;
         file.finish().map_err(|error| failed(&error))?;
         let sha256 = sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
         Ok(ShardFile { file: self.file, rows: self.rows, bytes, sha256 })
     }
-}
-
-/// How columns are stored. Texts and ids hardly repeat, so a dictionary of them costs time.
-fn properties() -> WriterProperties {
-    let level = ZstdLevel::try_new(3).unwrap_or_default();
-    let plain = |names: &[&str]| ColumnPath::new(names.iter().map(|&it| it.to_owned()).collect());
-    WriterProperties::builder()
-        .set_compression(Compression::ZSTD(level))
-        .set_column_dictionary_enabled(plain(&["text"]), false)
-        .set_column_dictionary_enabled(plain(&["ids", "list", "item"]), false)
-        .build()
 }

@@ -55,7 +55,7 @@ impl<'b> Decoded<'b> {
     /// in a record is part of its text.
     pub fn record(bytes: &'b [u8], base: usize) -> Self {
         let (found, patches) = (Vec::new(), Vec::new());
-        match std::str::from_utf8(bytes) {
+        match simdutf8::basic::from_utf8(bytes) {
             Ok(text) => {
                 let text = Cow::Borrowed(text);
                 Self { text, found, is_refused: false, raw: bytes, base, patches }

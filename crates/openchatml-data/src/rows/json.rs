@@ -1,6 +1,7 @@
 //! Rows of a table as JSON.
 
 use std::fmt::Write as _;
+use std::ops::Range;
 
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::{
@@ -39,11 +40,55 @@ pub(crate) enum JsonColumn<'a> {
 pub(crate) trait Number {
     /// Writes the number of a row. Returns false if it is null.
     fn write(&self, row: usize, out: &mut String) -> bool;
+
+    /// Writes the numbers of some rows, with commas between.
+    fn write_list(&self, rows: Range<usize>, out: &mut String) {
+        let first = rows.start;
+        for row in rows {
+            out.push_str(if row == first { "" } else { "," });
+            if !self.write(row, out) {
+                out.push_str("null");
+            }
+        }
+    }
 }
 
-struct Primitive<'a, T: ArrowPrimitiveType>(&'a PrimitiveArray<T>);
+struct Integers<'a, T: ArrowPrimitiveType>(&'a PrimitiveArray<T>);
 
-impl<T: ArrowPrimitiveType> Number for Primitive<'_, T>
+impl<T: ArrowPrimitiveType> Number for Integers<'_, T>
+where
+    T::Native: itoa::Integer,
+{
+    fn write(&self, row: usize, out: &mut String) -> bool {
+        if self.0.is_null(row) {
+            return false;
+        }
+        out.push_str(itoa::Buffer::new().format(self.0.value(row)));
+        true
+    }
+
+    fn write_list(&self, rows: Range<usize>, out: &mut String) {
+        let first = rows.start;
+        if self.0.null_count() == 0 {
+            let mut digits = itoa::Buffer::new();
+            for (at, number) in self.0.values()[rows].iter().enumerate() {
+                out.push_str(if at == 0 { "" } else { "," });
+                out.push_str(digits.format(*number));
+            }
+            return;
+        }
+        for row in rows {
+            out.push_str(if row == first { "" } else { "," });
+            if !self.write(row, out) {
+                out.push_str("null");
+            }
+        }
+    }
+}
+
+struct Floats<'a, T: ArrowPrimitiveType>(&'a PrimitiveArray<T>);
+
+impl<T: ArrowPrimitiveType> Number for Floats<'_, T>
 where
     T::Native: std::fmt::Display,
 {
@@ -70,27 +115,33 @@ impl<'a> JsonColumn<'a> {
     ///
     /// The column has a type that JSON cannot express.
     pub(crate) fn new(array: &'a dyn Array, name: &str) -> Result<Self, DataError> {
-        fn number<T: ArrowPrimitiveType>(array: &dyn Array) -> JsonColumn<'_>
+        fn integer<T: ArrowPrimitiveType>(array: &dyn Array) -> JsonColumn<'_>
+        where
+            T::Native: itoa::Integer,
+        {
+            JsonColumn::Number(Box::new(Integers::<T>(array.as_primitive())))
+        }
+        fn float<T: ArrowPrimitiveType>(array: &dyn Array) -> JsonColumn<'_>
         where
             T::Native: std::fmt::Display,
         {
-            JsonColumn::Number(Box::new(Primitive::<T>(array.as_primitive())))
+            JsonColumn::Number(Box::new(Floats::<T>(array.as_primitive())))
         }
         let inner = |values: &'a dyn Array| Self::new(values, name).map(Box::new);
         Ok(match array.data_type() {
             DataType::Null => Self::Null,
             DataType::Boolean => Self::Boolean(array.as_boolean()),
-            DataType::Int8 => number::<Int8Type>(array),
-            DataType::Int16 => number::<Int16Type>(array),
-            DataType::Int32 => number::<Int32Type>(array),
-            DataType::Int64 => number::<Int64Type>(array),
-            DataType::UInt8 => number::<UInt8Type>(array),
-            DataType::UInt16 => number::<UInt16Type>(array),
-            DataType::UInt32 => number::<UInt32Type>(array),
-            DataType::UInt64 => number::<UInt64Type>(array),
-            DataType::Float16 => number::<Float16Type>(array),
-            DataType::Float32 => number::<Float32Type>(array),
-            DataType::Float64 => number::<Float64Type>(array),
+            DataType::Int8 => integer::<Int8Type>(array),
+            DataType::Int16 => integer::<Int16Type>(array),
+            DataType::Int32 => integer::<Int32Type>(array),
+            DataType::Int64 => integer::<Int64Type>(array),
+            DataType::UInt8 => integer::<UInt8Type>(array),
+            DataType::UInt16 => integer::<UInt16Type>(array),
+            DataType::UInt32 => integer::<UInt32Type>(array),
+            DataType::UInt64 => integer::<UInt64Type>(array),
+            DataType::Float16 => float::<Float16Type>(array),
+            DataType::Float32 => float::<Float32Type>(array),
+            DataType::Float64 => float::<Float64Type>(array),
             DataType::List(_) => {
                 let list = array.as_list::<i32>();
                 let offsets = list.value_offsets();
@@ -142,10 +193,7 @@ impl<'a> JsonColumn<'a> {
             }
             Self::Number(numbers) => return numbers.write(row, out),
             Self::Text(texts) => {
-                let Some(text) = texts.bytes(row).and_then(|it| std::str::from_utf8(it).ok())
-                else {
-                    return false;
-                };
+                let Some(text) = texts.text(row) else { return false };
                 out.push('"');
                 escape(text, out);
                 out.push('"');
@@ -156,6 +204,11 @@ impl<'a> JsonColumn<'a> {
                 }
                 out.push('[');
                 let (start, end) = bounds(row);
+                if let Self::Number(numbers) = &**values {
+                    numbers.write_list(start..end, out);
+                    out.push(']');
+                    return true;
+                }
                 for at in start..end {
                     out.push_str(if at == start { "" } else { "," });
                     if !values.write(at, out) {

@@ -60,6 +60,25 @@ impl<'a> TextColumn<'a> {
         }
     }
 
+    /// Returns the text of a row, or `None` if it is null or not UTF-8. Strings are not checked
+    /// again.
+    pub(crate) fn text(&self, row: usize) -> Option<&'a str> {
+        match self {
+            Self::Utf8(array) => array.is_valid(row).then(|| array.value(row)),
+            Self::LargeUtf8(array) => array.is_valid(row).then(|| array.value(row)),
+            Self::Utf8View(array) => array.is_valid(row).then(|| array.value(row)),
+            Self::Dictionary { keys, array, values } => {
+                if array.keys().is_null(row) {
+                    return None;
+                }
+                values.text(*keys.get(row)?)
+            }
+            Self::Binary(_) | Self::LargeBinary(_) | Self::BinaryView(_) => {
+                simdutf8::basic::from_utf8(self.bytes(row)?).ok()
+            }
+        }
+    }
+
     /// Whether texts of this type are UTF-8.
     pub(crate) fn is_text(&self) -> bool {
         match self {

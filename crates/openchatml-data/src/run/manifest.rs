@@ -39,6 +39,9 @@ struct InputVersion {
     file: String,
     bytes: u64,
     version: String,
+    /// Whether it can be read only once.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_stream: bool,
 }
 
 /// Rows of an input file.
@@ -92,8 +95,9 @@ impl Head {
     ) -> Self {
         let inputs = inputs.iter().map(|input| InputVersion {
             file: input.name.clone(),
-            bytes: input.blob.len(),
+            bytes: if input.blob.is_stream() { 0 } else { input.blob.len() },
             version: input.blob.version().to_owned(),
+            is_stream: input.blob.is_stream(),
         });
         Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -124,6 +128,9 @@ impl Head {
         }
         let changed = self.inputs.iter().zip(&before.inputs).find(|(now, then)| now != then);
         Some(match changed {
+            Some((now, then)) if now.file == then.file && now.is_stream => {
+                format!("`{}` can be read only once, so that run cannot be continued", now.file)
+            }
             Some((now, then)) if now.file == then.file => format!("`{}` has changed", now.file),
             Some((_, then)) => format!("the input `{}` has moved", then.file),
             None => "the number of inputs was another".to_owned(),

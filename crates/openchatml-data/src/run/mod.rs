@@ -16,12 +16,14 @@ pub(crate) use self::rejects::Rejects;
 pub(crate) use self::shards::{Layout, Shards};
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use self::manifest::{Head, InputEnd, Journal};
 use self::plan::{Item, Plan, Reader, ShardEnd};
 use crate::error::DataError;
 use crate::input::{InputFile, Rows};
 use crate::kernel::Tally;
+use crate::pool::Pool;
 use crate::store::Folder;
 
 /// The inputs of a run that are open.
@@ -48,7 +50,7 @@ impl<'o> Inputs<'o> {
         mut take: impl FnMut(T) -> Result<(), DataError>,
     ) -> Result<(), DataError> {
         let start = (0, InputEnd::default());
-        self.items(start, u64::MAX, work, |item| match item {
+        self.items(&Pool::new(self.options.jobs), start, u64::MAX, work, |item| match item {
             Done::Rows(rows) => take(rows),
             Done::End(_) => Ok(()),
         })
@@ -56,6 +58,7 @@ impl<'o> Inputs<'o> {
 
     fn items<T: Send>(
         &self,
+        pool: &Pool,
         start: (u64, InputEnd),
         shard_rows: u64,
         work: impl Fn(&InputFile, Rows) -> Result<T, DataError> + Sync,
@@ -69,12 +72,15 @@ impl<'o> Inputs<'o> {
             Item::Rows(file, rows) => work(&self.plan.inputs[file], rows).map(Done::Rows),
         };
         pipeline::run(
-            options.jobs,
+            pool,
             options.budget(),
             || reader.next(),
             work,
             |done| {
                 if let Some(progress) = &options.progress {
+                    // The size of a stream is not known before its end.
+                    let is_stream = self.plan.stream().is_some();
+                    let total = if is_stream { self.plan.bytes() } else { total };
                     let read = self.plan.read.load(std::sync::atomic::Ordering::Relaxed);
                     progress(Progress { read: read.min(total), total });
                 }
@@ -82,6 +88,11 @@ impl<'o> Inputs<'o> {
             },
         )
     }
+}
+
+/// Whether an input is in the output folder.
+fn is_inside(folder: &Folder, input: &InputFile) -> bool {
+    !input.blob.is_stream() && folder.contains(&input.name)
 }
 
 enum Done<T> {
@@ -122,7 +133,7 @@ pub(crate) fn run<T: Send, W: Writer<T>>(
 ) -> Result<Summary, DataError> {
     let options = inputs.options;
     let folder = Folder::new(&options.output)?;
-    if let Some(input) = inputs.plan.inputs.iter().find(|input| folder.contains(&input.name)) {
+    if let Some(input) = inputs.plan.inputs.iter().find(|input| is_inside(&folder, input)) {
         let text = format!("the input `{}` is in the output folder: name another one", input.name);
         return Err(DataError::usage(text));
     }
@@ -133,8 +144,9 @@ pub(crate) fn run<T: Send, W: Writer<T>>(
     if !journal.is_complete {
         let end = journal.shards.last().map(|entry| entry.end).unwrap_or_default();
         let start = if W::REMEMBERS { (0, InputEnd::default()) } else { (finished, end) };
-        let mut shards = Shards::new(folder, layout, start.0);
-        inputs.items(start, options.shard_rows.get(), work, |done| match done {
+        let pool = Arc::new(Pool::new(options.jobs));
+        let mut shards = Shards::new(folder, layout, start.0, Arc::clone(&pool));
+        inputs.items(&pool, start, options.shard_rows.get(), work, |done| match done {
             Done::Rows(done) if shards.number() < finished => writer.recall(done),
             Done::Rows(done) => writer.take(done, &mut shards),
             Done::End(_) if shards.number() < finished => {

@@ -137,7 +137,7 @@ impl RunOptions {
 
     /// The most bytes of a row group in memory.
     pub(crate) fn group_bytes(&self) -> usize {
-        (self.memory / 8).clamp(1 << 16, 64 << 20)
+        (self.memory / 16).clamp(1 << 16, 32 << 20)
     }
 
     /// Describes everything that decides about the bytes of the outputs.

@@ -5,14 +5,13 @@
 //! reading to taking, cost more than the budget.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroUsize;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use crate::error::DataError;
+use crate::pool::{Next, Pool, caught};
 
 /// The bytes that items in progress may take.
 struct Budget {
@@ -63,6 +62,12 @@ impl Budget {
     }
 }
 
+/// A result, or the end of all of them.
+enum Taken<T> {
+    Result(Result<T, DataError>),
+    End,
+}
+
 /// An item with its number and its cost.
 struct Numbered<T> {
     number: u64,
@@ -72,13 +77,14 @@ struct Numbered<T> {
 
 /// Passes the results of all items to `take`, in order.
 ///
-/// `read` returns the next item and its cost, and `work` is called on several threads.
+/// `read` returns the next item and its cost, and `work` is called on the threads of the pool.
+/// `take` may give them other jobs, and wait for these.
 ///
 /// # Errors
 ///
 /// The first error, in the order of the items. What comes before it has been taken.
 pub(super) fn run<I: Send, T: Send>(
-    jobs: NonZeroUsize,
+    pool: &Pool,
     budget: usize,
     mut read: impl FnMut() -> Result<Option<(I, usize)>, DataError> + Send,
     work: impl Fn(I) -> Result<T, DataError> + Sync,
@@ -86,21 +92,25 @@ pub(super) fn run<I: Send, T: Send>(
 ) -> Result<(), DataError> {
     let budget = &Budget::new(budget);
     let (todo, waiting) = channel::<Numbered<I>>();
-    let (done, results) = channel::<Numbered<Result<T, DataError>>>();
+    let (done, results) = channel::<Numbered<Taken<T>>>();
     let waiting = &Mutex::new(waiting);
     let work = &work;
     thread::scope(|scope| {
-        for _ in 0..jobs.get() {
+        for _ in 0..pool.threads() {
             let done = done.clone();
-            scope.spawn(move || worker(work, waiting, &done));
+            scope.spawn(move || worker(work, pool, waiting, &done));
         }
         scope.spawn(move || {
             for number in 0.. {
                 let item = match read() {
                     Ok(Some((item, cost))) => budget.take(cost).map(|cost| (item, cost)),
-                    Ok(None) => return,
+                    Ok(None) => {
+                        let _ = done.send(Numbered { number, cost: 0, item: Taken::End });
+                        return;
+                    }
                     Err(error) => {
-                        let _ = done.send(Numbered { number, cost: 0, item: Err(error) });
+                        let item = Taken::Result(Err(error));
+                        let _ = done.send(Numbered { number, cost: 0, item });
                         return;
                     }
                 };
@@ -108,17 +118,19 @@ pub(super) fn run<I: Send, T: Send>(
                 if todo.send(Numbered { number, cost, item }).is_err() {
                     return;
                 }
+                pool.add_batch();
             }
         });
         let taken = in_order(&results, budget, &mut take);
         budget.end();
+        pool.end();
         taken
     })
 }
 
 /// Takes results in order.
 fn in_order<T>(
-    results: &Receiver<Numbered<Result<T, DataError>>>,
+    results: &Receiver<Numbered<Taken<T>>>,
     budget: &Budget,
     take: &mut impl FnMut(T) -> Result<(), DataError>,
 ) -> Result<(), DataError> {
@@ -127,7 +139,8 @@ fn in_order<T>(
     for Numbered { number, cost, item } in results {
         early.insert(number, (cost, item));
         while let Some((cost, item)) = early.remove(&next) {
-            take(item?)?;
+            let Taken::Result(result) = item else { return Ok(()) };
+            take(result?)?;
             budget.give(cost);
             next += 1;
         }
@@ -137,15 +150,22 @@ fn in_order<T>(
 
 fn worker<I, T>(
     work: &impl Fn(I) -> Result<T, DataError>,
+    pool: &Pool,
     waiting: &Mutex<Receiver<Numbered<I>>>,
-    done: &Sender<Numbered<Result<T, DataError>>>,
+    done: &Sender<Numbered<Taken<T>>>,
 ) {
     loop {
+        match pool.next() {
+            None => return,
+            Some(Next::Job(job)) => {
+                job();
+                continue;
+            }
+            Some(Next::Batch) => {}
+        }
         let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(Numbered { number, cost, item }) = next else { return };
-        let result = catch_unwind(AssertUnwindSafe(|| work(item)));
-        let bug = || DataError::Internal("a worker thread failed; please report it".to_owned());
-        let item = result.unwrap_or_else(|_| Err(bug()));
+        let item = Taken::Result(caught(|| work(item)));
         if done.send(Numbered { number, cost, item }).is_err() {
             return;
         }
@@ -159,6 +179,7 @@ mod tests {
 
     use super::run;
     use crate::error::DataError;
+    use crate::pool::Pool;
 
     /// Squares numbers, and returns the results and the most bytes that were in progress.
     fn squares(jobs: usize, budget: usize, cost: usize) -> (Vec<u64>, usize) {
@@ -177,8 +198,8 @@ mod tests {
             in_progress.fetch_sub(cost, Ordering::SeqCst);
             Ok(())
         };
-        let jobs = NonZeroUsize::new(jobs).unwrap();
-        run(jobs, budget, read, |number| Ok(number * number), take).unwrap();
+        let pool = Pool::new(NonZeroUsize::new(jobs).unwrap());
+        run(&pool, budget, read, |number| Ok(number * number), take).unwrap();
         (taken, most.load(Ordering::SeqCst))
     }
 
@@ -195,7 +216,6 @@ mod tests {
 
     #[test]
     fn what_precedes_an_error_is_taken() {
-        let jobs = NonZeroUsize::new(3).unwrap();
         let failed = || DataError::usage("no");
         for fails_in in ["read", "work", "take"] {
             let mut numbers = 0..u64::MAX;
@@ -215,14 +235,41 @@ mod tests {
                 taken.push(number);
                 Ok(())
             };
-            assert_eq!(run(jobs, 4, read, work, take), Err(failed()));
+            let pool = Pool::new(NonZeroUsize::new(3).unwrap());
+            assert_eq!(run(&pool, 4, read, work, take), Err(failed()));
             assert_eq!(taken, [0, 1, 2, 3, 4, 5, 6], "{fails_in}");
         }
     }
 
     #[test]
+    fn results_wait_for_jobs_of_the_same_threads() {
+        for threads in [1, 3] {
+            let pool = &Pool::new(NonZeroUsize::new(threads).unwrap());
+            let mut numbers = 0..100_u64;
+            let read = move || Ok(numbers.next().map(|number| (number, 1)));
+            let mut sum = 0;
+            let take = |number: u64| {
+                let doubled = pool.start(move || Ok(2 * number));
+                sum += doubled.wait()?;
+                Ok(())
+            };
+            run(pool, 4, read, Ok, take).unwrap();
+            assert_eq!(sum, 9900);
+        }
+    }
+
+    #[test]
+    fn a_panic_of_a_job_is_an_error() {
+        let pool = &Pool::new(NonZeroUsize::MIN);
+        let mut numbers = 0..3;
+        let read = move || Ok(numbers.next().map(|number: i32| (number, 1)));
+        let take = |_| pool.start(|| -> Result<(), _> { panic!("expected in this test") }).wait();
+        assert!(matches!(run(pool, 4, read, Ok, take), Err(DataError::Internal(_))));
+    }
+
+    #[test]
     fn a_panic_of_a_worker_is_an_error() {
-        let jobs = NonZeroUsize::new(2).unwrap();
+        let pool = Pool::new(NonZeroUsize::new(2).unwrap());
         let mut numbers = 0..10;
         let read = move || Ok(numbers.next().map(|number| (number, 1)));
         let work = |number: i32| {
@@ -234,7 +281,7 @@ mod tests {
             taken += 1;
             Ok(())
         };
-        assert!(matches!(run(jobs, 4, read, work, take), Err(DataError::Internal(_))));
+        assert!(matches!(run(&pool, 4, read, work, take), Err(DataError::Internal(_))));
         assert_eq!(taken, 5);
     }
 }

@@ -37,6 +37,12 @@ struct Counted {
     read: Arc<AtomicU64>,
 }
 
+impl Counted {
+    fn count(&self, bytes: usize) {
+        self.read.fetch_add(u64::try_from(bytes).unwrap_or_default(), Ordering::Relaxed);
+    }
+}
+
 impl Blob for Counted {
     fn len(&self) -> u64 {
         self.blob.len()
@@ -48,8 +54,22 @@ impl Blob for Counted {
 
     fn read_at(&self, start: u64, len: usize) -> std::io::Result<Bytes> {
         let bytes = self.blob.read_at(start, len)?;
-        self.read.fetch_add(u64::try_from(bytes.len()).unwrap_or_default(), Ordering::Relaxed);
+        self.count(bytes.len());
         Ok(bytes)
+    }
+
+    fn is_stream(&self) -> bool {
+        self.blob.is_stream()
+    }
+
+    fn chunk(&self) -> usize {
+        self.blob.chunk()
+    }
+
+    fn append_at(&self, start: u64, len: usize, out: &mut Vec<u8>) -> std::io::Result<usize> {
+        let read = self.blob.append_at(start, len, out)?;
+        self.count(read);
+        Ok(read)
     }
 }
 
@@ -65,6 +85,7 @@ impl Plan {
         let mut schema: Option<SchemaRef> = None;
         for name in expand(locations)? {
             let mut input = InputFile::open(&name)?;
+            let name = input.name.clone();
             let own = input.schema()?;
             if let Some(first) = inputs.first() {
                 if first.has_lines() != input.has_lines() {
@@ -89,6 +110,11 @@ impl Plan {
 
     pub(crate) fn has_lines(&self) -> bool {
         self.schema.is_none()
+    }
+
+    /// Returns the first input that can be read only once.
+    pub(crate) fn stream(&self) -> Option<&InputFile> {
+        self.inputs.iter().find(|input| input.blob.is_stream())
     }
 
     /// The size of all files.

@@ -57,7 +57,7 @@ impl Rejects {
         on_reject: OnReject,
     ) -> Result<Diagnostic, DataError> {
         let text = format!(
-            "the line has {} bytes, which exceeds the limit of {limit}; only its beginning is kept",
+            "the record has {} bytes, which exceeds the limit of {limit}; only its beginning is kept",
             line.bytes
         );
         let mut found = finding(Code::Limit, Span::at(0), text);

@@ -1,7 +1,8 @@
 //! The files of the current shard.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
 
@@ -11,6 +12,7 @@ use super::rejects::Rejects;
 use crate::error::DataError;
 use crate::kernel::Tally;
 use crate::output::{Encoded, FileFormat, Shard};
+use crate::pool::{Pending, Pool};
 use crate::store::Folder;
 
 /// What files a run writes.
@@ -28,18 +30,22 @@ pub(crate) struct Layout {
 /// The files of the current shard.
 pub(crate) struct Shards {
     folder: Folder,
+    pool: Arc<Pool>,
     layout: Layout,
     number: u64,
     files: Vec<Option<Shard>>,
     /// The files of lines beside them, by their names.
     others: BTreeMap<&'static str, Shard>,
+    /// Rows that are being encoded, each with the number of their folder.
+    pending: VecDeque<(usize, Pending<Encoded>)>,
     tally: Tally,
 }
 
 impl Shards {
-    pub(super) fn new(folder: Folder, layout: Layout, number: u64) -> Self {
+    pub(super) fn new(folder: Folder, layout: Layout, number: u64, pool: Arc<Pool>) -> Self {
         let files = layout.folders.iter().map(|_| None).collect();
-        Self { folder, layout, number, files, others: BTreeMap::new(), tally: Tally::default() }
+        let (others, pending, tally) = (BTreeMap::new(), VecDeque::new(), Tally::default());
+        Self { folder, pool, layout, number, files, others, pending, tally }
     }
 
     /// The number of the current shard.
@@ -54,7 +60,7 @@ impl Shards {
 
     /// Returns the file in a folder.
     fn file(&mut self, at: usize) -> Result<&mut Shard, DataError> {
-        let Self { folder, layout, number, files, .. } = self;
+        let Self { folder, pool, layout, number, files, .. } = self;
         let (Some(file), Some(inner)) = (files.get_mut(at), layout.folders.get(at)) else {
             return Err(DataError::Internal("no such folder".to_owned()));
         };
@@ -64,12 +70,39 @@ impl Shards {
         let slash = if inner.is_empty() { "" } else { "/" };
         let name = format!("{inner}{slash}part-{number:05}.{}", layout.format.ending());
         let schema = layout.schema.as_ref();
-        let shard = Shard::create(folder, &name, layout.format, schema, layout.group_bytes)?;
+        let shard = Shard::create(folder, &name, layout.format, schema, layout.group_bytes, pool)?;
         Ok(file.insert(shard))
+    }
+
+    /// Appends rows to the file in the folder with this number, when they are encoded. Another
+    /// thread encodes them.
+    pub(crate) fn encode(
+        &mut self,
+        at: usize,
+        encode: impl FnOnce() -> Result<Encoded, DataError> + Send + 'static,
+    ) -> Result<(), DataError> {
+        self.pending.push_back((at, self.pool.start(encode)));
+        self.write_pending(self.pool.threads())
+    }
+
+    /// Writes encoded rows until at most this many parts are still being encoded.
+    fn write_pending(&mut self, most: usize) -> Result<(), DataError> {
+        while self.pending.len() > most
+            && let Some((at, encoded)) = self.pending.pop_front()
+        {
+            let encoded = encoded.wait()?;
+            self.append(at, &encoded)?;
+        }
+        Ok(())
     }
 
     /// Appends rows to the file in the folder with this number.
     pub(crate) fn write(&mut self, at: usize, encoded: &Encoded) -> Result<(), DataError> {
+        self.write_pending(0)?;
+        self.append(at, encoded)
+    }
+
+    fn append(&mut self, at: usize, encoded: &Encoded) -> Result<(), DataError> {
         match encoded.rows() {
             0 => Ok(()),
             _ => self.file(at)?.write(encoded),
@@ -97,14 +130,22 @@ impl Shards {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => {
                 let name = format!("_{name}-{:05}.jsonl", self.number);
-                entry.insert(Shard::create(&self.folder, &name, FileFormat::Jsonl, None, 0)?)
+                entry.insert(Shard::create(
+                    &self.folder,
+                    &name,
+                    FileFormat::Jsonl,
+                    None,
+                    0,
+                    &self.pool,
+                )?)
             }
         };
-        file.write(&Encoded::Lines { bytes, rows })
+        file.write(&Encoded::Lines { bytes: bytes.into(), rows })
     }
 
     /// Finishes the files of the shard, and goes on to the next one.
     pub(super) fn finish(&mut self, end: ShardEnd) -> Result<ShardEntry, DataError> {
+        self.write_pending(0)?;
         // The first shard has all files, so that readers find the columns of empty outputs.
         if self.number == 0 {
             for at in 0..self.files.len() {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use globset::{GlobBuilder, GlobMatcher};
 
-use super::{is_url, store};
+use super::{STDIN, is_url, store};
 use crate::error::DataError;
 
 /// The endings of files that a folder stands for.
@@ -24,9 +24,9 @@ pub(crate) fn expand(locations: &[String]) -> Result<Vec<String>, DataError> {
     let mut files = Vec::new();
     for location in locations {
         let is_file = !is_url(location) && Path::new(location).is_file();
-        if location == "-" {
-            let text = "standard input cannot be read again after an interruption: name files, or use `ocml convert`";
-            return Err(DataError::usage(text));
+        if location == STDIN.0 {
+            files.push(location.clone());
+            continue;
         }
         let folder = is_folder(location);
         let found = match location.find(['*', '?', '[', '{']) {

@@ -8,6 +8,7 @@ use std::time::UNIX_EPOCH;
 
 use bytes::Bytes;
 
+use super::stream::Stream;
 use super::{Blob, NewFile, Store};
 
 /// The files of this machine.
@@ -35,20 +36,31 @@ impl Blob for LocalBlob {
     }
 
     fn read_at(&self, start: u64, len: usize) -> io::Result<Bytes> {
+        let mut bytes = Vec::new();
+        self.append_at(start, len, &mut bytes)?;
+        Ok(bytes.into())
+    }
+
+    fn chunk(&self) -> usize {
+        256 << 10
+    }
+
+    fn append_at(&self, start: u64, len: usize, out: &mut Vec<u8>) -> io::Result<usize> {
         let left = usize::try_from(self.len.saturating_sub(start)).unwrap_or(usize::MAX);
-        let mut bytes = vec![0; len.min(left)];
-        let mut filled = 0;
-        while filled < bytes.len() {
-            let at = start + u64::try_from(filled).unwrap_or_default();
-            match read_at(&self.file, &mut bytes[filled..], at) {
-                Ok(0) => break,
+        let first = out.len();
+        out.resize(first + len.min(left), 0);
+        let mut filled = first;
+        let read = loop {
+            let at = start + u64::try_from(filled - first).unwrap_or_default();
+            match read_at(&self.file, &mut out[filled..], at) {
+                Ok(0) => break Ok(filled - first),
                 Ok(read) => filled += read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+                Err(error) => break Err(error),
             }
-        }
-        bytes.truncate(filled);
-        Ok(bytes.into())
+        };
+        out.truncate(filled);
+        read
     }
 }
 
@@ -60,6 +72,16 @@ fn read_at(file: &File, buf: &mut [u8], at: u64) -> io::Result<usize> {
 #[cfg(windows)]
 fn read_at(file: &File, buf: &mut [u8], at: u64) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, buf, at)
+}
+
+#[cfg(unix)]
+fn is_pipe(metadata: &fs::Metadata) -> bool {
+    std::os::unix::fs::FileTypeExt::is_fifo(&metadata.file_type())
+}
+
+#[cfg(not(unix))]
+fn is_pipe(_: &fs::Metadata) -> bool {
+    false
 }
 
 /// A file with another name until it is finished.
@@ -114,8 +136,11 @@ impl Store for Local {
         if metadata.is_dir() {
             return Err(io::Error::from(io::ErrorKind::IsADirectory));
         }
+        if is_pipe(&metadata) {
+            return Ok(Arc::new(Stream::new(Box::new(file))));
+        }
         if !metadata.is_file() {
-            let what = "it is a pipe or a device: a run must be able to read its input again";
+            let what = "it is a device, not a file";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         }
         let changed = metadata.modified().ok().and_then(|it| it.duration_since(UNIX_EPOCH).ok());

@@ -4,6 +4,7 @@ mod glob;
 mod local;
 #[cfg(feature = "object-store")]
 mod remote;
+mod stream;
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -23,8 +24,25 @@ pub(crate) trait Blob: Send + Sync {
     /// What tells versions of the file apart: its time of change, or its tag.
     fn version(&self) -> &str;
 
+    /// Whether the bytes can be read only once.
+    fn is_stream(&self) -> bool {
+        false
+    }
+
     /// Reads bytes, as many as there are.
     fn read_at(&self, start: u64, len: usize) -> io::Result<Bytes>;
+
+    /// The size of one read when the file is read from its beginning to its end.
+    fn chunk(&self) -> usize {
+        1 << 20
+    }
+
+    /// Reads bytes to the end of `out`, and returns their number.
+    fn append_at(&self, start: u64, len: usize, out: &mut Vec<u8>) -> io::Result<usize> {
+        let bytes = self.read_at(start, len)?;
+        out.extend_from_slice(&bytes);
+        Ok(bytes.len())
+    }
 }
 
 /// A file that is being written. It appears under its name when it is finished, as a whole.
@@ -78,6 +96,20 @@ pub(crate) fn store(location: &str) -> Result<(Arc<dyn Store>, String), DataErro
     )));
 }
 
+/// The location of standard input, and its name in messages.
+pub(crate) const STDIN: (&str, &str) = ("-", "<stdin>");
+
+/// Opens an input, and returns its name for messages.
+pub(crate) fn open(location: &str) -> Result<(Arc<dyn Blob>, String), DataError> {
+    if location == STDIN.0 {
+        let blob = stream::stdin().map_err(|error| DataError::usage(error.to_string()))?;
+        return Ok((blob, STDIN.1.to_owned()));
+    }
+    let (store, path) = store(location)?;
+    let blob = store.open(&path).map_err(|error| DataError::input(location, error))?;
+    Ok((blob, location.to_owned()))
+}
+
 /// Whether a location is a URL and not a path.
 pub(crate) fn is_url(location: &str) -> bool {
     location.split_once("://").is_some_and(|(scheme, _)| {
@@ -94,17 +126,27 @@ pub(crate) struct BlobReader {
 }
 
 impl BlobReader {
-    /// The size of one read.
-    const CHUNK: usize = 1 << 20;
-
     /// Starts to read at the beginning.
     pub(crate) fn new(blob: Arc<dyn Blob>) -> Self {
-        Self { blob, at: 0, ahead: Bytes::new(), chunk: Self::CHUNK }
+        let chunk = blob.chunk();
+        Self { blob, at: 0, ahead: Bytes::new(), chunk }
     }
 
     /// Starts to read at a position, in small steps.
     pub(crate) fn at(blob: Arc<dyn Blob>, at: u64) -> Self {
         Self { blob, at, ahead: Bytes::new(), chunk: 64 << 10 }
+    }
+
+    /// Reads a chunk to the end of `out`, without a copy between. Returns 0 at the end of the file.
+    pub(crate) fn append(&mut self, out: &mut Vec<u8>) -> io::Result<usize> {
+        let ahead = std::mem::take(&mut self.ahead);
+        out.extend_from_slice(&ahead);
+        let read = match ahead.is_empty() {
+            true => self.blob.append_at(self.at, self.chunk, out)?,
+            false => ahead.len(),
+        };
+        self.at += u64::try_from(read).unwrap_or_default();
+        Ok(read)
     }
 }
 

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
 
+mod arrays;
 mod bad_input;
 mod fields;
 mod kernel;

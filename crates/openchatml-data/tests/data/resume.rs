@@ -20,7 +20,10 @@ const COMMANDS: &[&str] = &[
     "convert-gzip",
     "convert-parquet",
     "from-parquet",
+    "convert-zstd",
+    "convert-arrow",
     "from-gzip",
+    "from-array",
     "pack",
     "dedup",
     "near",
@@ -31,10 +34,14 @@ const COMMANDS: &[&str] = &[
 fn run(command: &str, options: RunOptions) -> Result<Summary, DataError> {
     let fields = Fields::default();
     match command {
-        "convert" | "from-gzip" => convert(&options, &fields, to_harmony()),
+        "convert" | "from-gzip" | "from-array" => convert(&options, &fields, to_harmony()),
         "convert-gzip" => {
             convert(&in_format(options, FileFormat::JsonlGzip), &fields, to_harmony())
         }
+        "convert-zstd" => {
+            convert(&in_format(options, FileFormat::JsonlZstd), &fields, to_harmony())
+        }
+        "convert-arrow" => convert(&in_format(options, FileFormat::Arrow), &fields, to_harmony()),
         "convert-parquet" => {
             convert(&in_format(options, FileFormat::Parquet), &fields, to_harmony())
         }
@@ -59,6 +66,7 @@ fn options(folder: &Folder, command: &str, output: &str) -> RunOptions {
     let input = match command {
         "from-parquet" => "parquet",
         "from-gzip" => "gzip",
+        "from-array" => "array.json",
         _ => "in",
     };
     sized(folder.run(&[input], output), 256 << 10, 2, 40)
@@ -71,6 +79,8 @@ fn inputs() -> Folder {
     // Some rows occur again.
     folder.write("in/a.jsonl", joined(&lines));
     folder.write("in/b.jsonl", joined(&lines[50..80]));
+    let records: Vec<_> = lines.iter().filter(|line| line.ends_with('}')).cloned().collect();
+    folder.write("array.json", format!("[{}\n]", records.join(",\n")));
     for (format, name) in [(FileFormat::Parquet, "parquet"), (FileFormat::JsonlGzip, "gzip")] {
         let run = in_format(folder.run(&["in"], name), format);
         convert(&run, &Fields::default(), to_harmony()).unwrap();
@@ -100,6 +110,7 @@ fn a_process_that_ends_early() {
     let input = match command.as_str() {
         "from-parquet" => "parquet",
         "from-gzip" => "gzip",
+        "from-array" => "array.json",
         _ => "in",
     };
     let options = RunOptions::new([path(input)], path(&variable("DATA_OUTPUT")));

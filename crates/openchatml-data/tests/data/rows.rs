@@ -1,5 +1,10 @@
 //! Commands that keep rows as they are: deduplication, samples, parts.
 
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray as _;
+use arrow_array::types::Int32Type;
+use arrow_array::{ArrayRef, DictionaryArray, RecordBatch, StringArray};
 use std::collections::HashSet;
 
 use openchatml_data::{DataError, Fields, FileFormat, Near, Share, Size, dedup, sample, split};
@@ -176,4 +181,61 @@ fn rows_of_tables_stay_as_they_are() {
     }
     let run = in_format(folder.run(&["in.jsonl"], "no"), FileFormat::Parquet);
     assert!(sample(&run, Size::Rows(1), 0).unwrap_err().to_string().contains("lines stay lines"));
+}
+
+#[test]
+fn columns_with_another_dictionary_in_each_batch_are_kept() {
+    let folder = Folder::new();
+    let texts = lines(1, 300);
+    let sources: Vec<_> = (0..300).map(|at| format!("source {}", at / 7)).collect();
+    let sources: DictionaryArray<Int32Type> = sources.iter().map(String::as_str).collect();
+    let columns: [(&str, ArrayRef); 2] =
+        [("chat", Arc::new(StringArray::from(texts))), ("source", Arc::new(sources))];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let mut bytes = Vec::new();
+    let mut writer =
+        parquet::arrow::ArrowWriter::try_new(&mut bytes, batch.schema(), None).unwrap();
+    for start in (0..300).step_by(60) {
+        writer.write(&batch.slice(start, 60)).unwrap();
+        writer.flush().unwrap();
+    }
+    writer.close().unwrap();
+    folder.write("in.parquet", bytes);
+    let mut fields = Fields::default();
+    fields.column = Some("chat".to_owned());
+    fields.keep = vec!["source".to_owned()];
+    let run = sized(folder.run(&["in.parquet"], "out"), 1 << 20, 2, 1000);
+    let run = in_format(run, FileFormat::Arrow);
+    let summary = openchatml_data::convert(&run, &fields, to_harmony()).unwrap();
+    assert_eq!(summary.rows, 300);
+    let file = std::fs::File::open(folder.path("out/part-00000.arrow")).unwrap();
+    let reader = arrow_ipc::reader::FileReader::try_new(file, None).unwrap();
+    let mut found = Vec::new();
+    for batch in reader {
+        let batch = batch.unwrap();
+        let sources = batch.column_by_name("source").unwrap().as_string::<i32>();
+        found.extend(sources.iter().flatten().map(str::to_owned));
+    }
+    assert_eq!(found, (0..300).map(|at| format!("source {}", at / 7)).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_same_chat_in_other_records_is_equal() {
+    let folder = Folder::new();
+    let chats = [
+        r#"{"messages":[{"role":"user","content":"Hi"},{"role":"assistant","content":"Hello."}]}"#,
+        r#"[{"role":"user","content":"Hi"},{"role":"assistant","content":"Hello."}]"#,
+        r#"{"conversations":[{"from":"human","value":"Hi"},{"from":"gpt","value":"Hello."}]}"#,
+        r#"{"prompt":"Hi","completion":"Hello."}"#,
+        r#"{"text":"<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\nHello.<|im_end|>\n"}"#,
+    ];
+    folder.write("in.jsonl", joined(&chats.map(str::to_owned)));
+    let options = folder.run(&["in.jsonl"], "out");
+    let (summary, dropped) = dedup(&options, &Fields::default(), to_harmony(), None).unwrap();
+    assert_eq!((summary.rows, dropped), (1, 4));
+    let lints = vec![openchatml::Code::Duplicate];
+    let kernel = openchatml_data::kernel::Task::Check { lints };
+    let kernel = openchatml_data::kernel::KernelOptions::new(kernel);
+    let checked = openchatml_data::check(&options, &Fields::default(), kernel, 1).unwrap();
+    assert_eq!(checked.findings[0].count.records, 4);
 }

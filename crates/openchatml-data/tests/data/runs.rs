@@ -1,10 +1,12 @@
 //! Runs: the same rows whatever the sizes, and nothing is lost.
 
 use openchatml_data::kernel::{KernelOptions, Task};
-use openchatml_data::{Fields, FileFormat, Summary, check, convert, stats, tokenize};
+use openchatml_data::{Fields, FileFormat, Summary, check, check_rows, convert, stats, tokenize};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use crate::support::{
-    Folder, in_format, joined, mixed_lines, sized, to_harmony, tokenize as to_ids, tokens,
+    Folder, Random, conversation, in_format, joined, mixed_lines, sized, to_harmony,
+    tokenize as to_ids, tokens,
 };
 
 #[test]
@@ -35,6 +37,78 @@ fn rows_do_not_depend_on_batches_threads_and_shards() {
             }
         }
     }
+}
+
+#[test]
+fn files_do_not_depend_on_threads() {
+    let folder = Folder::new();
+    let mut random = Random::new(7);
+    let lines: Vec<_> = (0..6_000).map(|_| conversation(&mut random)).collect();
+    folder.write("in.jsonl", joined(&lines));
+    for format in FileFormat::ALL {
+        let files = [1, 2, 5].map(|jobs| {
+            let output = format!("{}{jobs}", format.ending());
+            let run = in_format(folder.run(&["in.jsonl"], &output), *format);
+            // So little memory that there are several row groups.
+            let run = sized(run, 1 << 20, jobs, 5_000);
+            convert(&run, &Fields::default(), to_harmony()).unwrap();
+            folder.files(&output)
+        });
+        let outputs = |files: &[(String, Vec<u8>)]| -> Vec<_> {
+            files.iter().filter(|(name, _)| !name.starts_with("_manifest")).cloned().collect()
+        };
+        let [one, two, five] = files.each_ref().map(|files| outputs(files));
+        assert!(one == two && one == five, "{format:?}");
+        if *format == FileFormat::Parquet {
+            let first = bytes::Bytes::from(one[0].1.clone());
+            let reader = ParquetRecordBatchReaderBuilder::try_new(first).unwrap();
+            assert!(reader.metadata().num_row_groups() > 3);
+        }
+    }
+}
+
+#[test]
+fn conversations_that_occur_again_are_found() {
+    let folder = Folder::new();
+    let chat = |at: i32| {
+        format!(
+            r#"{{"messages":[{{"role":"user","content":"Question {at}"}},{{"role":"assistant","content":"Answer"}}]}}"#
+        )
+    };
+    let chats: Vec<_> = (0..50).map(chat).collect();
+    let list = chats[1].strip_prefix("{\"messages\":").unwrap().strip_suffix('}').unwrap();
+    let lines = [&chats[..], &["no".to_owned(), chats[3].clone(), list.to_owned()]].concat();
+    folder.write("a.jsonl", joined(&lines));
+    folder.write("b.jsonl", joined(&chats[7..8]));
+    let mut lints = openchatml::lint::SAMPLE.to_vec();
+    lints.push(openchatml::Code::Duplicate);
+    let kernel = || KernelOptions::new(Task::Check { lints: lints.clone() });
+    for (memory, jobs) in [(512 << 20, 2), (128 << 10, 3)] {
+        let run = sized(folder.run(&["a.jsonl", "b.jsonl"], ""), memory, jobs, 10);
+        let mut rows = Vec::new();
+        let checked = check_rows(&run, &Fields::default(), kernel(), 9, |row| {
+            rows.push(row);
+            Ok(())
+        })
+        .unwrap();
+        let of = |code: &str| checked.findings.iter().find(|found| found.code == code).unwrap();
+        let duplicates = of("W-DUPLICATE");
+        let places: Vec<_> =
+            duplicates.examples.iter().map(|it| (it.row, it.message.as_str())).collect();
+        let other = format!("the same conversation as in row 8 of {}", folder.name("a.jsonl"));
+        let same = ["the same conversation as in row 4", "the same conversation as in row 2"];
+        assert_eq!(places, [(52, same[0]), (53, same[1]), (1, other.as_str())]);
+        assert_eq!((duplicates.count.records, checked.unindexed), (3, 0));
+        assert_eq!((checked.tally.with_errors, checked.tally.with_warnings), (1, 3));
+        let numbers: Vec<_> = rows.iter().map(|row| row.row).collect();
+        assert_eq!(numbers, [51, 52, 53, 1]);
+        let start = lines[..51].iter().map(|line| line.len() + 1).sum::<usize>();
+        assert_eq!(rows[1].byte, Some(u64::try_from(start).unwrap()));
+    }
+    // With too little memory, the others are counted.
+    let run = sized(folder.run(&["a.jsonl"], ""), 40 * 64, 2, 10);
+    let checked = check(&run, &Fields::default(), kernel(), 1).unwrap();
+    assert_eq!(checked.unindexed, 10);
 }
 
 #[test]

@@ -4,26 +4,13 @@ use std::fmt::Write as _;
 
 use crate::json::{Data, Value};
 
-/// For each byte, whether it must be escaped in a JSON string.
-const ESCAPED: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut byte = 0;
-    while byte < 0x20 {
-        table[byte] = true;
-        byte += 1;
-    }
-    table[b'"' as usize] = true;
-    table[b'\\' as usize] = true;
-    table
-};
-
 /// Writes `text` as a JSON string.
 pub(crate) fn write_string(out: &mut String, text: &str) {
     out.reserve(text.len() + 2);
     out.push('"');
     let mut from = 0;
     let bytes = text.as_bytes();
-    while let Some(len) = bytes[from..].iter().position(|byte| ESCAPED[usize::from(*byte)]) {
+    while let Some(len) = first_escaped(&bytes[from..]) {
         let at = from + len;
         out.push_str(&text[from..at]);
         escape(out, bytes[at]);
@@ -51,6 +38,16 @@ pub(crate) fn write_ascii_string(out: &mut String, text: &str) {
             c => out.push(c),
         }
     }
+}
+
+/// Returns the position of the first byte that a JSON string must escape.
+fn first_escaped(bytes: &[u8]) -> Option<usize> {
+    const BLOCK: usize = 32;
+    let is_escaped = |byte: &u8| *byte < 0x20 || *byte == b'"' || *byte == b'\\';
+    // A loop over a whole block without a branch compiles to vector instructions.
+    let any = |block: &[u8]| block.iter().fold(false, |any, byte| any | is_escaped(byte));
+    let plain = bytes.chunks_exact(BLOCK).take_while(|block| !any(block)).count() * BLOCK;
+    bytes[plain..].iter().position(is_escaped).map(|at| plain + at)
 }
 
 #[cold]
@@ -102,6 +99,23 @@ pub(crate) fn write_value(out: &mut String, value: &Value<'_>) {
                 write_value(out, value);
             }
             out.push('}');
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::write_string;
+
+    #[test]
+    fn bytes_are_escaped_wherever_they_are() {
+        for special in ["\"", "\\", "\n", "\u{1f}", "\u{0}", "é"] {
+            for at in 0..100 {
+                let text = format!("{}{special}{}", "x".repeat(at), "y".repeat(100 - at));
+                let mut out = String::new();
+                write_string(&mut out, &text);
+                assert_eq!(serde_json::from_str::<String>(&out).ok(), Some(text));
+            }
         }
     }
 }

@@ -23,7 +23,7 @@ pub use self::unicode::invisible;
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use crate::model::{Channel, Document};
+use crate::model::Document;
 use crate::{Code, Diagnostic};
 
 /// The lints for any conversation.
@@ -118,10 +118,8 @@ pub fn fingerprint(document: &Document<'_>) -> u128 {
             conversation.messages.len().hash(&mut hasher);
             for message in &conversation.messages {
                 (message.role.as_str(), &message.name, &message.recipient).hash(&mut hasher);
-                // Some formats have no channels.
-                let is_plain = message.is_answer() && message.channel.is_none();
-                let channel = if is_plain { Some(Channel::Final) } else { message.channel };
-                (channel.map(|it| it.as_str()), &message.content_type).hash(&mut hasher);
+                // Some formats write `final` where others write no channel.
+                (message.effective_channel().as_str(), &message.content_type).hash(&mut hasher);
                 message.body.text().hash(&mut hasher);
             }
         }

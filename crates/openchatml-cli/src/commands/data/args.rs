@@ -19,9 +19,9 @@ use crate::report::count;
 /// The inputs.
 #[derive(Args, Clone, Debug)]
 pub(super) struct InputArgs {
-    /// Files, folders, patterns such as `data/*.parquet`, or URLs (JSONL, also compressed; Parquet;
-    /// Arrow)
-    #[arg(required = true, value_name = "INPUT")]
+    /// Files, folders, patterns such as `data/*.parquet`, or URLs (JSONL or a JSON array, also
+    /// compressed; Parquet; Arrow); `-` is standard input
+    #[arg(value_name = "INPUT", default_value = "-")]
     inputs: Vec<String>,
 
     /// The number of threads that work (default: the number of cores)
