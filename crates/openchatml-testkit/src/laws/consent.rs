@@ -33,7 +33,10 @@ pub(crate) fn consent(case: &Case<'_>) -> Verdict {
         return Ok(());
     }
     for (at, datum) in data(case.text) {
-        if written.contains(datum) || errors.cover(at) {
+        if written.contains(datum)
+            || errors.cover(at)
+            || names_nothing(&case.text[at + datum.len()..])
+        {
             continue;
         }
         let place = Place::of(datum, &parsed.document);
@@ -53,7 +56,17 @@ pub(crate) fn consent(case: &Case<'_>) -> Verdict {
         };
         let mut keys = losses.iter().filter(is_key);
         let is_under = keys.any(|loss| Place::Beyond.may_be_lost(loss, at, &parsed.document));
-        if is_named || went || is_under || errors.went_whole(at, &losses, &parsed.document) {
+        // The datum is in the name of a column, whose value is named as lost.
+        let is_column = losses.iter().any(|loss| {
+            let is_its = loss.detail.as_ref().is_some_and(|key| key.contains(datum));
+            is_its && loss.span.start >= at + datum.len()
+        });
+        if is_named
+            || went
+            || is_under
+            || is_column
+            || errors.went_whole(at, &losses, &parsed.document)
+        {
             continue;
         }
         let what = match (errors.touch(at), place) {
@@ -246,6 +259,15 @@ const ITEMS: &[Lost] = &[Lost::Item, Lost::Reference, Lost::Hosted];
 
 /// Losses of single fields.
 const FIELDS: &[Lost] = &[Lost::Name, Lost::Recipient, Lost::CallId, Lost::ContentType];
+
+/// Whether a key is followed by `null` or an empty list, so that nothing is lost with it. `rest` is
+/// the text after its name.
+fn names_nothing(rest: &str) -> bool {
+    let value = rest.strip_prefix('"').and_then(|rest| rest.trim_ascii_start().strip_prefix(':'));
+    let value = value.map(str::trim_ascii_start).unwrap_or_default();
+    value.starts_with("null")
+        || value.strip_prefix('[').is_some_and(|it| it.trim_ascii_start().starts_with(']'))
+}
 
 /// Returns the messages in the order of their numbers: of a pair, those of one side, and then those
 /// of the other side that are not shared.

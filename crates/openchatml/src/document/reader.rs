@@ -420,11 +420,15 @@ impl<'o> DocumentReader<'o> {
         }
         // Which known keys were seen, and which of them with a value.
         let (mut seen, mut given) = (0_u64, 0_u64);
+        let mut others = HashSet::new();
         let span = json.object(|json, key, span| {
             let Some(at) = known.iter().position(|known| *known == key) else {
                 let is_mistake = || [known, HIDING].iter().any(|keys| is_misspelled(&key, keys));
                 if !has_others || may_hide(&key) || is_mistake() {
                     return self.unknown(json, &key, known, span);
+                }
+                if !others.insert(key.clone()) {
+                    self.repeated(&key, span);
                 }
                 return entry(self, json, Key::Other(key));
             };

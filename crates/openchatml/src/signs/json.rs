@@ -34,6 +34,8 @@ pub(crate) enum Sign {
     Key(&'static str),
     /// A key of the document with a value of this kind.
     KeyOf(&'static str, Kind),
+    /// Two keys of the document itself, and not of the documents in it.
+    Both(&'static str, &'static str),
     /// A key of a message.
     Message(&'static str),
     /// A key of a message with a value of this kind.
@@ -60,6 +62,11 @@ impl Sign {
         match self {
             Self::Key(key) => sketch.keys.get(key)?.values().next().copied(),
             Self::KeyOf(key, kind) => sketch.keys.get(key)?.get(&kind).copied(),
+            Self::Both(_, _) if sketch.has_sides => None,
+            Self::Both(one, other) => {
+                sketch.keys.get(other)?;
+                sketch.keys.get(one)?.values().next().copied()
+            }
             Self::Message(key) => items.keys.get(key).map(|(_, seen)| *seen),
             Self::MessageOf(key, kind) => items.kinds.get(&(key.to_owned(), kind)).copied(),
             Self::Word(key, word) => items.words.get(&(key, word.to_owned())).copied(),
@@ -82,6 +89,7 @@ impl Sign {
     pub(crate) fn describe(self) -> String {
         match self {
             Self::Key(key) | Self::KeyOf(key, _) => format!("key `{key}`"),
+            Self::Both(one, other) => format!("keys `{one}` and `{other}`"),
             Self::Message(key) => format!("key `{key}` of a message"),
             Self::MessageOf(key, Kind::Null) => format!("`{key}` that is `null`"),
             Self::MessageOf(key, _) => format!("key `{key}` of a message"),

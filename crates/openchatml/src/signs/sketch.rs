@@ -53,7 +53,7 @@ pub(crate) struct Sketch {
     pub(crate) items: BTreeMap<String, Items>,
     /// Documents that can be single messages, as items of a list.
     pub(crate) message: Items,
-    /// Whether a document begins with a side of a preference pair, which can be a document, too.
+    /// Whether a document is nothing but the sides of a preference pair, which can be documents, too.
     pub(crate) has_sides: bool,
 }
 
@@ -166,22 +166,24 @@ impl Sketch {
     }
 }
 
-/// Returns the starts of the sides of a preference pair, if the document can be a pair in a format of
-/// one conversation, which is evident only inside.
+/// Returns the starts of the sides of a preference pair, if the document has nothing but its sides:
+/// then it can be a pair in a format of one conversation, which is evident only inside.
 fn sides(json: &mut Json<'_>) -> Vec<usize> {
     let mut starts = Vec::new();
     if json.peek() != Some(b'{') || !json.begins_with(&SIDES) {
         return starts;
     }
+    let mut has_others = false;
     // Invalid JSON ends it; everything before counts.
     let _ = json.object(|json, key, _| {
-        let is_side = matches!(Kind::next(json), Kind::List | Kind::Map);
-        if is_side && SIDES.contains(&key.as_ref()) {
+        let is_side = SIDES.contains(&key.as_ref());
+        has_others |= !is_side;
+        if is_side && matches!(Kind::next(json), Kind::List | Kind::Map) {
             starts.push(json.offset());
         }
         json.pass()
     });
-    starts
+    if has_others { Vec::new() } else { starts }
 }
 
 impl Items {

@@ -89,6 +89,7 @@ static SIGNS: JsonSigns = JsonSigns {
         (Sign::KeyOf("chosen", Kind::List), 30),
         (Sign::KeyOf("rejected", Kind::String), 30),
         (Sign::KeyOf("rejected", Kind::List), 30),
+        (Sign::Both("messages", "chosen"), 60),
         (Sign::KeyOf("instruction", Kind::String), 10),
         (Sign::KeyOf("output", Kind::String), 50),
         (Sign::KeyOf("question", Kind::String), 20),
