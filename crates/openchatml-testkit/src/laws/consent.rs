@@ -43,30 +43,8 @@ pub(crate) fn consent(case: &Case<'_>) -> Verdict {
         if errors.drops_header && matches!(place, Place::Header) {
             continue;
         }
-        let is_named = losses.iter().any(|loss| place.may_be_lost(loss, at, &parsed.document));
-        // Data that only the own format can write is dropped together with its message.
-        let mut gone =
-            losses.iter().filter(|loss| WHOLE.contains(&loss.lost) || PARTS.contains(&loss.lost));
-        let went = gone.any(|loss| Place::Beyond.may_be_lost(loss, at, &parsed.document));
-        // A loss may name the datum as a key, or the key of the datum.
-        let is_key = |loss: &&Loss| {
-            let key = loss.detail.as_ref().map(|key| format!("\"{key}\""));
-            let end = at + datum.len() + 1;
-            key.is_some_and(|key| case.text.get(..end).is_some_and(|text| text.contains(&key)))
-        };
-        let mut keys = losses.iter().filter(is_key);
-        let is_under = keys.any(|loss| Place::Beyond.may_be_lost(loss, at, &parsed.document));
-        // The datum is in the name of a column, whose value is named as lost.
-        let is_column = losses.iter().any(|loss| {
-            let is_its = loss.detail.as_ref().is_some_and(|key| key.contains(datum));
-            is_its && loss.span.start >= at + datum.len()
-        });
-        if is_named
-            || went
-            || is_under
-            || is_column
-            || errors.went_whole(at, &losses, &parsed.document)
-        {
+        let is_told = is_named(place, case, at, datum, &losses, &parsed.document);
+        if is_told || errors.went_whole(at, &losses, &parsed.document) {
             continue;
         }
         let what = match (errors.touch(at), place) {
@@ -88,6 +66,37 @@ pub(crate) fn consent(case: &Case<'_>) -> Verdict {
         return Err(Broken { what, cause, detail });
     }
     Ok(())
+}
+
+/// Whether a loss names a datum at this byte of the input.
+fn is_named(
+    place: Place,
+    case: &Case<'_>,
+    at: usize,
+    datum: &str,
+    losses: &[Loss],
+    document: &Document<'_>,
+) -> bool {
+    let may_be_lost = |place: Place, loss: &Loss| place.may_be_lost(loss, at, document);
+    let is_named = losses.iter().any(|loss| may_be_lost(place, loss));
+    // Data that only the own format can write is dropped together with its message.
+    let mut gone =
+        losses.iter().filter(|loss| WHOLE.contains(&loss.lost) || PARTS.contains(&loss.lost));
+    let went = gone.any(|loss| may_be_lost(Place::Beyond, loss));
+    // A loss may name the datum as a key, or the key of the datum.
+    let is_key = |loss: &&Loss| {
+        let key = loss.detail.as_ref().map(|key| format!("\"{key}\""));
+        let end = at + datum.len() + 1;
+        key.is_some_and(|key| case.text.get(..end).is_some_and(|text| text.contains(&key)))
+    };
+    let mut keys = losses.iter().filter(is_key);
+    let is_under = keys.any(|loss| may_be_lost(Place::Beyond, loss));
+    // The datum is in the name of a column, whose value is named as lost.
+    let is_column = losses.iter().any(|loss| {
+        let is_its = loss.detail.as_ref().is_some_and(|key| key.contains(datum));
+        is_its && loss.span.start >= at + datum.len()
+    });
+    is_named || went || is_under || is_column
 }
 
 /// The parts of the input that errors cover.

@@ -25,7 +25,7 @@ pub(crate) fn is_misspelled(word: &str, known: &[&str]) -> bool {
                 && word.len() > 3
                 && strsim::osa_distance(word, known) == 1
     };
-    known.iter().any(|known| is_near(known))
+    known.iter().any(is_near)
 }
 
 /// Keys that other formats use, and the key that is meant.

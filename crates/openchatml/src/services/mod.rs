@@ -17,7 +17,7 @@ mod write;
 
 pub(crate) use self::beyond::{beyond, beyond_of, content_of, joins, still_say, unless_reasoning};
 pub(crate) use self::replies::Replies;
-pub(crate) use self::state::{Fields, State, last_of_each};
+pub(crate) use self::state::{Fields, State, last_of_each, push_column};
 pub(crate) use self::tools::Declared;
 pub(crate) use self::write::{
     aside_of, conversation, estimate, write_document, write_field, write_fields,

@@ -57,8 +57,7 @@ impl<'a> State<'a> {
         json: &mut Json<'a>,
         key: Cow<'a, str>,
     ) -> Result<(), JsonError> {
-        self.fields.push((key, json.value()?));
-        Ok(())
+        push_column(&mut self.fields, json, key)
     }
 
     /// Moves everything to the conversation, which already has its messages.
@@ -96,4 +95,14 @@ pub(crate) fn last_of_each(mut fields: Fields<'_>) -> Fields<'_> {
         fields.iter().rev().map(|field| keys.insert(field.0.clone())).collect();
     fields.retain(|_| is_last.pop().unwrap_or(true));
     fields
+}
+
+/// Reads another column of an object.
+pub(crate) fn push_column<'a>(
+    fields: &mut Fields<'a>,
+    json: &mut Json<'a>,
+    key: Cow<'a, str>,
+) -> Result<(), JsonError> {
+    fields.push((key, json.value()?));
+    Ok(())
 }

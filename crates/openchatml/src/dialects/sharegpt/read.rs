@@ -1,5 +1,7 @@
 //! Reads a list of turns, or a record with one.
 
+use std::borrow::Cow;
+
 use super::{CHECKS, FORM};
 use crate::document::{
     DocumentReader, Key, Keys, Root, Speaker, Written, continued, one_side, same,
@@ -8,7 +10,8 @@ use crate::json::{Json, JsonError};
 use crate::model::{Channel, Conversation, Message, Role};
 use crate::options::ReadOptions;
 use crate::reading::Parsed;
-use crate::services::{Fields, Replies, State, beyond, calls, last_of_each};
+use crate::services::calls::Name;
+use crate::services::{Fields, Replies, State, beyond, calls, last_of_each, push_column};
 use crate::{Code, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;
@@ -147,74 +150,98 @@ fn turn<'a>(
 ) -> Result<()> {
     let mut message = Message::new(Role::User, "");
     message.in_json = true;
-    let (mut from, mut value, mut name, mut author) = (None, None, None, None);
-    let (mut place, mut weight_key) = (Span::default(), "");
+    let mut turn = Turn::default();
     let keys = Keys { known: TURN_KEYS, same: SAME, has_others: true };
-    let mut columns = Fields::new();
     let span = reader.object_with(json, &keys, |reader, json, key| {
         let key = match key {
             Key::Known(key) => key,
-            Key::Other(key) => {
-                columns.push((key, json.value()?));
-                return Ok(());
-            }
+            Key::Other(key) => return push_column(&mut turn.columns, json, key),
         };
         match key {
-            "from" | "role" => from = read_from(reader, json)?,
+            "from" | "role" => turn.from = read_from(reader, json)?,
             "value" | "content" => {
                 let start = json.offset();
-                value = reader.written(json)?;
-                place = Span::new(start, json.position());
+                turn.value = reader.written(json)?;
+                turn.place = Span::new(start, json.position());
             }
-            "name" => name = calls::name(reader, json, &mut message)?,
-            "author" => author = reader.value(json, key, &mut message)?,
+            "name" => turn.name = calls::name(reader, json, &mut message)?,
+            "author" => turn.author = reader.value(json, key, &mut message)?,
             _ => {
                 message.weight = reader.weight(json)?;
-                weight_key = if key == "weight" { "" } else { key };
+                turn.weight_key = if key == "weight" { "" } else { key };
             }
         }
         Ok(())
     })?;
-    let Some(span) = span else { return Ok(()) };
-    message.span = span;
-    let written = value.unwrap_or_else(|| {
-        reader.tolerate(Code::ParseJson.at(span, "the turn has no `value`"));
-        Written::default()
-    });
-    if name.is_some() {
-        message.name = calls::name_by(reader, name, author.as_deref());
-    }
-    let first = messages.len();
-    let speaker = match from {
-        Some(From::Call) => None,
-        Some(From::Speaker(speaker)) => Some(speaker),
-        None => Some(reader.spoken(None, span)),
-    };
-    message.name = match (speaker.as_ref().and_then(Speaker::role), message.name.take()) {
-        (Some(Role::Tool), name) => replies.name(None, name, author),
-        (_, name) => author.or(name),
-    };
-    let calls = match speaker {
-        None => called(reader, &mut message, written, place),
-        Some(speaker) => {
-            add_message(reader, speaker, &mut message, written);
-            None
-        }
-    };
-    match calls {
-        Some(calls) => messages.extend(calls),
-        None => messages.push(message),
-    }
-    for call in messages[first..].iter().filter(|message| message.is_call()) {
-        replies.call(call);
-    }
-    if let Some(message) =
-        messages.get_mut(first).filter(|_| !weight_key.is_empty() || !columns.is_empty())
-    {
-        let beyond = beyond(message, FORM);
-        (beyond.weight_key, beyond.fields) = (weight_key, last_of_each(columns));
+    if let Some(span) = span {
+        message.span = span;
+        turn.finish(reader, message, messages, replies);
     }
     Ok(())
+}
+
+/// The fields of a turn before its speaker is known.
+#[derive(Default)]
+struct Turn<'a> {
+    from: Option<From<'a>>,
+    value: Option<Written<'a>>,
+    /// The place of the value.
+    place: Span,
+    name: Name<'a>,
+    author: Option<Cow<'a, str>>,
+    weight_key: &'static str,
+    columns: Fields<'a>,
+}
+
+impl<'a> Turn<'a> {
+    /// Adds the messages of the turn.
+    fn finish(
+        self,
+        reader: &mut DocumentReader<'_>,
+        mut message: Message<'a>,
+        messages: &mut Vec<Message<'a>>,
+        replies: &mut Replies,
+    ) {
+        let Self { from, value, place, name, author, weight_key, columns } = self;
+        let span = message.span;
+        let written = value.unwrap_or_else(|| {
+            reader.tolerate(Code::ParseJson.at(span, "the turn has no `value`"));
+            Written::default()
+        });
+        if name.is_some() {
+            message.name = calls::name_by(reader, name, author.as_deref());
+        }
+        let first = messages.len();
+        let speaker = match from {
+            Some(From::Call) => None,
+            Some(From::Speaker(speaker)) => Some(speaker),
+            None => Some(reader.spoken(None, span)),
+        };
+        message.name = match (speaker.as_ref().and_then(Speaker::role), message.name.take()) {
+            (Some(Role::Tool), name) => replies.name(None, name, author),
+            (_, name) => author.or(name),
+        };
+        let calls = match speaker {
+            None => called(reader, &mut message, written, place),
+            Some(speaker) => {
+                add_message(reader, speaker, &mut message, written);
+                None
+            }
+        };
+        match calls {
+            Some(calls) => messages.extend(calls),
+            None => messages.push(message),
+        }
+        for call in messages[first..].iter().filter(|message| message.is_call()) {
+            replies.call(call);
+        }
+        if let Some(message) =
+            messages.get_mut(first).filter(|_| !weight_key.is_empty() || !columns.is_empty())
+        {
+            let beyond = beyond(message, FORM);
+            (beyond.weight_key, beyond.fields) = (weight_key, last_of_each(columns));
+        }
+    }
 }
 
 /// Reads the speaker of a turn, by the names that data sets use.

@@ -8,7 +8,7 @@ use crate::json::{Data, Json, JsonError, Value};
 use crate::model::{Channel, FormId, Intent, Layout, Message, Role};
 use crate::services::calls::{Name, name, name_by};
 use crate::services::parts::{Piece, pieces};
-use crate::services::{Declared, Replies, State, beyond, last_of_each};
+use crate::services::{Declared, Replies, State, beyond, last_of_each, push_column};
 use crate::{Code, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;
@@ -69,10 +69,7 @@ pub(crate) fn read<'a>(
     let span = reader.object_with(json, &keys, |reader, json, key| {
         let key = match key {
             Key::Known(key) => key,
-            Key::Other(key) => {
-                turn.fields.push((key, json.value()?));
-                return Ok(());
-            }
+            Key::Other(key) => return push_column(&mut turn.fields, json, key),
         };
         match key {
             "role" => speaker = role(reader, json)?,
