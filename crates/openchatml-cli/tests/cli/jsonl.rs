@@ -169,7 +169,7 @@ fn single_losses_can_be_allowed() {
 #[test]
 fn refusals_name_all_losses_as_allow_loss_expects_them() {
     let input = concat!(
-        r#"{"messages":[{"role":"user","content":"a"}],"zz":1}"#,
+        r#"{"messages":[{"role":"user","content":"a"}],"tols":1}"#,
         "\n",
         r#"{"messages":[{"role":"developer","content":"d"},{"role":"user","content":"a"}]}"#,
         "\n",

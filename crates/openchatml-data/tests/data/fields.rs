@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use openchatml::Format;
+use openchatml_data::record::Consent;
 use openchatml_data::{DataError, Fields, FileFormat, convert};
 
 use crate::support::{Folder, convert_to, in_format, joined};
@@ -54,7 +55,9 @@ fn fields_beside_a_record_are_kept() {
     let line = format!(r#"{{"messages":{CHAT},"id":1,"x":{{"y":[null]}}}}"#);
     folder.write("in.jsonl", joined(&[line.clone(), line]));
     let run = folder.run(&["in.jsonl"], "lost");
-    let summary = convert(&run, &Fields::default(), convert_to(Format::CHATML)).unwrap();
+    let mut strict = convert_to(Format::CHATML);
+    strict.consent = Consent::no_loss();
+    let summary = convert(&run, &Fields::default(), strict).unwrap();
     assert_eq!(summary.tally.rejected, 2);
     let run = folder.run(&["in.jsonl"], "text");
     convert(&run, &fields(None, &["id", "x"], false), convert_to(Format::CHATML)).unwrap();

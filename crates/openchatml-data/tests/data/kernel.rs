@@ -270,13 +270,13 @@ fn long_conversations_are_rejected_or_lose_their_oldest_exchanges() {
 
 #[test]
 fn dropped_input_is_rejected_unless_it_is_allowed() {
-    let row = r#"{"messages":[{"role":"user","content":"Hi","mood":"sad"}]}"#;
+    let row = r#"{"messages":[{"role":"user","content":"Hi","conten":"sad"}]}"#;
     let chats: ArrayRef = Arc::new(StringArray::from(vec![row]));
     let table = batch(vec![("chat", chats)]);
     let processed = Kernel::new(to_harmony()).process(&table).unwrap();
     assert_eq!(processed.rejected[0].record, row.as_bytes());
     let found = &processed.rejected[0].found[0];
-    assert_eq!(&row[found.span.range()], "\"mood\"");
+    assert_eq!(&row[found.span.range()], "\"conten\"");
     let mut options = to_harmony();
     options.consent.allow_all_drops();
     let processed = Kernel::new(options).process(&table).unwrap();
@@ -314,7 +314,7 @@ fn preference_pairs_go_to_json() {
     let input = batch(vec![("chat", column)]);
     let pairs = kernel(Some("chat"), convert_to(Format::OPENAI)).process(&input).unwrap();
     let texts = texts(&pairs);
-    assert!(texts[0].starts_with(r#"{"chosen":{"messages":["#), "{}", texts[0]);
+    assert!(texts[0].starts_with(r#"{"input":{"messages":["#), "{}", texts[0]);
     let text = kernel(Some("chat"), convert_to(Format::CHATML)).process(&input).unwrap();
     assert_eq!(text.rejected[0].row, 0);
 }

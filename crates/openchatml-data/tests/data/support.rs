@@ -164,7 +164,7 @@ pub(crate) fn mixed_lines(seed: u64, count: usize) -> Vec<String> {
     let mut random = Random::new(seed);
     let line = |_| match random.below(20) {
         0 => "not a conversation".to_owned(),
-        1 => r#"{"messages":[{"role":"user","content":"Hi","mood":"sad"}]}"#.to_owned(),
+        1 => r#"{"messages":[{"role":"user","content":"Hi","conten":"sad"}]}"#.to_owned(),
         2 => String::new(),
         3 => "{\"messages\":[{\"role\":\"user\",\"conte".to_owned(),
         _ => conversation(&mut random),

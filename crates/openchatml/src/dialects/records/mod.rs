@@ -71,7 +71,7 @@ static PAIR: PairForm =
 
 static CARRIES: Carries = chat::CARRIES;
 
-const HOLDERS: &[&str] = &["completion", "instruction", "chosen", "output", "question", "answer"];
+const HOLDERS: &[&str] = &["completion", "instruction", "chosen", "output"];
 
 /// The features of records. A `prompt` alone is a request of another kind.
 static SIGNS: JsonSigns = JsonSigns {
@@ -92,9 +92,10 @@ static SIGNS: JsonSigns = JsonSigns {
         (Sign::Both("messages", "chosen"), 60),
         (Sign::KeyOf("instruction", Kind::String), 10),
         (Sign::KeyOf("output", Kind::String), 50),
-        (Sign::KeyOf("question", Kind::String), 20),
-        (Sign::KeyOf("answer", Kind::String), 20),
-        (Sign::KeyOf("response", Kind::String), 20),
+        (Sign::Both("question", "answer"), 60),
+        (Sign::Both("question", "response"), 60),
+        (Sign::Both("prompt", "answer"), 60),
+        (Sign::Both("prompt", "response"), 60),
     ],
     usual: 0,
 };
