@@ -281,7 +281,7 @@ impl Format {
     /// let names: Vec<_> = with_ids.map(|format| format.to_string()).collect();
     /// assert_eq!(names[..2], ["openchatml-2.2", "openchatml-2.2:json"]);
     /// assert_eq!(names[2..5], ["openchatml-2.0:json", "apertus:json", "json"]);
-    /// assert_eq!(names[5..], ["openai", "responses", "anthropic", "gemini"]);
+    /// assert_eq!(names[5..], ["openai", "responses", "anthropic", "gemini", "records"]);
     /// ```
     pub fn carries(self) -> &'static Carries {
         match (self.carrier, &self.dialect.json) {

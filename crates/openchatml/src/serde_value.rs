@@ -28,9 +28,9 @@ impl Parsed<'static> {
     /// use openchatml::{Format, Parsed};
     /// use serde_json::json;
     ///
-    /// let value = json!({"messages": [{"role": "user", "content": "Hi!", "mood": "good"}]});
+    /// let value = json!({"messages": [{"role": "user", "content": "Hi!", "contnet": "?"}]});
     /// let parsed = Parsed::from_value(&value, Format::OPENAI, &Default::default())?;
-    /// assert_eq!(parsed.diagnostics.len(), 1); // There is no `mood`.
+    /// assert_eq!(parsed.diagnostics.len(), 1); // There is no `contnet`.
     /// assert_eq!(parsed.into_conversation().messages[0].body.text(), "Hi!");
     /// # Ok::<(), openchatml::FormatError>(())
     /// ```
