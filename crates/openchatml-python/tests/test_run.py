@@ -282,9 +282,14 @@ def test_ctrl_c_ends_a_run() -> None:
             time.sleep(0.02)
             yield "."
 
+    # A process in the background ignores the signal.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.3, lambda: signal.raise_signal(signal.SIGINT))
     timer.start()
     begin = time.monotonic()
-    with pytest.raises(KeyboardInterrupt):
-        run(QUESTION, slow)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run(QUESTION, slow)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert time.monotonic() - begin < 3
