@@ -7,7 +7,7 @@ use flate2::read::MultiGzDecoder;
 
 use super::{Compression, InputFile, Position};
 use crate::error::DataError;
-use crate::store::{Blob, BlobReader};
+use crate::store::{Blob, BlobReader, append_from};
 
 /// The size of one read of a decoder.
 pub(super) const CHUNK_BYTES: usize = 256 << 10;
@@ -62,19 +62,9 @@ impl Bytes {
 
     /// Reads a chunk to the end of `out`. Returns 0 at the end of the file.
     pub(super) fn append(&mut self, out: &mut Vec<u8>) -> io::Result<usize> {
-        let from = match self {
-            Self::Plain(from) => return from.append(out),
-            Self::Unpacked(from) => from,
-        };
-        let first = out.len();
-        out.resize(first + CHUNK_BYTES, 0);
-        let read = loop {
-            match from.read(&mut out[first..]) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                read => break read,
-            }
-        };
-        out.truncate(first + *read.as_ref().unwrap_or(&0));
-        read
+        match self {
+            Self::Plain(from) => from.append(out),
+            Self::Unpacked(from) => append_from(from.as_mut(), CHUNK_BYTES, out),
+        }
     }
 }

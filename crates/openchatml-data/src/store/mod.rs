@@ -175,6 +175,20 @@ impl Seek for BlobReader {
     }
 }
 
+/// Reads at most `len` bytes to the end of `out`. Returns 0 at the end.
+pub(crate) fn append_from(from: &mut dyn Read, len: usize, out: &mut Vec<u8>) -> io::Result<usize> {
+    let first = out.len();
+    out.resize(first + len, 0);
+    let read = loop {
+        match from.read(&mut out[first..]) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            read => break read,
+        }
+    };
+    out.truncate(first + *read.as_ref().unwrap_or(&0));
+    read
+}
+
 /// A folder for outputs.
 #[derive(Clone)]
 pub(crate) struct Folder {

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 
-use super::Blob;
+use super::{Blob, append_from};
 
 /// The first bytes stay in memory: the kind of the file and the format of its records are found in
 /// them before the run starts.
@@ -45,22 +45,6 @@ impl Stream {
     }
 }
 
-impl State {
-    /// Reads at most `len` bytes to the end of `out`. Returns 0 at the end.
-    fn append(from: &mut dyn Read, len: usize, out: &mut Vec<u8>) -> io::Result<usize> {
-        let first = out.len();
-        out.resize(first + len, 0);
-        let read = loop {
-            match from.read(&mut out[first..]) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                read => break read,
-            }
-        };
-        out.truncate(first + *read.as_ref().unwrap_or(&0));
-        read
-    }
-}
-
 impl Blob for Stream {
     fn len(&self) -> u64 {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).at
@@ -90,7 +74,7 @@ impl Blob for Stream {
         let first = usize::try_from(start).unwrap_or(usize::MAX);
         while head.len() <= first && head.len() < HEAD_BYTES {
             let more = len.max(1).min(HEAD_BYTES - head.len());
-            let read = State::append(from, more, head)?;
+            let read = append_from(from, more, head)?;
             *at += u64::try_from(read).unwrap_or_default();
             if read == 0 {
                 return Ok(0);
@@ -105,7 +89,7 @@ impl Blob for Stream {
             let what = "this input can be read only once, and its beginning is not known any more: name the format with `--from`, or name a file";
             return Err(io::Error::new(io::ErrorKind::Unsupported, what));
         }
-        let read = State::append(from, len, out)?;
+        let read = append_from(from, len, out)?;
         *at += u64::try_from(read).unwrap_or_default();
         Ok(read)
     }

@@ -3,6 +3,9 @@
 //! Each format lists its known keys, and the keys that are evidence for it alone. The more keys a
 //! format knows, the better a document matches it. The text of messages is ignored.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use super::{Candidate, candidate};
 use crate::dialect::Carrier;
 use crate::dialects::ALL;
@@ -77,16 +80,28 @@ const COLUMNS: &[&str] = &["id", "model", "metadata", "user", "usage", "created"
 /// format knows, such as a column of a data set, is no evidence.
 fn unknown_keys(sketch: &Sketch, signs: &JsonSigns) -> u32 {
     // Every format has pairs.
-    let is_known = |signs: &JsonSigns, key: &str| {
+    let is_known = |key: &str| {
         signs.holders.contains(&key)
             || signs.keys.contains(&key)
             || COLUMNS.contains(&key)
             || sketch.has_sides && SIDES.contains(&key)
     };
-    let is_misfit = |key: &&String| !is_known(signs, key) && all().any(|it| is_known(it, key));
+    let is_misfit = |key: &&String| DOCUMENT_KEYS.contains(key.as_str()) && !is_known(key);
     let unknown = sketch.keys.keys().filter(is_misfit).count();
     u32::try_from(unknown).unwrap_or(u32::MAX).min(5)
 }
+
+/// The keys of documents that any format knows.
+static DOCUMENT_KEYS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    let keys = all().flat_map(|signs| signs.holders.iter().chain(signs.keys));
+    keys.chain(&SIDES).copied().collect()
+});
+
+/// The keys of messages that any format knows.
+static MESSAGE_KEYS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    let keys = all().flat_map(|signs| signs.required.iter().chain(signs.message_keys));
+    keys.copied().collect()
+});
 
 /// Returns the features of all formats.
 fn all() -> impl Iterator<Item = &'static JsonSigns> {
@@ -95,10 +110,8 @@ fn all() -> impl Iterator<Item = &'static JsonSigns> {
 
 /// Counts the keys and kinds of content that a format does not know, but another one does.
 fn misfits(sketch: &Sketch, items: &Items, is_message: bool, signs: &JsonSigns) -> u32 {
-    let is_known = |signs: &JsonSigns, key: &str| {
-        signs.required.contains(&key) || signs.message_keys.contains(&key)
-    };
-    let is_misfit = |key: &&String| !is_known(signs, key) && all().any(|it| is_known(it, key));
+    let is_known = |key: &str| signs.required.contains(&key) || signs.message_keys.contains(&key);
+    let is_misfit = |key: &&String| MESSAGE_KEYS.contains(key.as_str()) && !is_known(key);
     let of_messages = match signs.message_keys {
         [] => 0,
         _ => items.keys.keys().filter(is_misfit).count(),

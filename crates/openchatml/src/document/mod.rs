@@ -1,5 +1,6 @@
 //! JSON documents: what readers and writers of all JSON formats share.
 
+mod keys;
 mod known;
 mod message;
 mod pair;
@@ -9,10 +10,11 @@ mod shape;
 mod tool;
 mod write;
 
+pub(crate) use self::keys::{Key, Keys, may_hide, same};
 pub(crate) use self::known::Known;
 pub(crate) use self::message::{Speaker, Written};
-pub(crate) use self::pair::{continued, is_pair, one_side, read_pair, write_pair};
-pub(crate) use self::reader::{DocumentReader, Key, Keys, may_hide, same};
+pub(crate) use self::pair::{continued, continued_at, is_pair, one_side, read_pair, write_pair};
+pub(crate) use self::reader::DocumentReader;
 pub(crate) use self::shape::{Root, read_messages, write_shaped};
 pub(crate) use self::tool::function_of;
 pub(crate) use self::write::{

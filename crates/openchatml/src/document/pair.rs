@@ -142,6 +142,18 @@ fn place(found: &mut Diagnostic, start: usize) {
     }
 }
 
+/// Returns where two continuations of one prompt begin, if a pair can be written as that in this form:
+/// if it was not read as two documents, and both sides have the same tools.
+pub(crate) fn continued_at(pair: &Pair<'_>, form: FormId) -> Option<usize> {
+    let shared = pair.shared();
+    let asked = match pair.chosen.shape(form) {
+        Shape::Exchange(asked) if asked <= shared => asked,
+        _ if pair.chosen.is_of(form) => return None,
+        _ => shared,
+    };
+    (pair.chosen.tools == pair.rejected.tools).then_some(asked)
+}
+
 /// Writes an object with both sides of a pair, each of which `write` writes.
 pub(crate) fn write_pair(
     pair: &Pair<'_>,

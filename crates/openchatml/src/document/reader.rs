@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use super::keys::{HIDING, Key, Keys, may_hide};
 use crate::check::{CheckRules, Checker};
 use crate::diagnostic::{did_you_mean, is_misspelled, quote};
 use crate::json::{Json, JsonError, Repair};
@@ -11,51 +12,6 @@ use crate::model::{Conversation, Document, Weight};
 use crate::options::{Mode, ReadOptions};
 use crate::reading::{Findings, Parsed};
 use crate::{Code, Diagnostic, Dropped, Severity, Span};
-
-/// Whether a key, in any format, can mean that a message is not for the user. If its value is
-/// dropped, it is unknown who can see the message.
-pub(crate) fn may_hide(key: &str) -> bool {
-    HIDING.iter().any(|known| key.eq_ignore_ascii_case(known))
-}
-
-const HIDING: &[&str] = &["channel", "recipient", "to", "phase", "thought", "hidden"];
-
-/// Returns the set of `keys` among the `known` keys that mean the same: bit `n` is the key at
-/// position `n`.
-pub(crate) const fn same(known: &[&str], keys: &[&str]) -> u64 {
-    let (mut bits, mut at) = (0, 0);
-    while at < known.len() {
-        let mut key = 0;
-        while key < keys.len() {
-            let (one, two) = (known[at].as_bytes(), keys[key].as_bytes());
-            let mut byte = 0;
-            while byte < one.len() && byte < two.len() && one[byte] == two[byte] {
-                byte += 1;
-            }
-            bits |= ((one.len() == byte && two.len() == byte) as u64) << at;
-            key += 1;
-        }
-        at += 1;
-    }
-    bits
-}
-
-/// The keys of an object.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Keys<'k> {
-    pub(crate) known: &'k [&'static str],
-    /// The sets of keys that mean the same.
-    pub(crate) same: &'k [u64],
-    /// Whether the object can have any other keys, as a record of a data set can.
-    pub(crate) has_others: bool,
-}
-
-/// A key of an object that can have any other keys.
-#[derive(Clone, Debug)]
-pub(crate) enum Key<'a> {
-    Known(&'static str),
-    Other(Cow<'a, str>),
-}
 
 /// Whether a weight has exactly the spelled value.
 fn says_same(number: &str, weight: Weight) -> bool {
@@ -420,14 +376,14 @@ impl<'o> DocumentReader<'o> {
         }
         // Which known keys were seen, and which of them with a value.
         let (mut seen, mut given) = (0_u64, 0_u64);
-        let mut others = HashSet::new();
+        let mut others: Option<HashSet<_>> = None;
         let span = json.object(|json, key, span| {
             let Some(at) = known.iter().position(|known| *known == key) else {
                 let is_mistake = || [known, HIDING].iter().any(|keys| is_misspelled(&key, keys));
                 if !has_others || may_hide(&key) || is_mistake() {
                     return self.unknown(json, &key, known, span);
                 }
-                if !others.insert(key.clone()) {
+                if !others.get_or_insert_default().insert(key.clone()) {
                     self.repeated(&key, span);
                 }
                 return entry(self, json, Key::Other(key));

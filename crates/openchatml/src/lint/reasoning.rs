@@ -1,6 +1,6 @@
 //! Reasoning in text that a user can see: the tags and headers in which models write it.
 
-use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use crate::dialects::ALL;
 use crate::model::{Channel, Conversation, Role};
@@ -10,25 +10,25 @@ use crate::{Code, Control, Diagnostic, Section, Span};
 /// Tags of models whose formats are not in the registry.
 const OTHERS: &[&str] = &["<thinking>", "</thinking>", "[THINK]", "[/THINK]"];
 
-/// Returns the tags in which models write reasoning, and the headers of messages with it.
-fn tags() -> impl Iterator<Item = Cow<'static, str>> {
-    let spelled = ALL.iter().flat_map(|dialect| {
+/// The tags in which models write reasoning, and the headers of messages with it.
+static TAGS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let mut tags: Vec<String> = OTHERS.iter().map(|tag| (*tag).to_owned()).collect();
+    for dialect in ALL {
+        let spelling = |control| dialect.controls.spelling(control);
         let section = Section::Reasoning;
-        let controls = [Control::OpenSection(section), Control::CloseSection(section)];
-        let tags = controls
-            .into_iter()
-            .filter_map(|control| dialect.controls.spelling(control))
-            .map(Cow::from);
-        let channel = dialect.controls.spelling(Control::Channel);
-        tags.chain(channel.map(|token| format!("{token}{}", Channel::Analysis.as_str()).into()))
-    });
-    spelled.chain(OTHERS.iter().copied().map(Cow::from))
-}
+        let ends = [Control::OpenSection(section), Control::CloseSection(section)];
+        tags.extend(ends.into_iter().filter_map(spelling).map(str::to_owned));
+        let channel = spelling(Control::Channel);
+        tags.extend(channel.map(|token| format!("{token}{}", Channel::Analysis.as_str())));
+    }
+    tags.sort();
+    tags.dedup();
+    tags
+});
 
 /// Finds the first tag in each visible message of the assistant, and messages that are completions
 /// without their control tokens.
 pub(super) fn visible(conversation: &Conversation<'_>, found: &mut Vec<Diagnostic>) {
-    let tags: Vec<_> = tags().collect();
     for message in &conversation.messages {
         let is_visible =
             message.role == Role::Assistant && !message.is_reasoning() && !message.is_call();
@@ -36,7 +36,7 @@ pub(super) fn visible(conversation: &Conversation<'_>, found: &mut Vec<Diagnosti
             continue;
         }
         let body = message.body.text();
-        let places = tags.iter().filter_map(|tag| Some((body.find(tag.as_ref())?, tag)));
+        let places = TAGS.iter().filter_map(|tag| Some((body.find(tag.as_str())?, tag)));
         if let Some((at, tag)) = places.min() {
             let span = message.body_span(Span::new(at, at + tag.len()));
             let found_one = Code::VisibleReasoning.at(span, format!("`{tag}` in visible text"));

@@ -90,6 +90,9 @@ impl<'a> State<'a> {
 
 /// Returns the fields, but of two with the same key only the last one.
 pub(crate) fn last_of_each(mut fields: Fields<'_>) -> Fields<'_> {
+    if fields.len() < 2 {
+        return fields;
+    }
     let mut keys = HashSet::new();
     let mut is_last: Vec<bool> =
         fields.iter().rev().map(|field| keys.insert(field.0.clone())).collect();

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::FORM;
 use super::read::INPUT_KEYS;
 use crate::Value;
-use crate::document::write_shaped;
+use crate::document::{continued_at, write_shaped};
 use crate::json::{Data, write_string, write_value};
 use crate::model::{Conversation, Document, Pair, Role, Shape};
 use crate::options::RenderOptions;
@@ -37,15 +37,8 @@ pub(super) fn write(document: &Document<'_>, options: &RenderOptions) -> Result<
 /// Writes a pair as a record for fine-tuning by preference: an input, and two outputs of one object.
 /// Pairs that were read in another form keep it.
 pub(super) fn write_pair(pair: &Pair<'_>, options: &RenderOptions) -> Result<Option<String>> {
+    let Some(asked) = continued_at(pair, FORM) else { return Ok(None) };
     let Pair { chosen, rejected, .. } = pair;
-    let asked = match chosen.shape(FORM) {
-        Shape::Exchange(asked) if asked <= pair.shared() => asked,
-        _ if chosen.is_of(FORM) => return Ok(None),
-        _ => pair.shared(),
-    };
-    if chosen.tools != rejected.tools {
-        return Ok(None);
-    }
     let mut input = chosen.prompt(FORM, asked);
     let mut writer = ChatWriter::new(FORM);
     writer.messages(&mut String::new(), &input.messages)?;

@@ -87,7 +87,7 @@ struct Record<'a> {
 /// Whether a text is a pair of two whole records, and not of their messages or texts.
 pub(super) fn is_of_documents(text: &str, limits: &Limits) -> bool {
     let mut json = Json::new(text, limits);
-    is_pair(text, &[], limits) && json.peek() == Some(b'{') && {
+    is_pair(text, &[], limits) && {
         let start = json.offset();
         let side = json.value_at("chosen", start).or_else(|| json.value_at("rejected", start));
         let holds = |key| side.is_some_and(|at| json.value_at(key, at).is_some());

@@ -1,9 +1,9 @@
 //! Writes a record, in its original form if the conversation still has it.
 
-use super::read::{INSTRUCTION, INSTRUCTIONS, MESSAGES, TEXTS};
-use super::{BETWEEN, FORM};
 use std::fmt::Write as _;
 
+use super::read::{INSTRUCTION, INSTRUCTIONS, MESSAGES, TEXTS};
+use super::{BETWEEN, FORM};
 use crate::document::write_string_field;
 use crate::json::{Value, write_string};
 use crate::model::{Conversation, Document, Message, Pair, Role, Shape};

@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use super::FORM;
-use crate::document::{write_shaped, write_string_field};
+use crate::document::{continued_at, write_shaped, write_string_field};
 use crate::json::write_string;
-use crate::model::{Document, Message, Pair, Role, Shape};
+use crate::model::{Document, Message, Pair, Role};
 use crate::options::RenderOptions;
 use crate::services::{self, Replies, calls, joins};
 use crate::writing::RenderError;
@@ -28,15 +28,8 @@ pub(super) fn write_pair(
     pair: &Pair<'_>,
     options: &RenderOptions,
 ) -> Result<Option<String>, RenderError> {
+    let Some(asked) = continued_at(pair, FORM) else { return Ok(None) };
     let Pair { chosen, rejected, .. } = pair;
-    let asked = match chosen.shape(FORM) {
-        Shape::Exchange(asked) if asked <= pair.shared() => asked,
-        _ if chosen.is_of(FORM) => return Ok(None),
-        _ => pair.shared(),
-    };
-    if chosen.tools != rejected.tools {
-        return Ok(None);
-    }
     let sides = [chosen, rejected].map(|side| {
         let (mut out, mut replies) = (String::new(), Replies::default());
         let turns = write_turns(&mut out, &side.messages[asked..], &mut replies);

@@ -1,0 +1,49 @@
+//! Keys of JSON objects: which are known, which mean the same, and which can hide a message.
+
+use std::borrow::Cow;
+
+/// Whether a key, in any format, can mean that a message is not for the user. If its value is
+/// dropped, it is unknown who can see the message.
+pub(crate) fn may_hide(key: &str) -> bool {
+    HIDING.iter().any(|known| key.eq_ignore_ascii_case(known))
+}
+
+/// These keys.
+pub(super) const HIDING: &[&str] = &["channel", "recipient", "to", "phase", "thought", "hidden"];
+
+/// Returns the set of `keys` among the `known` keys that mean the same: bit `n` is the key at
+/// position `n`.
+pub(crate) const fn same(known: &[&str], keys: &[&str]) -> u64 {
+    let (mut bits, mut at) = (0, 0);
+    while at < known.len() {
+        let mut key = 0;
+        while key < keys.len() {
+            let (one, two) = (known[at].as_bytes(), keys[key].as_bytes());
+            let mut byte = 0;
+            while byte < one.len() && byte < two.len() && one[byte] == two[byte] {
+                byte += 1;
+            }
+            bits |= ((one.len() == byte && two.len() == byte) as u64) << at;
+            key += 1;
+        }
+        at += 1;
+    }
+    bits
+}
+
+/// The keys of an object.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Keys<'k> {
+    pub(crate) known: &'k [&'static str],
+    /// The sets of keys that mean the same.
+    pub(crate) same: &'k [u64],
+    /// Whether the object can have any other keys, as a record of a data set can.
+    pub(crate) has_others: bool,
+}
+
+/// A key of an object that can have any other keys.
+#[derive(Clone, Debug)]
+pub(crate) enum Key<'a> {
+    Known(&'static str),
+    Other(Cow<'a, str>),
+}
