@@ -91,6 +91,12 @@ fn the_calls_of_a_raw_completion_run() {
     let ran = run(&folder, &["-o", "none.txt", "cut.txt"]).exits(1);
     assert!(ran.stderr.starts_with("error[E-STREAM-TRUNCATED]"), "{ran:#?}");
     assert!(!ran.stderr.contains("E-PARSE-FRAME"), "{ran:#?}");
+    let column = completion.len() - 8 + 1;
+    assert!(ran.stderr.contains(&format!(" --> cut.txt:1:{column}\n")), "{ran:#?}");
+    // What would be written differently does not run.
+    folder.file("open.txt", completion.replace("<|end|>", ""));
+    run(&folder, &["-o", "none.txt", "open.txt"]).exits(1).says("has no stop token");
+    assert_eq!(folder.read("log"), "{\"n\":1}\n");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use openchatml::convert::convert;
 use openchatml::{
     Carrier, Conversation, Document, Format, Message, Pair, ReadOptions, RenderOptions, Tool,
-    Visibility, detect, parse, render,
+    Visibility, Weight, detect, parse, render,
 };
 
 /// A pair that every format can carry.
@@ -121,4 +121,24 @@ fn sides_with_different_tools_are_whole_documents() {
         assert_eq!(again.rejected.tools, pair.rejected.tools, "{format}: {text}");
         assert_eq!(again.rejected.messages, pair.rejected.messages, "{format}: {text}");
     }
+}
+
+#[test]
+fn changed_records_keep_weights_and_whole_objects() {
+    let read = |text| parse(text, Format::RECORDS, &ReadOptions::default()).into_conversation();
+    let written = |conversation: Conversation<'_>| {
+        let text = render(&conversation.into(), Format::RECORDS, &RenderOptions::default());
+        text.expect("it fits")
+    };
+    // A text has no weight.
+    let mut texts = read(r#"{"prompt":"A?","completion":"B."}"#);
+    texts.messages[0].weight = Weight::new(0.0);
+    assert!(written(texts).starts_with(r#"{"prompt":[{"role":"user","content":"A?","weight":0}]"#));
+    // A preamble and its call are one object.
+    let mut turn = read(
+        r#"{"prompt":[{"role":"user","content":"A?"}],"completion":[{"role":"assistant","content":"I look.","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]}]}"#,
+    );
+    turn.messages.remove(0);
+    let again = written(turn.clone());
+    assert_eq!(read(&again).messages, turn.messages, "{again}");
 }
