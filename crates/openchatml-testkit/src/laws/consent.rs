@@ -86,8 +86,8 @@ fn is_named(
     // A loss may name the datum as a key, or the key of the datum.
     let is_key = |loss: &&Loss| {
         let key = loss.detail.as_ref().map(|key| format!("\"{key}\""));
-        let end = at + datum.len() + 1;
-        key.is_some_and(|key| case.text.get(..end).is_some_and(|text| text.contains(&key)))
+        let before = &case.text[..case.text.floor_char_boundary(at + datum.len() + 1)];
+        key.is_some_and(|key| before.contains(&key))
     };
     let mut keys = losses.iter().filter(is_key);
     let is_under = keys.any(|loss| may_be_lost(Place::Beyond, loss));

@@ -9,7 +9,13 @@ pub(crate) fn may_hide(key: &str) -> bool {
 }
 
 /// These keys.
-pub(super) const HIDING: &[&str] = &["channel", "recipient", "to", "phase", "thought", "hidden"];
+pub(super) const HIDING: &[&str] =
+    &["channel", "recipient", "to", "phase", "thought", "hidden", "is_thought", "is_hidden"];
+
+/// Whether it is unknown who can see a message if two values of this key contradict each other.
+pub(crate) fn may_hide_twice(key: &str) -> bool {
+    may_hide(key) || matches!(key, "role" | "from" | "type")
+}
 
 /// Returns the set of `keys` among the `known` keys that mean the same: bit `n` is the key at
 /// position `n`.

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::DocumentReader;
+use super::keys::may_hide_twice;
 use super::segment::segment;
 use crate::diagnostic::{did_you_mean, quote};
 use crate::json::{Json, Result};
@@ -328,7 +329,9 @@ impl DocumentReader<'_> {
     ) -> Result<()> {
         let first = messages.len();
         self.may_be_hidden = false;
+        let noted = json.duplicates();
         let read = item(self, json, messages);
+        self.may_be_hidden |= json.has_duplicate(noted, may_hide_twice);
         if std::mem::take(&mut self.may_be_hidden) {
             let new = messages.iter_mut().skip(first);
             for message in new.filter(|message| message.role == Role::Assistant) {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use super::keys::{HIDING, Key, Keys, may_hide};
+use super::keys::{HIDING, Key, Keys, may_hide, may_hide_twice};
 use crate::check::{CheckRules, Checker};
 use crate::diagnostic::{did_you_mean, is_misspelled, quote};
 use crate::json::{Json, JsonError, Repair};
@@ -195,7 +195,7 @@ impl<'o> DocumentReader<'o> {
 
     /// Reports a duplicate key: the last value is used, the others are dropped.
     pub(crate) fn repeated(&mut self, key: &str, span: Span) {
-        self.may_be_hidden |= may_hide(key);
+        self.may_be_hidden |= may_hide_twice(key);
         let text = format!("duplicate key {}", quote(key));
         let found = Code::DuplicateKey.at(span, text).drops(Dropped::Duplicate);
         self.report(found.help("the last value is used"));
@@ -203,8 +203,7 @@ impl<'o> DocumentReader<'o> {
 
     /// Reports a key with the same meaning as another key of the object.
     fn report_duplicate(&mut self, key: &str, first: &str, span: Span) {
-        // If two keys name the speaker, the speaker is uncertain.
-        self.may_be_hidden |= may_hide(key) || matches!(key, "role" | "from");
+        self.may_be_hidden |= may_hide_twice(key);
         let text = format!("keys {1} and {0} mean the same", quote(key), quote(first));
         let found = Code::DuplicateKey.at(span, text).drops(Dropped::Duplicate);
         self.report(found.help(format!("{} is used; this one will be dropped", quote(first))));

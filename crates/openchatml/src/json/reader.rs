@@ -149,6 +149,18 @@ impl<'a> Json<'a> {
         self.repaired.len()
     }
 
+    /// Returns the number of duplicate keys so far.
+    pub(crate) fn duplicates(&self) -> usize {
+        self.duplicates.len()
+    }
+
+    /// Whether one of the duplicate keys after the first `noted` is one of these. If there are too
+    /// many to be recorded, it can be.
+    pub(crate) fn has_duplicate(&self, noted: usize, is_one: impl Fn(&str) -> bool) -> bool {
+        let new = self.duplicates.get(noted..).unwrap_or_default();
+        self.duplicates.len() >= self.max_notes.max(1) || new.iter().any(|it| is_one(&it.0))
+    }
+
     /// Skips `bytes` bytes without checks.
     pub(crate) fn advance(&mut self, bytes: usize) {
         self.at += bytes;

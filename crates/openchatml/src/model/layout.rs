@@ -75,6 +75,8 @@ pub(crate) struct DocumentLayout<'a> {
     pub(crate) beyond: Option<Box<Beyond<'a>>>,
     /// The structure of the JSON.
     pub(crate) shape: Shape,
+    /// Whether the data about the document says that the last message is incomplete.
+    pub(crate) is_stopped: bool,
 }
 
 /// The structure of the JSON of a conversation.
@@ -107,9 +109,14 @@ impl<'a> Conversation<'a> {
         prompt.tools.clone_from(&self.tools);
         prompt.layout = self.layout.clone().filter(|layout| layout.form == form);
         if let Some(layout) = &mut prompt.layout {
-            layout.shape = Shape::Object;
+            (layout.shape, layout.is_stopped) = (Shape::Object, false);
         }
         prompt
+    }
+
+    /// Whether the data about the document, in this form, says that the last message is incomplete.
+    pub(crate) fn is_stopped(&self, form: FormId) -> bool {
+        self.layout.as_deref().is_some_and(|layout| layout.form == form && layout.is_stopped)
     }
 
     /// Stores the structure of the JSON of this form.
@@ -129,6 +136,7 @@ impl DocumentLayout<'_> {
             tail: self.tail.map(Raw::into_owned),
             beyond: self.beyond.map(|beyond| Box::new(beyond.into_owned())),
             shape: self.shape,
+            is_stopped: self.is_stopped,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What a format can express.
 
-use crate::model::{Conversation, End, Message, Role};
+use crate::model::{Conversation, End, FormId, Message, Role};
 
 /// What a format can express, as data. A conversion drops everything else and reports it by name.
 ///
@@ -68,6 +68,8 @@ pub struct Carries {
     pub markers: Markers,
     /// The supported ends of messages.
     pub ends: &'static [End],
+    /// The form whose data about a document can say that its last message is incomplete.
+    pub(crate) stops: Option<FormId>,
     /// Whether each message with a recipient is a call to run, and no other message is.
     pub makes_calls: bool,
     /// The roles whose last message can be open, in addition to calls, in formats with sections.
@@ -189,6 +191,7 @@ impl Carries {
         weights: false,
         markers: Markers::None,
         ends: &[],
+        stops: None,
         makes_calls: false,
         open_roles: &[],
         open_inside: false,

@@ -251,11 +251,27 @@ impl<T> Default for Indexed<T> {
 impl<T> Indexed<T> {
     /// Returns the item with the `index` in these fields.
     pub(crate) fn item(&mut self, fields: &Fields<'_>, new: impl FnOnce() -> T) -> &mut T {
+        self.item_unless(fields, |_| false, new)
+    }
+
+    /// Returns the item with the `index` in these fields, or a new one with this index if
+    /// `is_another` says that of the former one.
+    pub(crate) fn item_unless(
+        &mut self,
+        fields: &Fields<'_>,
+        is_another: impl FnOnce(&T) -> bool,
+        new: impl FnOnce() -> T,
+    ) -> &mut T {
         let index = word_of(fields, "index");
         // Some services leave out the first index.
         let index = if index.is_empty() { "0".to_owned() } else { index };
-        let at = *self.places.entry(index).or_insert(self.items.len());
-        if at == self.items.len() {
+        let count = self.items.len();
+        let at = self.places.entry(index).or_insert(count);
+        if self.items.get(*at).is_some_and(is_another) {
+            *at = count;
+        }
+        let at = *at;
+        if at == count {
             self.items.push(new());
         }
         &mut self.items[at]
@@ -311,6 +327,29 @@ impl<'a> Merged<'a> {
         match (whole, value.data) {
             (Some(Data::String(whole)), Data::String(text)) => whole.to_mut().push_str(&text),
             (_, data) => self.set(key, data.into()),
+        }
+    }
+
+    /// Appends a text or a list of parts to a text or a list of parts. Another value is set.
+    pub(crate) fn add(&mut self, key: Cow<'a, str>, value: Value<'a>) {
+        let part = |text: Cow<'a, str>| -> Value<'a> {
+            let kind = ("type".into(), Value::from("text"));
+            Data::Map(vec![kind, ("text".into(), Data::String(text).into())]).into()
+        };
+        let Some(at) = self.places.get(&key) else { return self.set(key, value) };
+        let whole = &mut self.fields[*at].1.data;
+        match (whole, value.data) {
+            (Data::List(parts), Data::String(text)) => {
+                if !text.is_empty() {
+                    parts.push(part(text));
+                }
+            }
+            (whole @ Data::String(_), Data::List(more)) => {
+                let Data::String(text) = std::mem::replace(whole, Data::Null) else { return };
+                let first = (!text.is_empty()).then(|| part(text));
+                *whole = Data::List(first.into_iter().chain(more).collect());
+            }
+            (_, data) => self.join(key, data.into()),
         }
     }
 

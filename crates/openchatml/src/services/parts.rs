@@ -181,14 +181,7 @@ fn reasoning(piece: Piece<'_>) -> Piece<'_> {
 /// Reports a part that is empty or unknown. If a key of the part can mean that it is not for users,
 /// the message is hidden.
 pub(crate) fn report(reader: &mut DocumentReader<'_>, part: &Value<'_>, kind: Kind) {
-    let is_on = |value: &Value<'_>| !matches!(value.data, Data::Bool(false) | Data::Null);
-    let hides = |(key, value): &&(Cow<'_, str>, Value<'_>)| may_hide(key) && is_on(value);
-    if let Some((key, value)) = part.as_map().unwrap_or_default().iter().find(hides) {
-        let text = format!("the key {} of a content part can mean that it is hidden", quote(key));
-        let found = Code::PermVisibility.at(value.span, text);
-        reader.report(found.help("the message is hidden; write reasoning under its own key"));
-        reader.hide_message();
-    }
+    report_hidden(reader, part, may_hide);
     let text = match kind {
         Kind::Other(Lost::Part) => match part.get("type").and_then(Value::as_str) {
             Some(word) => format!("unknown content type {}", quote(word)),
@@ -201,6 +194,22 @@ pub(crate) fn report(reader: &mut DocumentReader<'_>, part: &Value<'_>, kind: Ki
     let found = Code::ParseJson.at(part.span, text);
     reader
         .tolerate(found.help("the part is kept, but a conversion to another format will drop it"));
+}
+
+/// Hides the message if one of these keys of a part has another value than `false` or `null`.
+pub(crate) fn report_hidden(
+    reader: &mut DocumentReader<'_>,
+    part: &Value<'_>,
+    may_hide: impl Fn(&str) -> bool,
+) {
+    let is_on = |value: &Value<'_>| !matches!(value.data, Data::Bool(false) | Data::Null);
+    let hides = |(key, value): &&(Cow<'_, str>, Value<'_>)| may_hide(key) && is_on(value);
+    if let Some((key, value)) = part.as_map().unwrap_or_default().iter().find(hides) {
+        let text = format!("the key {} of a content part can mean that it is hidden", quote(key));
+        let found = Code::PermVisibility.at(value.span, text);
+        reader.report(found.help("the message is hidden; write reasoning under its own key"));
+        reader.hide_message();
+    }
 }
 
 /// Returns the joined text of parts, or `None` if there are none.

@@ -7,7 +7,7 @@ use super::replies::Replies;
 use super::tools::Declared;
 use crate::json::{Data, Json, JsonError, Value};
 use crate::limits::Limits;
-use crate::model::{Beyond, Conversation, DocumentLayout, FormId, Message};
+use crate::model::{Beyond, Conversation, FormId, Message};
 
 /// Keys and their values.
 pub(crate) type Fields<'a> = Vec<Field<'a>>;
@@ -28,6 +28,8 @@ pub(crate) struct State<'a> {
     pub(crate) is_response: bool,
     /// The first message that is output of a service, if the document can also contain its input.
     pub(crate) first_output: Option<usize>,
+    /// The number of messages up to the end of an answer that is incomplete.
+    pub(super) stopped: Option<usize>,
     fields: Fields<'a>,
 }
 
@@ -60,6 +62,17 @@ impl<'a> State<'a> {
         push_column(&mut self.fields, json, key)
     }
 
+    /// Puts messages before all others.
+    pub(crate) fn put_first(&mut self, messages: &mut Vec<Message<'a>>, first: Vec<Message<'a>>) {
+        self.stopped = self.stopped.map(|count| count + first.len());
+        messages.splice(0..0, first);
+    }
+
+    /// Returns a field that is kept.
+    pub(crate) fn field(&self, key: &str) -> Option<&Value<'a>> {
+        self.fields.iter().rev().find(|field| field.0 == key).map(|field| &field.1)
+    }
+
     /// Moves everything to the conversation, which already has its messages.
     pub(crate) fn end(
         mut self,
@@ -67,6 +80,7 @@ impl<'a> State<'a> {
         form: FormId,
         limits: &Limits,
     ) {
+        let is_stopped = self.mark_stopped(&mut conversation.messages);
         if let Some(first) = self.first {
             conversation.messages.insert(0, first);
             conversation.messages.truncate(limits.messages);
@@ -75,15 +89,18 @@ impl<'a> State<'a> {
         if !self.declared.hosted.is_empty() {
             self.fields.push(("tools".into(), Data::List(self.declared.hosted).into()));
         }
+        if is_stopped {
+            let layout = conversation.layout.get_or_insert_default();
+            (layout.form, layout.is_stopped) = (form, true);
+        }
         if !self.fields.is_empty() || !self.items.is_empty() {
             let beyond = Beyond {
                 fields: last_of_each(self.fields),
                 items: self.items,
                 ..Beyond::default()
             };
-            let beyond = Some(Box::new(beyond));
-            let layout = DocumentLayout { form, beyond, ..DocumentLayout::default() };
-            conversation.layout = Some(Box::new(layout));
+            let layout = conversation.layout.get_or_insert_default();
+            (layout.form, layout.beyond) = (form, Some(Box::new(beyond)));
         }
     }
 }

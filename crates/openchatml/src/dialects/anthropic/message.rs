@@ -72,6 +72,9 @@ pub(super) fn read<'a>(
     let first = messages.len();
     let speaker = reader.spoken(speaker, span);
     BlockTurn { of: &BLOCKS, reader, messages, state, span }.read(speaker, content);
+    if let Some((_, reason)) = fields.iter().find(|field| field.0 == "stop_reason") {
+        state.ended(reason, messages);
+    }
     if let Some(message) = messages.get_mut(first).filter(|_| is_response || !fields.is_empty()) {
         // The messages of the object are those inside of its place.
         message.span = span;

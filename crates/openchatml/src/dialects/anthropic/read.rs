@@ -37,7 +37,7 @@ pub(super) fn read_document<'a>(text: &'a str, options: &ReadOptions) -> Parsed<
         Root::Object => body(&mut reader, &mut json, messages, &mut system, &mut state),
         Root::Other => reader.no_conversation(&mut json),
     };
-    messages.splice(0..0, system);
+    state.put_first(messages, system);
     if messages.len() > options.limits.messages {
         messages.truncate(options.limits.messages);
         reader.too_many(0, &json);

@@ -80,6 +80,7 @@ static CARRIES: Carries = Carries {
     intents: Intents::BeforeCalls,
     content_types: takes_object,
     ends: &[End::End, End::Call],
+    stops: Some(FORM),
     makes_calls: true,
     ..Carries::NOTHING
 };

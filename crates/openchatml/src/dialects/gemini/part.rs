@@ -4,13 +4,13 @@ use std::borrow::Cow;
 
 use super::FORM;
 use crate::diagnostic::quote;
-use crate::document::{DocumentReader, Written};
+use crate::document::{DocumentReader, Written, may_hide};
 use crate::json::{Data, Json, JsonError, Value};
 use crate::model::{Channel, Message, Role};
 use crate::rules::{Loss, Lost, lost_field, medium};
 use crate::services::blocks::{Block, refuse};
 use crate::services::calls::{self, is_inline_object};
-use crate::services::{Fields, beyond};
+use crate::services::{Fields, beyond, parts};
 use crate::{Code, Dropped, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;
@@ -144,6 +144,7 @@ fn block<'a>(
 
 /// Reports a part that is unknown.
 fn report(reader: &mut DocumentReader<'_>, part: &Value<'_>, is_thought: bool) {
+    parts::report_hidden(reader, part, |key| known_key(key, KEYS).is_none() && may_hide(key));
     let fields = part.as_map().unwrap_or_default();
     let unknown = fields.iter().find(|(key, _)| known_key(key, KEYS).is_none());
     let is_data = |key: &str| known_key(key, KEYS).is_some_and(|key| !BESIDE.contains(&key));

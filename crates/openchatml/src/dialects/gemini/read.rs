@@ -37,7 +37,7 @@ pub(super) fn read_document<'a>(text: &'a str, options: &ReadOptions) -> Parsed<
         Root::Other => reader.no_conversation(&mut json),
     };
     let shape = if state.is_response { Shape::Response } else { root.shape() };
-    messages.splice(0..0, system);
+    state.put_first(messages, system);
     if messages.len() > options.limits.messages {
         messages.truncate(options.limits.messages);
         reader.too_many(0, &json);
@@ -241,6 +241,10 @@ fn candidates<'a>(
                 Ok(())
             }
         })?;
+        let is_reason = |key: &str| matches!(key, "finishReason" | "finish_reason");
+        if let Some((_, reason)) = fields.iter().find(|field| is_reason(&field.0)) {
+            state.ended(reason, messages);
+        }
         Ok(())
     });
     let candidate = (!fields.is_empty()).then(|| Data::Map(fields).into());

@@ -82,14 +82,17 @@ impl<'a> Chunks<'a> {
             return reader.drop(span, NO_EVENT);
         }
         let id = word_of(&fields, "id");
-        if self.id.get_or_insert_with(|| id.clone()) != &id {
+        // Some services leave it out of later chunks.
+        if !matches!(id.as_str(), "" | "\"\"" | "null")
+            && self.id.get_or_insert_with(|| id.clone()) != &id
+        {
             return reader.drop(span, "the chunk belongs to another response");
         }
         for choice in take_list(&mut fields, "choices") {
             match choice.data {
                 Data::Map(fields) => {
                     let new = || Choice { span, ..Choice::default() };
-                    self.choices.item(&fields, new).read(fields, span);
+                    self.choices.item(&fields, new).read(reader, fields, span);
                 }
                 _ => reader.drop(span, "a choice must be an object"),
             }
@@ -127,12 +130,24 @@ impl<'a> Chunks<'a> {
 }
 
 impl<'a> Choice<'a> {
-    fn read(&mut self, mut fields: Fields<'a>, span: Span) {
-        self.span.end = span.end;
+    fn read(&mut self, reader: &mut EventReader<'_>, mut fields: Fields<'a>, span: Span) {
         let mut delta = take_map(&mut fields, "delta");
+        // Some services end with the whole message.
+        let whole = take_map(&mut fields, "message");
+        let is_whole = delta.is_empty() && !whole.is_empty();
+        if is_whole {
+            self.calls = Indexed::default();
+            delta = whole;
+        }
+        let is_of_model = |role: &Value<'_>| matches!(role.as_str(), Some("assistant" | "") | None);
+        if delta.iter().any(|field| field.0 == "role" && !is_of_model(&field.1)) {
+            return reader.drop(span, "the chunk is not of the assistant");
+        }
+        self.span.end = span.end;
         for call in take_list(&mut delta, "tool_calls") {
-            if let Data::Map(fields) = call.data {
-                self.calls.item(&fields, Call::default).read(fields);
+            match call.data {
+                Data::Map(fields) => self.call(fields),
+                _ => reader.drop(span, "a call must be an object"),
             }
         }
         for (key, value) in take_map(&mut delta, "function_call") {
@@ -140,8 +155,10 @@ impl<'a> Choice<'a> {
         }
         for (key, value) in delta {
             match key.as_ref() {
-                "audio" => self.message.join(key, value),
-                word if TEXTS.contains(&word) => self.message.append(key, value),
+                // It is set, or empty in later chunks.
+                "role" => {}
+                "audio" | "annotations" => self.message.join(key, value),
+                word if TEXTS.contains(&word) && !is_whole => self.message.add(key, value),
                 _ => self.message.set(key, value),
             }
         }
@@ -151,10 +168,22 @@ impl<'a> Choice<'a> {
         self.fields.set_all(fields);
     }
 
+    /// Reads a part of a call. Some services give several calls the same index: a name with another
+    /// id begins a call.
+    fn call(&mut self, fields: Fields<'a>) {
+        let id = fields.iter().find(|field| field.0 == "id").and_then(|field| field.1.as_str());
+        let has_name = fields.iter().any(|(_, value)| {
+            value.get("name").and_then(Value::as_str).is_some_and(|name| !name.is_empty())
+        });
+        let is_another = |call: &Call<'_>| {
+            let first = call.fields.get("id").and_then(Value::as_str).unwrap_or_default();
+            has_name && !first.is_empty() && id.is_some_and(|id| !id.is_empty() && id != first)
+        };
+        self.calls.item_unless(&fields, is_another, Call::default).read(fields);
+    }
+
     fn write(mut self, out: &mut String) {
-        if self.message.get("role").is_none() {
-            self.message.set("role".into(), Value::from("assistant"));
-        }
+        self.message.set("role".into(), Value::from("assistant"));
         if !self.calls.is_empty() {
             let calls = self.calls.into_iter().map(Call::into_value).collect();
             self.message.set("tool_calls".into(), Data::List(calls).into());
@@ -190,7 +219,16 @@ impl<'a> Call<'a> {
         take_field(&mut fields, "index");
         for (key, value) in fields {
             let Data::Map(said) = value.data else {
-                self.fields.set(key, value);
+                // Services repeat the id, or write another one, or nothing.
+                let is_known = key == "id"
+                    && self
+                        .fields
+                        .get("id")
+                        .and_then(Value::as_str)
+                        .is_some_and(|it| !it.is_empty());
+                if !is_known {
+                    self.fields.set(key, value);
+                }
                 continue;
             };
             let (_, called) = self.called.get_or_insert_with(|| (key, Merged::default()));

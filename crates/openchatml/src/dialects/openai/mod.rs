@@ -62,7 +62,7 @@ static PAIR: PairForm = PairForm {
     write: write::write_pair,
 };
 
-static CARRIES: Carries = chat::CARRIES;
+static CARRIES: Carries = Carries { stops: Some(FORM), ..chat::CARRIES };
 
 /// The features of chats of services and data sets. Plain messages are detected as this format.
 static SIGNS: JsonSigns = JsonSigns {

@@ -216,7 +216,9 @@ fn choices<'a>(
         reader.object(json, CHOICE_KEYS, |reader, json, key| match key {
             "message" => {
                 has_message = true;
-                chat::read(reader, json, messages, state, FORM)
+                reader.message(json, messages, |reader, json, messages| {
+                    chat::read(reader, json, messages, state, FORM)
+                })
             }
             _ => {
                 let value = json.value()?;
@@ -225,6 +227,9 @@ fn choices<'a>(
                 Ok(())
             }
         })?;
+        if let Some((_, reason)) = fields.iter().find(|field| field.0 == "finish_reason") {
+            state.ended(reason, messages);
+        }
         Ok(())
     });
     let has_text = fields.iter().any(|field| field.0 == "text");

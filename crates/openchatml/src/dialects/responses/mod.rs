@@ -71,6 +71,7 @@ static CARRIES: Carries = Carries {
     intents: Intents::Implied,
     content_types: is_typed_call,
     ends: &[End::End, End::Call],
+    stops: Some(FORM),
     makes_calls: true,
     ..Carries::NOTHING
 };

@@ -154,6 +154,9 @@ fn body<'a>(
         }
         Ok(())
     })?;
+    if state.first_output.is_some_and(|first| first < messages.len()) {
+        state.ended_by("status", messages);
+    }
     if !has_items {
         reader.lacks("the object has neither `input` nor `output`", start);
     }

@@ -19,6 +19,9 @@ pub(super) const RULE: MessageRule = MessageRule {
 /// Whether a message can have an unusual end.
 fn ends_so(message: &Message<'_>, at: &At<'_>) -> bool {
     let carries = at.carries;
+    if message.end == End::Open && at.is_last && at.is_stopped {
+        return true;
+    }
     let fits = match message.end {
         End::Call if message.recovered && !carries.recovered => false,
         End::Call => message.is_call() || !carries.makes_calls,

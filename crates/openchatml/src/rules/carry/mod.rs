@@ -125,6 +125,20 @@ struct At<'t> {
     carries: &'t Carries,
     /// Whether the message is the last one.
     is_last: bool,
+    /// Whether data about the document says that the last message is incomplete.
+    is_stopped: bool,
+}
+
+impl<'t> At<'t> {
+    /// Returns the context of each message of a conversation.
+    fn each(
+        conversation: &Conversation<'_>,
+        carries: &'t Carries,
+    ) -> impl Fn(usize) -> Self + use<'t> {
+        let last = conversation.messages.len().checked_sub(1);
+        let is_stopped = carries.stops.is_some_and(|form| conversation.is_stopped(form));
+        move |place| Self { carries, is_last: last == Some(place), is_stopped }
+    }
 }
 
 /// What the original format of a conversation can carry, if it was read. What that format implies
@@ -188,10 +202,8 @@ impl ConversationRule {
 
 /// Whether a format can carry the conversation unchanged.
 pub(crate) fn fits(conversation: &Conversation<'_>, carries: &Carries) -> bool {
-    let count = conversation.messages.len();
-    let fits = |(place, message): (usize, &Message<'_>)| {
-        fits_each(message, &At { carries, is_last: place + 1 == count })
-    };
+    let at = At::each(conversation, carries);
+    let fits = |(place, message): (usize, &Message<'_>)| fits_each(message, &at(place));
     AROUND.iter().chain(BETWEEN).all(|rule| rule.fits(conversation, carries))
         && conversation.messages.iter().enumerate().all(fits)
 }
@@ -205,13 +217,13 @@ pub(crate) fn adapt(
 ) -> Vec<usize> {
     losses.extend(AROUND.iter().flat_map(|rule| rule.apply(conversation, carries, home)));
     let count = conversation.messages.len();
+    let at = At::each(conversation, carries);
     let mut places = Vec::with_capacity(count);
     let mut each = Each { split: Vec::new(), home, losses };
     let mut place = 0..count;
     conversation.messages.retain_mut(|message| {
         let Some(place) = place.next() else { return false };
-        let at = At { carries, is_last: place + 1 == count };
-        let is_kept = each.adapt(message, (place, places.len()), at);
+        let is_kept = each.adapt(message, (place, places.len()), at(place));
         places.extend(is_kept.then_some(place));
         is_kept
     });
