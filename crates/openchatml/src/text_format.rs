@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use crate::Control;
 use crate::diagnostic::FormatError;
 use crate::dialect::{Carrier, Dialect, Format, TextForm};
 use crate::lex::{TokenTable, begins_completion};
 use crate::rules::Completion;
+use crate::{Control, Section};
 
 /// A format that is text with control tokens.
 ///
@@ -114,6 +114,24 @@ impl TextFormat {
         let begun = text.trim_ascii_start();
         let is_cut_off = controls.entries().iter().any(|(_, spelling)| spelling.starts_with(begun));
         if is_cut_off { None } else { begins_completion(text.as_bytes(), None) }
+    }
+
+    /// Whether a text is a completion that begins inside of reasoning, because its first control
+    /// token ends reasoning: the prompt ended with `<think>`. Read it with
+    /// [`ReadOptions::in_reasoning`](crate::ReadOptions::in_reasoning).
+    ///
+    /// ```
+    /// use openchatml::TextFormat;
+    ///
+    /// let begins = |text| TextFormat::QWEN3.begins_in_reasoning(text);
+    /// assert!(begins("Easy.\n</think>\n\n4.<|im_end|>"));
+    /// assert!(!begins("<think>\nEasy.\n</think>\n\n4.<|im_end|>") && !begins("4.<|im_end|>"));
+    /// ```
+    pub fn begins_in_reasoning(self, text: &str) -> bool {
+        self.form.controls.find(text).is_some_and(|(at, control, _)| {
+            let closes = control == Control::CloseSection(Section::Reasoning);
+            closes && !text[..at].trim_ascii().is_empty()
+        })
     }
 
     pub(crate) const fn form(self) -> &'static TextForm {

@@ -199,3 +199,14 @@ fn a_text_in_which_nothing_is_visible_is_reported() {
     assert_eq!(ran.stdout, "");
     ran.says("no message is visible: run `ocml check`");
 }
+
+#[test]
+fn the_reasoning_of_a_completion_that_begins_inside_of_it_is_hidden() {
+    let text = "Secret.\n</think>\n\nHi.<|im_end|>\n";
+    for args in
+        [["show", "-f", "qwen3"].as_slice(), &["show", "-f", "qwen3", "--role", "assistant"]]
+    {
+        let ran = ocml_with(args, text).exits(0);
+        assert_eq!(ran.stdout, "assistant\n  Hi.\n");
+    }
+}

@@ -384,11 +384,14 @@ fn message_options_use_indices_of_the_input() {
         let answers = spans.filter(|it| it["role"] == "assistant");
         answers.map(|it| is_trained(&it["body"])).collect::<Vec<_>>()
     };
-    assert_eq!(trained(&[]), [true, true]);
-    // Reasoning before an earlier answer is left out, and a system message may be added.
-    assert_eq!(trained(&["--skip-message", "2"]), [false, true]);
-    assert_eq!(trained(&["--skip-message", "4"]), [true, false]);
-    assert_eq!(trained(&["--skip-message", "2", "--date", "2026-01-01"]), [false, true]);
+    // A prompt leaves out reasoning before an earlier answer, and a system message may be added.
+    let prompt = |args: &[&'static str]| trained(&[args, &["--generation-prompt"]].concat());
+    assert_eq!(prompt(&[]), [true, true]);
+    assert_eq!(prompt(&["--skip-message", "2"]), [false, true]);
+    assert_eq!(prompt(&["--skip-message", "4"]), [true, false]);
+    assert_eq!(prompt(&["--skip-message", "2", "--date", "2026-01-01"]), [false, true]);
+    // A mask is for training, which keeps it.
+    assert_eq!(trained(&["--skip-message", "4"]), [true, true, false]);
     assert_eq!(trained(&["--skip-message", "4", "--training"]), [true, true, false]);
 }
 
@@ -400,4 +403,25 @@ fn a_missing_message_cannot_be_trained_or_skipped() {
     };
     assert_eq!(tokens("--skip-message"), "");
     assert_eq!(tokens("--train-message"), "");
+}
+
+#[test]
+fn the_prompt_of_a_record_is_not_trained() {
+    let trained = |weight: &str, more: &[&'static str]| {
+        let record = format!(
+            r#"{{"prompt":[{{"role":"user","content":"A?"}},{{"role":"assistant","content":"B."{weight}}},{{"role":"user","content":"C?"}}],"completion":[{{"role":"assistant","content":"D."}}]}}"#
+        );
+        let args = [&["tokens", "-t", "harmony", "--bare", "--mask"], more].concat();
+        let written = json(&ocml_with(args, &record).exits(0).stdout);
+        let mask: Vec<_> = written["mask"].as_array().unwrap().clone();
+        let spans: Vec<_> = written["spans"].as_array().unwrap().clone();
+        let is_trained = |at: usize| {
+            let body = usize::try_from(spans[at]["body"].as_u64().unwrap()).unwrap();
+            mask[body] == 1
+        };
+        [1, 3].map(is_trained)
+    };
+    assert_eq!(trained("", &[]), [false, true]);
+    assert_eq!(trained("", &["--train-message", "1"]), [true, true]);
+    assert_eq!(trained(r#","weight":1"#, &[]), [true, true]);
 }

@@ -20,16 +20,20 @@ pub struct RecordReader {
 }
 
 impl RecordReader {
-    /// Returns the options to read this text with. A text that begins inside of a message is a raw
-    /// completion of the assistant, unless the user names another role.
+    /// Returns the options to read this text with. A text that begins inside of a message, or inside
+    /// of reasoning, is a raw completion of the assistant, unless the user names another role.
     pub fn options_for(&self, text: &str, format: Format) -> Cow<'_, ReadOptions> {
-        let is_completion =
-            || TextFormat::try_from(format).is_ok_and(|it| it.is_completion(text) == Some(true));
-        if self.options.continues.is_some() || !is_completion() {
+        let Ok(form) = TextFormat::try_from(format) else { return Cow::Borrowed(&self.options) };
+        let is_of_another = self.options.continues.is_some_and(|role| role != Role::Assistant);
+        let in_reasoning = !is_of_another && form.begins_in_reasoning(text);
+        let is_named = self.options.continues.is_some();
+        let is_completion = is_named || in_reasoning || form.is_completion(text) == Some(true);
+        if is_completion == is_named && !in_reasoning {
             return Cow::Borrowed(&self.options);
         }
         let mut options = self.options.clone();
-        options.continues = Some(Role::Assistant);
+        options.continues.get_or_insert(Role::Assistant);
+        options.in_reasoning |= in_reasoning;
         Cow::Owned(options)
     }
 

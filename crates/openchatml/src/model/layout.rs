@@ -75,6 +75,9 @@ pub(crate) struct DocumentLayout<'a> {
     pub(crate) beyond: Option<Box<Beyond<'a>>>,
     /// The structure of the JSON.
     pub(crate) shape: Shape,
+    /// The number of messages that are only context: a model is not trained on them unless their
+    /// weight says so.
+    pub(crate) context: usize,
     /// Whether the data about the document says that the last message is incomplete.
     pub(crate) is_stopped: bool,
 }
@@ -136,6 +139,7 @@ impl DocumentLayout<'_> {
             tail: self.tail.map(Raw::into_owned),
             beyond: self.beyond.map(|beyond| Box::new(beyond.into_owned())),
             shape: self.shape,
+            context: self.context,
             is_stopped: self.is_stopped,
         }
     }

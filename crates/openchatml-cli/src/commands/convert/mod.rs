@@ -128,7 +128,9 @@ pub(crate) struct TokensArgs {
     #[arg(long, conflicts_with = "mask")]
     count: bool,
     /// Also write which ids a model is trained on and where each message is: an object with `ids`,
-    /// `mask` and `spans`, and a `sidecar` with what the format cannot express
+    /// `mask` and `spans`, and a `sidecar` with what the format cannot express; implies --training
+    ///
+    /// --training is not implied with --generation-prompt, --continue-final or --keep-reasoning.
     ///
     /// A span names its message by the number in the input, or `null` if the format adds the
     /// message.
@@ -183,7 +185,7 @@ Examples:
   ocml tokens -t harmony --generation-prompt messages.json
   ocml tokens -t harmony --count chat.json
   ocml tokens -t chatml --encoding Qwen3-8B/tokenizer.json chat.json
-  ocml tokens -t harmony --training --mask samples.jsonl -o samples.ids.jsonl";
+  ocml tokens -t harmony --mask samples.jsonl -o samples.ids.jsonl";
 
 const CONVERT_EXAMPLES: &str = "\
 Examples:
@@ -255,12 +257,22 @@ pub(crate) fn tokens(args: &TokensArgs, console: &Console) -> Result<Status, Fai
     };
     let to = Written { format: args.to.into(), tokens: true };
     warn_without_effect(&args.work.render, to.format, console);
-    let purpose = purpose_of_render(&args.work.render);
+    let purpose = purpose_of_tokens(args);
     let encodings = Encodings::wanted(&args.work.read, true, console)?;
     let mut converter = args.work.converter(to, purpose, encodings, console)?;
     converter.begin_prompts(args.bare);
     converter.set_token_output(shape);
     args.work.job().run_files(&converter, &args.files, console)
+}
+
+/// Returns the purpose of the ids. A mask is for training, unless the options are those of a prompt.
+fn purpose_of_tokens(args: &TokensArgs) -> Purpose {
+    let render = &args.work.render;
+    let is_prompt = render.generation_prompt || render.continue_final || render.keep_reasoning;
+    match args.mask && !is_prompt {
+        true => Purpose::Training,
+        false => purpose_of_render(render),
+    }
 }
 
 /// Runs `convert`.

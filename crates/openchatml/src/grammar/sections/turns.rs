@@ -189,7 +189,7 @@ impl<'a> Reader<'a> {
         blank.push(text, span, out.keep);
         let is_blank = blank.as_str().trim_ascii().is_empty();
         let kind = match (self.turn.map(|turn| turn.role), thinks) {
-            (_, true) => {
+            (_, true) if !self.in_list => {
                 let close = usize::from(self.rules.sections.reasoning.close.before);
                 let may_close =
                     blank.len() <= close && blank.as_str().bytes().all(|it| it == b'\n');
@@ -246,20 +246,25 @@ impl<'a> Reader<'a> {
                 self.behind(reasoning.close);
             }
             Control::OpenSection(Section::Calls) if self.rules.sections.calls.list.is_some() => {
-                self.leave_reasoning(span, out);
+                self.call_in_reasoning(span, out);
                 self.open_at(span);
                 self.in_list = true;
                 self.state = State::Turn(Kept::default());
             }
             Control::CloseSection(Section::Calls) if self.in_list => {
                 self.in_list = false;
+                if self.thinks() {
+                    self.open_at(span);
+                }
                 self.layout.edge = span.end;
                 self.state = State::Turn(Kept::default());
             }
             Control::OpenSection(Section::Call) => {
-                self.leave_reasoning(span, out);
+                self.call_in_reasoning(span, out);
                 self.open_at(span);
-                self.state = State::Call(Box::new(Call::new(span.start)));
+                let mut call = Call::new(span.start);
+                call.is_odd = self.thinks();
+                self.state = State::Call(Box::new(call));
                 self.pad = 0;
             }
             Control::OpenSection(Section::Reply) => self.open_reply(span, out),
@@ -267,15 +272,16 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Ends reasoning before a call.
-    fn leave_reasoning(&mut self, span: Span, out: &mut Out<'a, '_>) {
-        if !self.thinks() {
+    /// Reports calls inside of reasoning. It is unknown whether the model makes them or only thinks
+    /// of them, and the text after them is still reasoning.
+    fn call_in_reasoning(&mut self, span: Span, out: &mut Out<'a, '_>) {
+        if !self.thinks() || self.in_list {
             return;
         }
-        self.inside = None;
+        self.layout.keeps = false;
         let close = self.rules.spelling(self.rules.sections.reasoning.close.control);
         let text = format!("missing `{close}` between the reasoning and the call");
-        out.tolerate(Code::ParseFrame.at(span, text));
+        out.malformed(Code::ParseFrame.at(span, text).help("the call is not run"));
     }
 
     fn open_reply(&mut self, span: Span, out: &mut Out<'a, '_>) {
