@@ -5,12 +5,29 @@ use std::borrow::Cow;
 /// Whether a key, in any format, can mean that a message is not for the user. If its value is
 /// dropped, it is unknown who can see the message.
 pub(crate) fn may_hide(key: &str) -> bool {
-    HIDING.iter().any(|known| key.eq_ignore_ascii_case(known))
+    let letters = |word: &str| -> Vec<u8> {
+        let letters = word.bytes().filter(|byte| !matches!(byte, b'_' | b'-'));
+        letters.map(|byte| byte.to_ascii_lowercase()).collect()
+    };
+    let longest = HIDING.iter().map(|known| known.len()).max().unwrap_or(0);
+    // In camel case, too.
+    key.len() <= 2 * longest && HIDING.iter().any(|known| letters(key) == letters(known))
 }
 
 /// These keys.
-pub(super) const HIDING: &[&str] =
-    &["channel", "recipient", "to", "phase", "thought", "hidden", "is_thought", "is_hidden"];
+pub(super) const HIDING: &[&str] = &[
+    "channel",
+    "recipient",
+    "to",
+    "phase",
+    "thought",
+    "hidden",
+    "is_thought",
+    "is_hidden",
+    "is_reasoning",
+    "is_internal",
+    "visibility",
+];
 
 /// Whether it is unknown who can see a message if two values of this key contradict each other.
 pub(crate) fn may_hide_twice(key: &str) -> bool {

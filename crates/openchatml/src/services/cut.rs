@@ -1,7 +1,9 @@
 //! Answers that a service or a model stopped before their end.
 
+use crate::diagnostic::quote;
 use crate::json::{Data, Value};
 use crate::model::Message;
+use crate::{Code, Diagnostic, Span};
 
 use super::events::mark_open;
 use super::state::State;
@@ -44,9 +46,15 @@ const STOPPED: &[&str] = &[
 ];
 
 /// Whether this reason says that an answer is incomplete.
-fn is_stopped(reason: &Value<'_>) -> bool {
+pub(crate) fn is_stopped(reason: &Value<'_>) -> bool {
     let Data::String(reason) = &reason.data else { return false };
     STOPPED.iter().any(|word| reason.eq_ignore_ascii_case(word))
+}
+
+/// Returns the diagnostic for an error of the service: an object with a `message`.
+pub(crate) fn failure(error: &Value<'_>, span: Span) -> Diagnostic {
+    let text = error.get("message").and_then(Value::as_str).unwrap_or_default();
+    Code::StreamTruncated.at(span, format!("the service reports an error: {}", quote(text)))
 }
 
 impl State<'_> {

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::captured::{self, Line};
+use super::cut::failure;
 use super::{Fields, write_field};
 use crate::diagnostic::quote;
 use crate::json::{Data, Json, Repair, Value};
@@ -71,9 +72,7 @@ impl<'o> EventReader<'o> {
 
     /// Reports an error of the service: an object with a `message`.
     pub(crate) fn failed(&mut self, error: &Value<'_>, span: Span) {
-        let text = error.get("message").and_then(Value::as_str).unwrap_or_default();
-        let text = format!("the service reports an error: {}", quote(text));
-        self.report(Code::StreamTruncated.at(span, text));
+        self.report(failure(error, span));
     }
 
     /// Reports that the stream ends before its last event.

@@ -8,7 +8,7 @@ pub(crate) mod blocks;
 pub(crate) mod calls;
 pub(crate) mod captured;
 pub(crate) mod chat;
-mod cut;
+pub(crate) mod cut;
 pub(crate) mod events;
 pub(crate) mod parts;
 mod replies;

@@ -5,9 +5,12 @@ use std::collections::HashSet;
 
 use super::replies::Replies;
 use super::tools::Declared;
+use crate::diagnostic::quote;
+use crate::document::DocumentReader;
 use crate::json::{Data, Json, JsonError, Value};
 use crate::limits::Limits;
 use crate::model::{Beyond, Conversation, FormId, Message};
+use crate::{Code, Span};
 
 /// Keys and their values.
 pub(crate) type Fields<'a> = Vec<Field<'a>>;
@@ -51,6 +54,25 @@ impl<'a> State<'a> {
         let key = key.into();
         self.fields.retain(|field| field.0 != key);
         self.fields.push((key, value));
+    }
+
+    /// Keeps another column of a record, unless it is another conversation.
+    pub(crate) fn other(
+        &mut self,
+        reader: &mut DocumentReader<'_>,
+        json: &mut Json<'a>,
+        key: Cow<'a, str>,
+    ) -> Result<(), JsonError> {
+        if !CONVERSATIONS.contains(&key.as_ref()) || json.peek() != Some(b'[') {
+            return self.column(json, key);
+        }
+        let start = json.offset();
+        json.skip()?;
+        let span = Span::new(start, json.position());
+        let text = format!("{} is another conversation in the same record", quote(&key));
+        let found = Code::ParseJson.at(span, text);
+        reader.drop_item(found.help("it will be dropped; write a record for each"));
+        Ok(())
     }
 
     /// Keeps another column of a record.
@@ -104,6 +126,9 @@ impl<'a> State<'a> {
         }
     }
 }
+
+/// The keys under which data sets have a conversation.
+const CONVERSATIONS: &[&str] = &["messages", "conversations", "conversation"];
 
 /// Returns the fields, but of two with the same key only the last one.
 pub(crate) fn last_of_each(mut fields: Fields<'_>) -> Fields<'_> {

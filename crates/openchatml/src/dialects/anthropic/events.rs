@@ -156,8 +156,7 @@ impl<'a> Events<'a> {
             "input_json_delta" => "partial_json",
             "citations_delta" => "citation",
             kind => {
-                let text = format!("unknown delta {}: it is ignored", quote(kind));
-                return reader.tolerate(span, text);
+                return reader.drop(span, format!("unknown delta {}", quote(kind)));
             }
         };
         let Some(value) = take_field(&mut delta, key) else {
@@ -180,9 +179,19 @@ impl<'a> Events<'a> {
     /// Reads the messages.
     fn finish<'t>(mut self, mut reader: EventReader<'_>, len: usize) -> Parsed<'t> {
         let limits = &reader.options.limits;
+        let mut replaced = Vec::new();
         for block in self.messages.iter_mut().flat_map(|message| &mut message.blocks) {
             let input = &block.input;
+            let is_given = |field: &(_, Value<'_>)| {
+                field.0 == "input" && field.1.as_map().is_none_or(|fields| !fields.is_empty())
+            };
+            if !input.is_empty() && block.fields.iter().any(is_given) {
+                replaced.push(block.span);
+            }
             block.has_cut_input = !input.is_empty() && json::check(input, limits).error.is_some();
+        }
+        for span in replaced {
+            reader.drop(span, "the call has an `input` and deltas of another: the deltas are used");
         }
         for Streamed { span, .. } in self.messages.iter().filter(|it| !it.is_complete) {
             reader.incomplete(span.end, "message_stop");

@@ -8,6 +8,7 @@ use crate::options::ReadOptions;
 use crate::reading::Parsed;
 use crate::services::Fields;
 use crate::services::captured::{self, First};
+use crate::services::cut;
 use crate::services::events::{
     EventReader, Indexed, Merged, NO_EVENT, Rebuilt, mark_open, take_field, take_list, take_map,
     word_of,
@@ -19,6 +20,13 @@ const CANDIDATES: &str = "candidates";
 /// The keys of which each chunk has one.
 const CHUNK: &[&str] =
     &[CANDIDATES, "usageMetadata", "usage_metadata", "promptFeedback", "prompt_feedback"];
+
+/// The keys of the reason why a candidate ended.
+const REASONS: &[&str] = &["finishReason", "finish_reason"];
+
+/// The data of a candidate that arrive in parts.
+const METADATA: &[&str] =
+    &["citationMetadata", "citation_metadata", "groundingMetadata", "grounding_metadata"];
 
 /// Returns the key of the first chunk and its place, if a text is such a stream. Each chunk looks
 /// like a response, so only server-sent events and arrays whose first response has no end are
@@ -72,7 +80,8 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
 struct Chunks<'a> {
     fields: Merged<'a>,
     candidates: Indexed<Candidate<'a>>,
-    end: usize,
+    /// The last event.
+    last: Span,
 }
 
 /// A candidate of the response.
@@ -94,7 +103,7 @@ struct Part<'a> {
 impl<'a> Chunks<'a> {
     /// Reads one chunk.
     fn read(&mut self, reader: &mut EventReader<'_>, mut fields: Fields<'a>, span: Span) {
-        self.end = span.end;
+        self.last = span;
         if let Some(error) = take_field(&mut fields, "error") {
             return reader.failed(&error, span);
         }
@@ -105,7 +114,7 @@ impl<'a> Chunks<'a> {
             match candidate.data {
                 Data::Map(fields) => {
                     let new = || Candidate { span, ..Candidate::default() };
-                    self.candidates.item(&fields, new).read(fields, span);
+                    self.candidates.item(&fields, new).read(reader, fields, span);
                 }
                 _ => reader.drop(span, "a candidate must be an object"),
             }
@@ -116,7 +125,7 @@ impl<'a> Chunks<'a> {
     fn finish<'t>(self, mut reader: EventReader<'_>, len: usize) -> Parsed<'t> {
         let is_cut = self.candidates.first().is_some_and(Candidate::is_open);
         if is_cut {
-            reader.incomplete(self.end, "finishReason");
+            reader.incomplete(self.last.end, "finishReason");
         }
         let mut response = Rebuilt::new(len);
         response.text.push_str("{\"candidates\":[");
@@ -125,7 +134,7 @@ impl<'a> Chunks<'a> {
             response.inner(candidate.span, |out| candidate.write(out));
         }
         response.text.push(']');
-        self.fields.write(&mut response.text);
+        response.inner(self.last, |out| self.fields.write(out));
         response.text.push('}');
         reader.finish(&response, read_document, |messages| {
             if is_cut {
@@ -137,12 +146,22 @@ impl<'a> Chunks<'a> {
 
 impl<'a> Candidate<'a> {
     fn is_open(&self) -> bool {
-        ["finishReason", "finish_reason"].iter().all(|key| self.fields.get(key).is_none())
+        REASONS.iter().all(|key| self.fields.get(key).is_none())
     }
 
-    fn read(&mut self, mut fields: Fields<'a>, span: Span) {
-        self.span.end = span.end;
+    fn read(&mut self, reader: &mut EventReader<'_>, mut fields: Fields<'a>, span: Span) {
         let mut content = take_map(&mut fields, "content");
+        let is_of_model = |role: &Value<'_>| matches!(role.as_str(), Some("model" | "") | None);
+        if content.iter().any(|field| field.0 == "role" && !is_of_model(&field.1)) {
+            return reader.drop(span, "the chunk is not of the model");
+        }
+        let says = content.iter().any(|(key, value)| {
+            key == "parts" && value.as_list().is_some_and(|parts| !parts.is_empty())
+        });
+        if self.is_stopped() && says {
+            return reader.drop(span, "the chunk follows the end of the answer");
+        }
+        self.span.end = span.end;
         for part in take_list(&mut content, "parts") {
             match part.data {
                 Data::Map(fields) => self.part(fields),
@@ -154,7 +173,17 @@ impl<'a> Candidate<'a> {
             }
         }
         self.content.set_all(content);
+        for key in METADATA {
+            if let Some(data) = take_field(&mut fields, key) {
+                self.fields.join((*key).into(), data);
+            }
+        }
         self.fields.set_all(fields);
+    }
+
+    /// Whether the answer has ended. Older versions of the API say `STOP` in each chunk.
+    fn is_stopped(&self) -> bool {
+        REASONS.iter().any(|key| self.fields.get(key).is_some_and(cut::is_stopped))
     }
 
     /// Reads a part. A text goes on in the next one if both are thoughts, or none is.

@@ -10,6 +10,7 @@ use crate::options::ReadOptions;
 use crate::reading::Parsed;
 use crate::services::Fields;
 use crate::services::captured;
+use crate::services::cut;
 use crate::services::events::{
     EventReader, Indexed, Merged, NO_EVENT, Rebuilt, mark_open, take_field, take_list, take_map,
     word_of,
@@ -46,7 +47,8 @@ struct Chunks<'a> {
     id: Option<String>,
     fields: Merged<'a>,
     choices: Indexed<Choice<'a>>,
-    end: usize,
+    /// The last event.
+    last: Span,
 }
 
 /// A choice of the response.
@@ -69,12 +71,12 @@ struct Call<'a> {
 }
 
 /// The texts that arrive in parts.
-const TEXTS: &[&str] = &["content", "reasoning_content", "reasoning", "refusal"];
+const TEXTS: &[&str] = &["content", "reasoning_content", "reasoning", "thinking", "refusal"];
 
 impl<'a> Chunks<'a> {
     /// Reads one chunk.
     fn read(&mut self, reader: &mut EventReader<'_>, mut fields: Fields<'a>, span: Span) {
-        self.end = span.end;
+        self.last = span;
         if let Some(error) = take_field(&mut fields, "error") {
             return reader.failed(&error, span);
         }
@@ -106,7 +108,7 @@ impl<'a> Chunks<'a> {
         };
         let is_cut = self.choices.first().is_some_and(is_open);
         if is_cut {
-            reader.incomplete(self.end, "finish_reason");
+            reader.incomplete(self.last.end, "finish_reason");
         }
         let mut response = Rebuilt::new(len);
         response.text.push_str("{\"choices\":[");
@@ -119,7 +121,7 @@ impl<'a> Chunks<'a> {
         if fields.get("object").is_some() {
             fields.set("object".into(), Value::from("chat.completion"));
         }
-        fields.write(&mut response.text);
+        response.inner(self.last, |out| fields.write(out));
         response.text.push('}');
         reader.finish(&response, read_document, |messages| {
             if is_cut {
@@ -143,6 +145,17 @@ impl<'a> Choice<'a> {
         if delta.iter().any(|field| field.0 == "role" && !is_of_model(&field.1)) {
             return reader.drop(span, "the chunk is not of the assistant");
         }
+        let says = |field: &(Cow<'_, str>, Value<'_>)| {
+            let is_empty = match &field.1.data {
+                Data::String(text) => text.is_empty(),
+                Data::List(list) => list.is_empty(),
+                data => *data == Data::Null,
+            };
+            field.0 != "role" && !is_empty
+        };
+        if self.is_stopped() && !is_whole && delta.iter().any(says) {
+            return reader.drop(span, "the chunk follows the end of the answer");
+        }
         self.span.end = span.end;
         for call in take_list(&mut delta, "tool_calls") {
             match call.data {
@@ -157,15 +170,24 @@ impl<'a> Choice<'a> {
             match key.as_ref() {
                 // It is set, or empty in later chunks.
                 "role" => {}
-                "audio" | "annotations" => self.message.join(key, value),
                 word if TEXTS.contains(&word) && !is_whole => self.message.add(key, value),
+                "audio" if !is_whole => self.message.join(key, value),
+                // Lists of annotations, images, details of the reasoning, and so on.
+                _ if value.as_list().is_some() && !is_whole => self.message.join(key, value),
                 _ => self.message.set(key, value),
             }
         }
-        if let Some(numbers) = take_field(&mut fields, "logprobs") {
-            self.fields.join("logprobs".into(), numbers);
+        for key in ["logprobs", "token_ids"] {
+            if let Some(numbers) = take_field(&mut fields, key) {
+                self.fields.join(key.into(), numbers);
+            }
         }
         self.fields.set_all(fields);
+    }
+
+    /// Whether the answer has ended. Some services say `stop` in each chunk.
+    fn is_stopped(&self) -> bool {
+        self.fields.get("finish_reason").is_some_and(cut::is_stopped)
     }
 
     /// Reads a part of a call. Some services give several calls the same index: a name with another
@@ -209,7 +231,7 @@ impl<'a> Choice<'a> {
 /// Adds a field of a call. Its arguments arrive in parts.
 fn merge<'a>(call: &mut Merged<'a>, key: Cow<'a, str>, value: Value<'a>) {
     match matches!(key.as_ref(), "arguments" | "input") {
-        true => call.append(key, value),
+        true => call.join(key, value),
         false => call.set(key, value),
     }
 }

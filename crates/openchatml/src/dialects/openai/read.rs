@@ -7,6 +7,7 @@ use crate::json::{Data, Json, JsonError};
 use crate::model::{Conversation, Message, Shape};
 use crate::options::ReadOptions;
 use crate::reading::Parsed;
+use crate::services::cut::failure;
 use crate::services::{Fields, State, chat, checks};
 use crate::{Code, Dropped, Span};
 
@@ -130,7 +131,7 @@ fn body<'a>(
     reader.object_with(json, &keys, |reader, json, key| {
         let key = match key {
             Key::Known(key) => key,
-            Key::Other(key) => return state.column(json, key),
+            Key::Other(key) => return state.other(reader, json, key),
         };
         has_messages |= matches!(key, "messages" | "choices");
         match key {
@@ -146,8 +147,10 @@ fn body<'a>(
             _ => state.aside(json, key),
         }
     })?;
-    if !has_messages {
-        reader.lacks("the object has no `messages`", start);
+    match state.field("error").filter(|error| !has_messages && error.as_map().is_some()) {
+        Some(error) => reader.report(failure(error, error.span).drops(Dropped::Record)),
+        None if !has_messages => reader.lacks("the object has no `messages`", start),
+        None => {}
     }
     one_side(reader, messages, sides, ["preferred_output", "non_preferred_output"], start);
     Ok(())

@@ -53,6 +53,8 @@ struct Streamed<'a> {
     /// The positions of the items, by their indices in the events.
     places: HashMap<String, usize>,
     span: Span,
+    /// The last event with data about the response.
+    last: Span,
     is_complete: bool,
 }
 
@@ -147,7 +149,8 @@ impl<'a> Events<'a> {
             let text = format!("unknown event {}: it is ignored", quote(&kind));
             return reader.tolerate(span, text);
         };
-        if event == "created" && self.responses.last().is_none_or(|it| it.is_complete) {
+        let is_same = |it: &Streamed<'a>| !it.is_complete && it.is_of(&fields);
+        if event == "created" && !self.responses.last().is_some_and(is_same) {
             self.responses.push(Streamed { span, ..Streamed::default() });
         }
         let response = self.response(span);
@@ -155,21 +158,19 @@ impl<'a> Events<'a> {
         match event {
             "created" | "queued" | "in_progress" => {
                 response.fields.set_all(take_map(&mut fields, "response"));
+                response.last = span;
             }
             "completed" | "incomplete" | "failed" => {
                 let mut fields = take_map(&mut fields, "response");
-                if let Some((_, error)) =
-                    fields.iter().find(|it| event == "failed" && it.0 == "error")
-                {
-                    reader.failed(error, span);
-                }
                 response.end(take_list(&mut fields, "output"), span);
                 response.fields.set_all(fields);
+                response.last = span;
             }
             "output_item.added" | "output_item.done" => {
                 let item = take_map(&mut fields, "item");
                 let index = word_of(&fields, "output_index");
-                response.item(&index, span).set(item, event == "output_item.done");
+                let id = word_of(&item, "id");
+                response.item(&index, &id, span).set(item, event == "output_item.done");
             }
             _ => response.delta(reader, event, fields, span),
         }
@@ -183,18 +184,19 @@ impl<'a> Events<'a> {
         let mut before = "{\"output\":[";
         let mut open = Vec::new();
         let mut fields = Merged::default();
-        for Streamed { fields: own, items, is_complete, .. } in self.responses {
+        let mut last = Span::new(0, len);
+        for Streamed { fields: own, items, is_complete, last: of_fields, .. } in self.responses {
             for item in items {
                 response.text.push_str(std::mem::replace(&mut before, ","));
                 let is_open = !is_complete && !item.is_complete;
                 open.extend(is_open.then_some(item.span));
                 response.inner(item.span, |out| item.write(out));
             }
-            fields = own;
+            (fields, last) = (own, of_fields);
         }
         response.text.push_str(if before == "," { "]" } else { "{\"output\":[]" });
         fields.remove("output");
-        fields.write(&mut response.text);
+        response.inner(last, |out| fields.write(out));
         response.text.push('}');
         reader.finish(&response, read_document, |messages| cut(messages, &open))
     }
@@ -210,6 +212,14 @@ fn cut(messages: &mut [Message<'_>], open: &[Span]) {
 }
 
 impl<'a> Streamed<'a> {
+    /// Whether an event can be about this response.
+    fn is_of(&self, event: &Fields<'_>) -> bool {
+        let response = event.iter().find(|field| field.0 == "response");
+        let id = response.and_then(|field| field.1.get("id"));
+        let own = self.fields.get("id");
+        own.is_none() || id.is_none() || own.map(|it| &it.data) == id.map(|it| &it.data)
+    }
+
     /// Ends the response with its whole output, if that is said.
     fn end(&mut self, output: Vec<Value<'a>>, span: Span) {
         self.is_complete = true;
@@ -227,12 +237,17 @@ impl<'a> Streamed<'a> {
         self.items = output.into_iter().map(item).collect();
     }
 
-    /// Returns the item with this index.
-    fn item(&mut self, index: &str, span: Span) -> &mut Item<'a> {
-        let at = *self.places.entry(index.to_owned()).or_insert_with(|| {
+    /// Returns the item with this index, or a new one if that has another id.
+    fn item(&mut self, index: &str, id: &str, span: Span) -> &mut Item<'a> {
+        let count = self.items.len();
+        let at = self.places.entry(index.to_owned()).or_insert(count);
+        if self.items.get(*at).is_some_and(|item| item.is_another(id)) {
+            *at = count;
+        }
+        let at = *at;
+        if at == count {
             self.items.push(Item { span, ..Item::default() });
-            self.items.len() - 1
-        });
+        }
         let item = &mut self.items[at];
         item.span.end = span.end;
         item
@@ -256,7 +271,10 @@ impl<'a> Streamed<'a> {
         if text.as_str().is_none() {
             return reader.drop(span, format!("`{key}` must be a string"));
         }
-        let item = self.item(&word_of(&fields, "output_index"), span);
+        let item = self.item(&word_of(&fields, "output_index"), "", span);
+        if item.is_another(&word_of(&fields, "item_id")) {
+            return reader.drop(span, "the event belongs to another item");
+        }
         if item.is_complete {
             return reader.drop(span, "the event belongs to an item that is complete");
         }
@@ -264,12 +282,25 @@ impl<'a> Streamed<'a> {
         let into = item.part(target, part);
         match step {
             "delta" => into.append(target.key.into(), text),
-            _ => into.set(target.key.into(), text),
+            _ => {
+                let before = into.get(target.key).filter(|it| it.as_str() != Some(""));
+                if before.is_some_and(|before| before.data != text.data) {
+                    reader.drop(span, "the text differs from its deltas: this text is used");
+                }
+                into.set(target.key.into(), text);
+            }
         }
     }
 }
 
 impl<'a> Item<'a> {
+    /// Whether the item is known to have another id than this one, in JSON.
+    fn is_another(&self, id: &str) -> bool {
+        let own =
+            self.fields.get("id").and_then(Value::as_str).map(|own| Value::from(own).to_json());
+        !matches!(id, "" | "null" | "\"\"") && own.is_some_and(|own| own != id)
+    }
+
     /// Sets the fields of the item, at its start or at its end.
     fn set(&mut self, fields: Fields<'a>, is_complete: bool) {
         self.is_complete = is_complete;

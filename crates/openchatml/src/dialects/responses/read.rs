@@ -2,10 +2,11 @@
 
 use super::{FORM, checks, events, item};
 use crate::document::{DocumentReader, Root};
-use crate::json::{Json, JsonError};
+use crate::json::{Data, Json, JsonError};
 use crate::model::{Conversation, Message, Role, Shape};
 use crate::options::ReadOptions;
 use crate::reading::Parsed;
+use crate::services::cut::failure;
 use crate::services::{State, beyond};
 
 type Result<T> = std::result::Result<T, JsonError>;
@@ -156,6 +157,11 @@ fn body<'a>(
     })?;
     if state.first_output.is_some_and(|first| first < messages.len()) {
         state.ended_by("status", messages);
+    }
+    if state.first_output.is_some()
+        && let Some(error) = state.field("error").filter(|it| it.data != Data::Null)
+    {
+        reader.report(failure(error, error.span));
     }
     if !has_items {
         reader.lacks("the object has neither `input` nor `output`", start);

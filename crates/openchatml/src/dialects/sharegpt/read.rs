@@ -76,7 +76,7 @@ fn record<'a>(
     reader.object_with(json, &keys, |reader, json, key| {
         let key = match key {
             Key::Known(key) => key,
-            Key::Other(key) => return state.column(json, key),
+            Key::Other(key) => return state.other(reader, json, key),
         };
         match key {
             "conversations" | "conversation" => {
