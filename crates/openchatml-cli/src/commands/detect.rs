@@ -46,7 +46,7 @@ enum DetectStyle {
 pub(crate) fn run(args: &DetectArgs, console: &Console) -> Result<Status, Failure> {
     let mut status = Status::Fine;
     let mut target = Target::stdout();
-    for origin in &origins(&args.files)? {
+    for origin in &origins(&args.files, console)? {
         match look(origin, args.jsonl.jsonl, console) {
             Ok(seen) => {
                 if seen.format.is_none() {

@@ -48,7 +48,7 @@ pub(crate) fn run(args: &FmtArgs, console: &Console) -> Result<Status, Failure> 
     let layout = Layout { reader, verbosity: console.verbosity() };
     let mut run = Run { args, console, layout, changed: 0, unchanged: 0, refused: 0 };
     let mut status = Status::Fine;
-    for origin in &origins(&args.files)? {
+    for origin in &origins(&args.files, console)? {
         match run.origin(origin) {
             Ok(()) => {}
             Err(Failure::Closed) => return Err(Failure::Closed),

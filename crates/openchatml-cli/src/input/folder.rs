@@ -16,12 +16,20 @@ const PACKED: &[&str] = &["", ".gz", ".zst"];
 /// The file with patterns of files that are left out.
 const IGNORE: &str = ".ocmlignore";
 
-/// Returns the files in a folder, in order of their paths.
+/// The files in a folder.
+pub(super) struct Found {
+    /// The files, in order of their paths.
+    pub(super) files: Vec<PathBuf>,
+    /// The links to folders, which are not followed.
+    pub(super) links: Vec<PathBuf>,
+}
+
+/// Finds the files in a folder.
 ///
 /// # Errors
 ///
 /// A part of the folder cannot be read, a pattern is malformed, or there are no such files.
-pub(super) fn files(folder: &Path, globs: &[String]) -> Result<Vec<PathBuf>, Failure> {
+pub(super) fn files(folder: &Path, globs: &[String]) -> Result<Found, Failure> {
     let quoted = format!("`{}`", folder.display());
     let mut patterns = OverrideBuilder::new(folder);
     let usual =
@@ -39,22 +47,24 @@ pub(super) fn files(folder: &Path, globs: &[String]) -> Result<Vec<PathBuf>, Fai
     // Overrides of the walk would take precedence over the ignored names, so the patterns are a
     // filter.
     walk.filter_entry(move |entry| {
-        let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+        let is_folder = entry.path().is_dir();
         entry.depth() == 0 || !patterns.matched(entry.path(), is_folder).is_ignore()
     });
     walk.sort_by_file_path(Path::cmp);
-    let mut files = Vec::new();
+    let (mut files, mut links) = (Vec::new(), Vec::new());
     for entry in walk.build() {
         let entry =
             entry.map_err(|error| Failure::Refused(format!("cannot read {quoted}: {error}")))?;
         // A link to a file is read as the file, as in the cache of Hugging Face. A link to a folder
         // is not followed, because it can lead back.
-        let is_link = entry.path_is_symlink() && !entry.path().is_dir();
-        if is_link || entry.file_type().is_some_and(|kind| kind.is_file()) {
+        if entry.path_is_symlink() && entry.depth() > 0 {
+            let found = if entry.path().is_dir() { &mut links } else { &mut files };
+            found.push(entry.into_path());
+        } else if entry.file_type().is_some_and(|kind| kind.is_file()) {
             files.push(entry.into_path());
         }
     }
-    if files.is_empty() {
+    if files.is_empty() && links.is_empty() {
         let usual = || NAMES.iter().map(|name| format!("*.{name}")).collect::<Vec<_>>();
         let names = if adds { globs.to_vec() } else { usual() };
         return Err(Failure::Usage(format!(
@@ -62,5 +72,5 @@ pub(super) fn files(folder: &Path, globs: &[String]) -> Result<Vec<PathBuf>, Fai
             names.join(", ")
         )));
     }
-    Ok(files)
+    Ok(Found { files, links })
 }

@@ -49,16 +49,22 @@ pub(crate) enum Origin {
 /// # Errors
 ///
 /// A folder cannot be read, or contains no such files.
-pub(crate) fn origins(args: &FilesArgs) -> Result<Vec<Origin>, Failure> {
+pub(crate) fn origins(args: &FilesArgs, console: &Console) -> Result<Vec<Origin>, Failure> {
     if args.files.is_empty() {
         return Ok(vec![Origin::Stdin]);
     }
     let mut origins = Vec::new();
     for path in &args.files {
-        match path.is_dir() {
-            true => origins.extend(folder::files(path, &args.glob)?.into_iter().map(Origin::File)),
-            false => origins.push(Origin::of(path)),
+        if !path.is_dir() {
+            origins.push(Origin::of(path));
+            continue;
         }
+        let found = folder::files(path, &args.glob)?;
+        for link in found.links {
+            let name = link.display();
+            console.warning(&format!("`{name}` is a link to a folder, which is not followed"));
+        }
+        origins.extend(found.files.into_iter().map(Origin::File));
     }
     Ok(origins)
 }

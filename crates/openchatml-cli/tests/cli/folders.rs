@@ -124,8 +124,10 @@ fn links_to_files_are_read_and_links_to_folders_are_not() {
     create_dir_all(folder.path().join("data")).unwrap();
     folder.file("blobs/0123", MESSAGES);
     symlink("../blobs/0123", folder.path().join("data/a.jsonl")).unwrap();
-    symlink(".", folder.path().join("data/again.jsonl")).unwrap();
     assert_eq!(read(&folder, &[]), ["data/a.jsonl"]);
+    symlink(".", folder.path().join("data/again.jsonl")).unwrap();
+    let ran = folder.ocml(["check", "data"]).exits(0).says("1 file checked");
+    ran.says("`data/again.jsonl` is a link to a folder, which is not followed");
     symlink("../blobs/none", folder.path().join("data/b.jsonl")).unwrap();
     folder.ocml(["check", "data"]).exits(2).says("cannot read `data/b.jsonl`");
 }

@@ -84,3 +84,10 @@ fn a_pair_of_which_nothing_is_shown_is_an_error() {
     let ran = ocml_with(["show", "-"], hidden).exits(1);
     assert!(ran.stderr.contains("no message is visible"), "{ran:#?}");
 }
+
+#[test]
+fn a_pair_is_not_truncated() {
+    let pair = r#"{"prompt":"A?","chosen":"B.","rejected":"C."}"#;
+    let ran = ocml_with(["truncate", "--budget", "100"], pair).exits(1);
+    ran.says("only a single conversation can be truncated");
+}

@@ -425,3 +425,15 @@ fn the_prompt_of_a_record_is_not_trained() {
     assert_eq!(trained("", &["--train-message", "1"]), [true, true]);
     assert_eq!(trained(r#","weight":1"#, &[]), [true, true]);
 }
+
+#[test]
+fn a_table_counts_the_messages_of_the_input() {
+    let chat = r#"{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]}"#;
+    let table = |args: &[&'static str]| {
+        ocml_with([&["tokens", "-t", "harmony", "--training", "--table"], args].concat(), chat)
+    };
+    let out = table(&[]).exits(0).stdout;
+    assert!(out.contains("added: system") && out.contains("message 1: assistant"), "{out}");
+    assert!(table(&["--skip-message", "1"]).exits(0).stdout.ends_with(" 0 of them trained (*)\n"));
+    table(&["--skip-message", "2"]).exits(1).says("message 2 does not exist");
+}

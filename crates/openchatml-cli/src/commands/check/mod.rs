@@ -127,7 +127,7 @@ fn confidence(text: &str, format: Format) -> Option<u8> {
 
 /// Runs `check`.
 pub(crate) fn run(args: &CheckArgs, console: &Console) -> Result<Status, Failure> {
-    let origins = origins(&args.files)?;
+    let origins = origins(&args.files, console)?;
     let writes_text = args.fix && origins.contains(&Origin::Stdin);
     if writes_text && args.output.is_none() && args.output_format != Style::Text {
         let text = "the fixed text goes to standard output: name a file for the diagnostics with `--output`";

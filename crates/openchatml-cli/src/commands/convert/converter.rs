@@ -306,6 +306,12 @@ impl Converter {
         converted.found.extend(self.unused_options(&document));
         let (mut document, left_out, mut kept) = self.prepare(document);
         converted.losses = left_out;
+        if self.budget.is_some() && !matches!(document, Document::Conversation(_)) {
+            let text = "only a single conversation can be truncated";
+            let found = finding(Code::RenderUnsupported, Span::at(0), text);
+            converted.found.push(found.help("convert the sides of a pair one by one"));
+            return converted;
+        }
         if let (Some(budget), Document::Conversation(conversation)) = (&self.budget, &mut document)
         {
             match budget.fit(conversation, &self.render) {

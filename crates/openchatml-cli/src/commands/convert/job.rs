@@ -116,7 +116,7 @@ impl<'a> Job<'a> {
         files: &FilesArgs,
         console: &Console,
     ) -> Result<Status, Failure> {
-        let origins = origins(files)?;
+        let origins = origins(files, console)?;
         let has_folder = files.files.iter().any(|file| file.is_dir());
         let output = self.out.output.as_deref();
         let folder = output.filter(|path| is_folder(path) || has_folder && !has_extension(path));

@@ -252,7 +252,9 @@ pub(crate) fn tokens(args: &TokensArgs, console: &Console) -> Result<Status, Fai
     let shape = match () {
         () if args.count => TokenOutput::Count,
         () if args.mask => TokenOutput::Mask(args.training.policy()),
-        () if args.table || is_for_people => TokenOutput::Table { colors: console.colors_output() },
+        () if args.table || is_for_people => {
+            TokenOutput::Table { colors: console.colors_output(), policy: args.training.policy() }
+        }
         () => TokenOutput::Ids,
     };
     let to = Written { format: args.to.into(), tokens: true };

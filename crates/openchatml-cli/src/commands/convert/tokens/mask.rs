@@ -111,7 +111,7 @@ pub(super) struct Numbers<'k> {
 impl Numbers<'_> {
     /// Returns the indices of the input messages that became this message; none if the format adds
     /// it.
-    fn of(self, written: usize) -> impl Iterator<Item = usize> {
+    pub(super) fn of(self, written: usize) -> impl Iterator<Item = usize> {
         self.origins.parts(written).filter_map(|part| self.kept.number(part))
     }
 

@@ -39,6 +39,7 @@ pub(super) enum TokenOutput {
     /// # Errors
     Table {
         colors: bool,
+        policy: MaskPolicy,
     },
 }
 
@@ -101,15 +102,15 @@ impl Tokens {
                 }
             };
             let numbers = Numbers { kept, origins };
-            let placed = match &self.shape {
-                TokenOutput::Mask(policy) => {
-                    Some(numbers.policy(policy, conversation.messages.len())?)
+            let place = |policy| numbers.policy(policy, conversation.messages.len());
+            let shape = match &self.shape {
+                TokenOutput::Mask(policy) => TokenOutput::Mask(place(policy)?),
+                TokenOutput::Table { colors, policy } => {
+                    TokenOutput::Table { colors: *colors, policy: place(policy)? }
                 }
-                _ => None,
+                shape => shape.clone(),
             };
-            let shape = placed.map(TokenOutput::Mask);
-            let shape = shape.as_ref().unwrap_or(&self.shape);
-            say(shape, tokenizer, (conversation, numbers), &rendered, &mut output);
+            say(&shape, tokenizer, (conversation, numbers), &rendered, &mut output);
             Ok(())
         });
         written.map(|()| output)
@@ -131,8 +132,9 @@ fn say(
         TokenOutput::Mask(policy) => {
             mask::write(out, policy, (conversation, numbers), rendered, output.sidecar.as_ref());
         }
-        TokenOutput::Table { colors } => {
-            table::write(out, *colors, tokenizer, conversation, rendered)
+        TokenOutput::Table { colors, policy } => {
+            let mask = policy.mask(conversation, rendered);
+            table::write(out, *colors, tokenizer, (conversation, numbers), (rendered, &mask));
         }
     }
 }

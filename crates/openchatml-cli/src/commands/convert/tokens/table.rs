@@ -5,8 +5,9 @@ use std::ops::Range;
 
 use anstyle::{AnsiColor, Style};
 use openchatml::Conversation;
-use openchatml_tokens::{Encoding as _, MaskPolicy, MessageSpan, Rendered, Token, Tokenizer};
+use openchatml_tokens::{Encoding as _, MessageSpan, Rendered, Token, Tokenizer};
 
+use super::mask::Numbers;
 use crate::encodings::OneEncoding;
 use crate::visible::visible_line;
 
@@ -16,17 +17,16 @@ pub(super) fn write(
     out: &mut String,
     colors: bool,
     tokenizer: &Tokenizer<OneEncoding>,
-    conversation: &Conversation<'_>,
-    rendered: &Rendered,
+    (conversation, numbers): (&Conversation<'_>, Numbers<'_>),
+    (rendered, mask): (&Rendered, &[bool]),
 ) {
-    let mask = MaskPolicy::default().mask(conversation, rendered);
     let digits = |number: usize| number.checked_ilog10().unwrap_or(0) as usize + 1;
     let place = digits(rendered.ids.len());
     let most = rendered.ids.iter().copied().max().unwrap_or(0);
     let id_digits = digits(most as usize);
     let mut spans = rendered.spans.iter().peekable();
     let mut last: Option<&MessageSpan> = None;
-    for (at, (id, trained)) in rendered.ids.iter().zip(&mask).enumerate() {
+    for (at, (id, trained)) in rendered.ids.iter().zip(mask).enumerate() {
         if let Some(span) = spans.next_if(|span| span.ids().start == at) {
             last = Some(span);
         }
@@ -47,7 +47,12 @@ pub(super) fn write(
             });
             let about = about.unwrap_or_else(|| "generation prompt".to_owned());
             let pad = 18_usize.saturating_sub(text.chars().count());
-            let _ = write!(out, "{:pad$}  message {}: {about}", "", span.message);
+            let number = numbers.of(span.message).next();
+            let number = number.filter(|_| span.message < conversation.messages.len());
+            let _ = match number {
+                Some(number) => write!(out, "{:pad$}  message {number}: {about}", ""),
+                None => write!(out, "{:pad$}  added: {about}", ""),
+            };
         }
         out.push('\n');
     }
