@@ -177,3 +177,22 @@ fn a_full_disk_is_an_error_after_which_the_run_continues() {
     run(&folder, &format!("{args} -o out")).exits(1);
     assert!(files(&folder, "out") == files(&folder, "whole"));
 }
+
+#[test]
+fn records_with_errors_are_found_even_if_none_is_rejected() {
+    let folder = Folder::new();
+    folder.file("in.jsonl", r#"{"prompt":"A?","chosen":"B."}"#);
+    let ran = run(&folder, "data tokenize -t harmony in.jsonl -o out").exits(1);
+    ran.says("E-PARSE-JSON in 1 record").says("0 rejected");
+}
+
+#[test]
+fn a_truncated_sample_keeps_its_last_answer() {
+    let folder = Folder::new();
+    folder.file(
+        "in.jsonl",
+        r#"{"messages":[{"role":"user","content":"A?"},{"role":"assistant","content":"one two three four five six"}]}"#,
+    );
+    let args = "data tokenize -t harmony --max-length 10 --too-long truncate in.jsonl -o out";
+    run(&folder, args).exits(1).says("1 rejected");
+}

@@ -437,3 +437,14 @@ fn a_table_counts_the_messages_of_the_input() {
     assert!(table(&["--skip-message", "1"]).exits(0).stdout.ends_with(" 0 of them trained (*)\n"));
     table(&["--skip-message", "2"]).exits(1).says("message 2 does not exist");
 }
+
+#[test]
+fn a_bad_answer_is_not_trained() {
+    let trained = |label: bool| {
+        let record = format!(r#"{{"prompt":"A?","completion":"B.","label":{label}}}"#);
+        let written =
+            json(&ocml_with(["tokens", "-t", "harmony", "--mask"], record).exits(0).stdout);
+        written["mask"].as_array().unwrap().iter().any(|it| *it == 1)
+    };
+    assert_eq!([true, false].map(trained), [true, false]);
+}

@@ -114,8 +114,13 @@ impl<'k> Ids<'k> {
         else {
             return Err(too_long(count));
         };
+        let last = conversation.messages.len().saturating_sub(1);
         let mut losses = self.truncate(conversation, most)?;
         let dropped: Vec<_> = losses.iter().filter_map(|loss| loss.message).collect();
+        if dropped.contains(&last) {
+            // Without its last answer, it is another sample.
+            return Err(too_long(count));
+        }
         losses.iter_mut().for_each(|loss| kept.name(loss));
         kept.leave_out(&dropped);
         written = self.rendered(document, kept)?;

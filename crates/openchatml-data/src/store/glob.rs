@@ -8,7 +8,11 @@ use super::{STDIN, is_url, store};
 use crate::error::DataError;
 
 /// The endings of files that a folder stands for.
-const ENDINGS: &[&str] = &["jsonl", "ndjson", "parquet", "arrow", "feather", "ipc"];
+const ENDINGS: &[&str] = &["jsonl", "ndjson", "json", "parquet", "arrow", "feather", "ipc"];
+
+/// Files about a data set, in the folders of other libraries.
+const ABOUT: &[&str] =
+    &["config.json", "dataset_info.json", "dataset_infos.json", "manifest.json", "state.json"];
 
 /// The endings of compressed files.
 const PACKED: &[&str] = &["gz", "zst", "zstd"];
@@ -70,7 +74,8 @@ fn is_data(file: &str) -> bool {
         ending = words.next().unwrap_or_default();
     }
     let has_stem = words.next().is_some();
-    has_stem && !name.starts_with(['.', '_']) && ENDINGS.contains(&ending)
+    let is_about = name.starts_with(['.', '_']) || ABOUT.contains(&name);
+    has_stem && !is_about && ENDINGS.contains(&ending)
 }
 
 /// Returns the files that match a pattern, whose first special character is at this position.
@@ -126,10 +131,12 @@ mod tests {
 
     #[test]
     fn names_of_data_files() {
-        for name in ["a.jsonl", "x/a.ndjson.zst", "a.b.parquet", "s3://b/a.arrow"] {
+        for name in ["a.jsonl", "a.json", "x/a.ndjson.zst", "a.b.parquet", "s3://b/a.arrow"] {
             assert!(is_data(name), "{name}");
         }
-        for name in ["a.json", "a.gz", ".a.jsonl", "x/_a.parquet", "jsonl", "manifest.json"] {
+        for name in
+            ["a.gz", "dataset_info.json", ".a.jsonl", "x/_a.parquet", "jsonl", "manifest.json"]
+        {
             assert!(!is_data(name), "{name}");
         }
     }

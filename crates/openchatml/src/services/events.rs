@@ -99,7 +99,10 @@ impl<'o> EventReader<'o> {
             self.report(found.drops(Dropped::Duplicate).help("the last value is used"));
         }
         match value {
-            Ok(Value { data: Data::Map(fields), .. }) => return Some(fields),
+            // An empty object keeps the connection open.
+            Ok(Value { data: Data::Map(fields), .. }) => {
+                return (!fields.is_empty()).then_some(fields);
+            }
             Ok(_) => self.drop(span, "an event must be an object"),
             Err(error) => self.drop(place(error.span), error.message),
         }

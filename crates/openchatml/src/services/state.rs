@@ -103,6 +103,8 @@ impl<'a> State<'a> {
         limits: &Limits,
     ) {
         let is_stopped = self.mark_stopped(&mut conversation.messages);
+        let is_false = |key: &str| self.field(key).is_some_and(|it| it.data == Data::Bool(false));
+        let is_bad = LABELS.iter().any(|key| is_false(key));
         if let Some(first) = self.first {
             conversation.messages.insert(0, first);
             conversation.messages.truncate(limits.messages);
@@ -110,6 +112,11 @@ impl<'a> State<'a> {
         conversation.tools = self.declared.functions;
         if !self.declared.hosted.is_empty() {
             self.fields.push(("tools".into(), Data::List(self.declared.hosted).into()));
+        }
+        if is_bad {
+            let count = conversation.messages.len();
+            let layout = conversation.layout.get_or_insert_default();
+            (layout.form, layout.context) = (form, count);
         }
         if is_stopped {
             let layout = conversation.layout.get_or_insert_default();
@@ -126,6 +133,10 @@ impl<'a> State<'a> {
         }
     }
 }
+
+/// The keys of records with which data sets mark a bad answer, for unpaired preferences. A model is
+/// not trained on it.
+const LABELS: &[&str] = &["label", "kto_tag"];
 
 /// The keys under which data sets have a conversation.
 const CONVERSATIONS: &[&str] = &["messages", "conversations", "conversation"];

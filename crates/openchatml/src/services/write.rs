@@ -78,9 +78,9 @@ pub(crate) fn write_fields(out: &mut String, message: &Message<'_>, form: FormId
         let key = beyond_of(message, form).map_or("", |beyond| beyond.weight_key);
         // Writing to a `String` cannot fail.
         let _ = match (key, weight.get() == 0.0, weight == Weight::ONE) {
-            // The value of this key is a boolean.
-            ("loss", true, _) => write!(out, ",\"loss\":false"),
-            ("loss", _, true) => write!(out, ",\"loss\":true"),
+            // The values of these keys are booleans.
+            ("loss" | "train", true, _) => write!(out, ",\"{key}\":false"),
+            ("loss" | "train", _, true) => write!(out, ",\"{key}\":true"),
             ("", ..) => write!(out, ",\"weight\":{weight}"),
             _ => write!(out, ",\"{key}\":{weight}"),
         };

@@ -231,7 +231,8 @@ pub(super) fn report(
     parts.extend_from_slice(more);
     console.summary(&format!("{records}: {}", parts.join(", ")));
     if summary.tally.rejected == 0 {
-        return Status::Fine;
+        // What could be read of a record with errors is written, as by `convert`.
+        return if summary.tally.with_errors > 0 { Status::Found } else { Status::Fine };
     }
     let folder = output.output.trim_end_matches('/');
     console.summary(&format!("the rejected records are in {folder}/_rejects-*.jsonl"));

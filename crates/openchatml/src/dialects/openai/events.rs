@@ -9,7 +9,7 @@ use crate::json::{Data, Value, write_value};
 use crate::options::ReadOptions;
 use crate::reading::Parsed;
 use crate::services::Fields;
-use crate::services::captured;
+use crate::services::captured::{self, First};
 use crate::services::cut;
 use crate::services::events::{
     EventReader, Indexed, Merged, NO_EVENT, Rebuilt, mark_open, take_field, take_list, take_map,
@@ -26,10 +26,30 @@ const LOOK_BYTES: usize = 4096;
 pub(super) fn find(text: &str) -> Option<(String, Span)> {
     // Nearly all documents are no chunks, and end here.
     let begin = &text.as_bytes()[..text.len().min(LOOK_BYTES)];
-    memchr::memmem::find(begin, CHUNK.as_bytes())?;
+    let is_sent = text.trim_start_matches('\u{feff}').trim_ascii_start().starts_with("data:");
+    if !is_sent && memchr::memmem::find(begin, CHUNK.as_bytes()).is_none() {
+        return None;
+    }
     let first = captured::first(text)?;
-    let object = first.json().ahead(&["object"], &["messages", "role", "content"])?;
-    (object == CHUNK).then(|| (object.into_owned(), first.place()))
+    let object = first.json().ahead(&["object"], &["messages", "role", "content"]);
+    // Some services leave it out, or write it only in later chunks.
+    let is_chunk = match object.as_deref() {
+        Some("") => has_choices(&first),
+        None => is_sent && has_choices(&first),
+        Some(object) => object == CHUNK,
+    };
+    is_chunk.then(|| (CHUNK.to_owned(), first.place()))
+}
+
+/// Whether an event has choices, which can be an empty list.
+fn has_choices(event: &First<'_>) -> bool {
+    let mut has_choices = false;
+    // The event can be cut off.
+    let _ = event.json().object(|json, key, _| {
+        has_choices |= key == "choices" && json.peek() == Some(b'[');
+        json.pass()
+    });
+    has_choices
 }
 
 /// Reads the chunks.
@@ -77,10 +97,15 @@ impl<'a> Chunks<'a> {
     /// Reads one chunk.
     fn read(&mut self, reader: &mut EventReader<'_>, mut fields: Fields<'a>, span: Span) {
         self.last = span;
+        fields.retain(|field| field.0 != "object" || field.1.as_str() != Some(""));
         if let Some(error) = take_field(&mut fields, "error") {
             return reader.failed(&error, span);
         }
-        if !fields.iter().any(|it| it.0 == "object" && it.1.as_str() == Some(CHUNK)) {
+        let is_chunk = match fields.iter().find(|it| it.0 == "object").map(|it| it.1.as_str()) {
+            None | Some(Some("")) => fields.iter().any(|it| it.0 == "choices"),
+            Some(object) => object == Some(CHUNK),
+        };
+        if !is_chunk {
             return reader.drop(span, NO_EVENT);
         }
         let id = word_of(&fields, "id");

@@ -8,7 +8,7 @@ use crate::model::{Conversation, Message, Shape};
 use crate::options::ReadOptions;
 use crate::reading::Parsed;
 use crate::services::cut::failure;
-use crate::services::{Fields, State, chat, checks};
+use crate::services::{Fields, State, chat, checks, last_of_each, push_column};
 use crate::{Code, Dropped, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;
@@ -216,19 +216,21 @@ fn choices<'a>(
             reader.drop_item(found.help("only the first choice is read; this one will be dropped"));
             return Ok(());
         }
-        reader.object(json, CHOICE_KEYS, |reader, json, key| match key {
-            "message" => {
+        let keys = Keys { known: CHOICE_KEYS, same: &[], has_others: true };
+        reader.object_with(json, &keys, |reader, json, key| match key {
+            Key::Known("message") => {
                 has_message = true;
                 reader.message(json, messages, |reader, json, messages| {
                     chat::read(reader, json, messages, state, FORM)
                 })
             }
-            _ => {
+            Key::Known(key) => {
                 let value = json.value()?;
                 fields.retain(|field| field.0 != key);
                 fields.push((key.into(), value));
                 Ok(())
             }
+            Key::Other(key) => push_column(&mut fields, json, key),
         })?;
         if let Some((_, reason)) = fields.iter().find(|field| field.0 == "finish_reason") {
             state.ended(reason, messages);
@@ -236,7 +238,7 @@ fn choices<'a>(
         Ok(())
     });
     let has_text = fields.iter().any(|field| field.0 == "text");
-    let choice = (!fields.is_empty()).then(|| Data::Map(fields).into());
+    let choice = (!fields.is_empty()).then(|| Data::Map(last_of_each(fields)).into());
     state.keep(CHOICES, Data::List(choice.into_iter().collect()).into());
     read?;
     if !has_message && has_text {
@@ -250,6 +252,6 @@ fn choices<'a>(
     Ok(())
 }
 
-/// Keys of a choice. `text` is that of a text completion.
+/// Keys of a choice. All others are kept, too. `text` is that of a text completion.
 const CHOICE_KEYS: &[&str] =
     &["message", "index", "finish_reason", "logprobs", "stop_reason", "token_ids", "text"];

@@ -135,7 +135,8 @@ impl RecordForm {
             Box::new(DocumentLayout { form: FORM, ..DocumentLayout::default() })
         });
         layout.beyond.get_or_insert_default().key = self.key;
-        (layout.shape, layout.context) = (Shape::Exchange(self.asked), self.asked);
+        layout.shape = Shape::Exchange(self.asked);
+        layout.context = layout.context.max(self.asked);
     }
 }
 

@@ -125,14 +125,24 @@ fn turns<'a>(
     reader.messages(json, messages, |reader, json, messages| turn(reader, json, messages, replies))
 }
 
-pub(super) const TURN_KEYS: &[&str] =
-    &["from", "value", "role", "content", "name", "author", "weight", "loss", "loss_weight"];
+pub(super) const TURN_KEYS: &[&str] = &[
+    "from",
+    "value",
+    "role",
+    "content",
+    "name",
+    "author",
+    "weight",
+    "loss",
+    "loss_weight",
+    "train",
+];
 
 /// Keys of turns that mean the same.
 const SAME: &[u64] = &[
     same(TURN_KEYS, &["from", "role"]),
     same(TURN_KEYS, &["value", "content"]),
-    same(TURN_KEYS, &["weight", "loss", "loss_weight"]),
+    same(TURN_KEYS, &["weight", "loss", "loss_weight", "train"]),
 ];
 
 /// The speaker of a turn.

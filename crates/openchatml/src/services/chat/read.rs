@@ -29,13 +29,15 @@ pub(crate) const KEYS: &[&str] = &[
     "tool_name",
     "weight",
     "loss_weight",
+    "train",
     // Kept unchanged.
     "audio",
     "annotations",
 ];
 
 /// Keys that mean the same.
-const SAME: &[u64] = &[same(KEYS, &["name", "tool_name"]), same(KEYS, &["weight", "loss_weight"])];
+const SAME: &[u64] =
+    &[same(KEYS, &["name", "tool_name"]), same(KEYS, &["weight", "loss_weight", "train"])];
 
 /// The fields of an object before its speaker is known.
 struct Turn<'a> {
@@ -84,7 +86,7 @@ pub(crate) fn read<'a>(
             "author" => turn.author = reader.value(json, key, &mut message)?,
             "reasoning_content" | "reasoning" | "thinking" => turn.reasoning(reader, json, key)?,
             "refusal" => turn.refusal = reader.written(json)?,
-            "weight" | "loss_weight" => {
+            "weight" | "loss_weight" | "train" => {
                 message.weight = reader.weight(json)?;
                 weight_key = if key == "weight" { "" } else { key };
             }
