@@ -12,8 +12,12 @@ pub fn add_lints(document: &Document<'_>, lints: &[Code], found: &mut Vec<Diagno
     let mut own = lint::check(document, lints);
     if found.iter().any(|found| found.severity == Severity::Error) {
         let is_empty = document.conversations().iter().any(|it| it.messages.is_empty());
-        let is_told = |code| ORDER.contains(&code) || is_empty && code == Code::EmptyMessage;
-        own.retain(|found| !is_told(found.code));
+        let is_cut = found.iter().any(|found| found.code == Code::StreamTruncated);
+        own.retain(|found| match found.code {
+            Code::EmptyMessage => !is_empty,
+            Code::OpenMessage => !is_cut,
+            code => !ORDER.contains(&code),
+        });
     }
     found.append(&mut own);
 }

@@ -154,6 +154,8 @@ codes! {
         "role in an old spelling", "This conversation uses an old spelling.";
     EmptyMessage = "W-EMPTY-MESSAGE", Warning,
         "message without content", "A part of this conversation is empty.";
+    OpenMessage = "W-OPEN-MESSAGE", Warning,
+        "incomplete message in a sample", "The answer was cut off.";
     NoAssistant = "W-NO-ASSISTANT", Warning,
         "sample without a message of the assistant", "This conversation has no answer.";
     RepeatedRole = "W-REPEATED-ROLE", Warning,

@@ -38,6 +38,7 @@ pub const DOCUMENT: &[Code] = &[
 /// The lints for samples of a data set, each of which is a whole conversation.
 pub const SAMPLE: &[Code] = &[
     Code::EmptyMessage,
+    Code::OpenMessage,
     Code::NoAssistant,
     Code::RepeatedRole,
     Code::LateSystem,
@@ -73,6 +74,7 @@ pub fn check(document: &Document<'_>, codes: &[Code]) -> Vec<Diagnostic> {
         for code in codes {
             match code {
                 Code::EmptyMessage => turns::empty(conversation, &mut own),
+                Code::OpenMessage => turns::open(conversation, &mut own),
                 Code::NoAssistant => turns::no_assistant(conversation, &mut own),
                 Code::RepeatedRole => turns::repeated(conversation, &mut own),
                 Code::LateSystem => turns::late_system(conversation, &mut own),

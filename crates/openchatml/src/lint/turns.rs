@@ -20,6 +20,16 @@ pub(super) fn empty(conversation: &Conversation<'_>, found: &mut Vec<Diagnostic>
     }
 }
 
+/// Finds messages of the assistant that are incomplete: the model or the service stopped in them.
+pub(super) fn open(conversation: &Conversation<'_>, found: &mut Vec<Diagnostic>) {
+    let is_open = |it: &&Message<'_>| it.role == Role::Assistant && it.end == End::Open;
+    for message in conversation.messages.iter().filter(is_open) {
+        let text = "the message of `assistant` is incomplete";
+        let help = "a model learns to stop in the middle: remove the sample, or complete it";
+        found.push(Code::OpenMessage.at(message.span, text).help(help));
+    }
+}
+
 /// Finds a conversation in which the assistant says nothing.
 pub(super) fn no_assistant(conversation: &Conversation<'_>, found: &mut Vec<Diagnostic>) {
     let is_assistant = |message: &Message<'_>| message.role == Role::Assistant;

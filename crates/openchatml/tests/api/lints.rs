@@ -40,9 +40,15 @@ fn each_lint_finds_what_it_is_about() {
         message
     };
     let call = |arguments: &'static str| Message::call("f", arguments);
+    let open = || {
+        let mut open = answer();
+        open.end = End::Open;
+        open
+    };
     let cases = [
         (vec![], "W-EMPTY-MESSAGE"),
         (vec![Message::user(" \n"), answer()], "W-EMPTY-MESSAGE"),
+        (vec![user(), open()], "W-OPEN-MESSAGE"),
         (vec![user()], "W-NO-ASSISTANT"),
         (vec![user(), user(), answer()], "W-REPEATED-ROLE"),
         (vec![user(), answer(), answer()], "W-REPEATED-ROLE"),

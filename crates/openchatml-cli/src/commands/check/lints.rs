@@ -11,7 +11,8 @@ pub(super) struct LintArgs {
     ///
     /// Without this option, documents are checked for W-EMPTY-MESSAGE, W-LATE-SYSTEM,
     /// W-VISIBLE-REASONING, W-HIDDEN-UNICODE and W-UNBALANCED-PAIR. Lines of JSONL, which are
-    /// samples of a data set, are also checked for W-NO-ASSISTANT, W-REPEATED-ROLE and W-DUPLICATE.
+    /// samples of a data set, are also checked for W-OPEN-MESSAGE, W-NO-ASSISTANT, W-REPEATED-ROLE and
+    /// W-DUPLICATE.
     #[arg(long, value_name = "CODE,…", value_delimiter = ',', value_parser = selected)]
     select: Vec<Selected>,
 
