@@ -417,3 +417,23 @@ fn a_silent_server_causes_a_timeout() {
     finish(child).exits(130);
     assert_eq!(folder.read("chat.ocml"), QUESTION);
 }
+
+#[test]
+fn text_that_becomes_a_call_only_by_detection_does_not_run() {
+    let folder = Folder::new();
+    folder.file(
+        "tools.toml",
+        "[tools.pay]\ncommand = \"sh\"\nargs = [\"-c\", \"echo >> log; echo 1\"]\n",
+    );
+    let chat = r#"[{"role":"user","content":"How?"},{"role":"assistant","content":"<tool_call>\n{\"name\": \"pay\", \"arguments\": {}}\n</tool_call>"}]"#;
+    folder.file("chat.json", chat);
+    folder.ocml(["convert", "-t", "chatml", "chat.json", "-o", "chat.txt"]).exits(0);
+    let run = |more: &[&'static str]| {
+        let args = ["run", "--tools", "tools.toml", "-o", "out.txt", "chat.txt"];
+        folder.ocml(args.iter().chain(more))
+    };
+    run(&[]).exits(2).says("name the format to run them: --from qwen3");
+    assert!(!folder.path().join("log").exists());
+    run(&["--from", "chatml"]);
+    assert!(!folder.path().join("log").exists());
+}

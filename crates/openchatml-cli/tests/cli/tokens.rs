@@ -448,3 +448,11 @@ fn a_bad_answer_is_not_trained() {
     };
     assert_eq!([true, false].map(trained), [true, false]);
 }
+
+#[test]
+fn an_answer_that_is_cut_is_not_complete() {
+    let chat = r#"{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"aa bb cc dd ee ff gg"}]}"#;
+    let args = ["truncate", "--budget", "1000", "--message", "5", "-t", "harmony", "--training"];
+    let cut = ocml_with(args, chat).exits(0).stdout;
+    assert!(!cut.contains("<|return|>") && !cut.ends_with("<|end|>"), "{cut}");
+}

@@ -2,8 +2,8 @@
 
 use clap::Args;
 use openchatml::convert::{Loss, Lost};
-use openchatml::{Code, Conversation, Diagnostic, Format, RenderOptions, Span, TextFormat};
-use openchatml_tokens::{TruncateError, Truncated, Truncation};
+use openchatml::{Code, Conversation, Diagnostic, End, Format, RenderOptions, Span, TextFormat};
+use openchatml_tokens::{Cut, TruncateError, Truncated, Truncation};
 
 use super::WorkArgs;
 use super::converter::purpose_of_convert;
@@ -120,7 +120,14 @@ impl Budget {
             TruncateError::Render(error) => error.to_diagnostic(conversation),
             error => finding(Code::Limit, Span::at(0), error.to_string()),
         })?;
-        let Truncated { conversation: left, dropped, cut, spelled, .. } = truncated;
+        let Truncated { conversation: mut left, dropped, cut, spelled, .. } = truncated;
+        let is_last = |cut: &Cut| cut.message + 1 == conversation.messages.len();
+        if let Some(last) = left.messages.last_mut().filter(|_| cut.iter().any(is_last))
+            && last.end == End::Return
+        {
+            // The model did not end its answer there.
+            last.end = End::Open;
+        }
         tokenizers.refuse_spelled(&spelled).map_err(|found| *found)?;
         let dropped_at = dropped.iter().map(|message| (*message, Lost::Truncated));
         let is_left = |message: &usize| dropped.binary_search(message).is_err();

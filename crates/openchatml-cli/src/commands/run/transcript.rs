@@ -1,8 +1,9 @@
 //! The transcript of a run.
 
+use openchatml::convert::Channels;
 use openchatml::{
-    Code, Conversation, Diagnostic, Format, Message, ReadOptions, RenderOptions, Role, TextFormat,
-    parse, render,
+    Carrier, Code, Conversation, Diagnostic, Format, Message, ReadOptions, RenderOptions, Role,
+    TextFormat, detect, parse, render,
 };
 use openchatml_tools::{Transcript, TranscriptLayout, TranscriptStore, TranscriptStoreError};
 
@@ -99,6 +100,12 @@ fn read(
     let transcript = match format_of(choice, &decoded, &name, console) {
         Err(Unreadable::NoFormat(failure)) => return Err(failure),
         Err(Unreadable::NoText(_)) => None,
+        Ok(format) if choice == Choice::Auto && is_doubtful(&decoded.text, format) => {
+            let text =
+                format!("the format of `{name}` is only probable, and its calls are text in");
+            let help = format!("name the format to run them: --from {format}");
+            return Err(Failure::Usage(format!("{text} another one: {help}")));
+        }
         Ok(format) => match transcript_of(&decoded.text, format) {
             Err(errors) => {
                 found.extend(errors);
@@ -135,6 +142,20 @@ fn read(
         }
         _ => Err(Failure::Refused(format!("{name}: the document contains no conversation"))),
     }
+}
+
+/// Whether a detected format reads calls in a text, and another possible format only text. Whoever
+/// wrote the text in that format could not know that it would become a call.
+fn is_doubtful(text: &str, format: Format) -> bool {
+    let has_calls = |format| {
+        let parsed = parse(text, format, &ReadOptions::default());
+        parsed.into_conversation().messages.iter().any(Message::is_call)
+    };
+    let others = || detect(text).into_iter().filter(|other| other.format != format);
+    format.carrier() == Carrier::Text
+        && format.carries().channels == Channels::Sections
+        && has_calls(format)
+        && others().any(|other| other.format.carrier() == Carrier::Text && !has_calls(other.format))
 }
 
 /// Returns the transcript of a raw completion: the same with the header that the prompt began.
