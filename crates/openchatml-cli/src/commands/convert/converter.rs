@@ -306,26 +306,11 @@ impl Converter {
         converted.found.extend(self.unused_options(&document));
         let (mut document, left_out, mut kept) = self.prepare(document);
         converted.losses = left_out;
-        if self.budget.is_some() && !matches!(document, Document::Conversation(_)) {
-            let text = "only a single conversation can be truncated";
-            let found = finding(Code::RenderUnsupported, Span::at(0), text);
-            converted.found.push(found.help("convert the sides of a pair one by one"));
-            return converted;
-        }
-        if let (Some(budget), Document::Conversation(conversation)) = (&self.budget, &mut document)
+        if let Some(budget) = &self.budget
+            && let Err(found) = self.fit_document(budget, &mut document, &mut kept, &mut converted)
         {
-            match budget.fit(conversation, &self.render) {
-                Ok(mut losses) => {
-                    let dropped = messages(&losses, |lost| lost == Lost::Truncated);
-                    losses.iter_mut().for_each(|loss| kept.name(loss));
-                    kept.leave_out(&dropped);
-                    converted.losses.extend(losses);
-                }
-                Err(found) => {
-                    converted.found.push(found);
-                    return converted;
-                }
-            }
+            converted.found.push(found);
+            return converted;
         }
         if self.wants_sidecar && matches!(document, Document::Pair(_)) {
             let text = "a sidecar belongs to one conversation, and this is a pair of conversations";
@@ -373,6 +358,31 @@ impl Converter {
     /// Whether the output can contain a pair.
     fn writes_pairs(&self) -> bool {
         self.template.is_none() && self.tokens.is_none() && is_json(self.target)
+    }
+
+    /// Truncates a document.
+    ///
+    /// # Errors
+    ///
+    /// Truncation is impossible.
+    fn fit_document(
+        &self,
+        budget: &Budget,
+        document: &mut Document<'_>,
+        kept: &mut KeptMessages,
+        converted: &mut Converted,
+    ) -> Result<(), Diagnostic> {
+        let Document::Conversation(conversation) = document else {
+            let text = "only a single conversation can be truncated";
+            let found = finding(Code::RenderUnsupported, Span::at(0), text);
+            return Err(found.help("convert the sides of a pair one by one"));
+        };
+        let mut losses = budget.fit(conversation, &self.render)?;
+        let dropped = messages(&losses, |lost| lost == Lost::Truncated);
+        losses.iter_mut().for_each(|loss| kept.name(loss));
+        kept.leave_out(&dropped);
+        converted.losses.extend(losses);
+        Ok(())
     }
 
     /// Converts each side of a pair. The output is an object with both: `chosen` and `rejected`.
