@@ -104,7 +104,9 @@ impl<'a> Chunks<'a> {
     /// Reads one chunk.
     fn read(&mut self, reader: &mut EventReader<'_>, mut fields: Fields<'a>, span: Span) {
         self.last = span;
-        if let Some(error) = take_field(&mut fields, "error") {
+        // Some services always write it.
+        let error = take_field(&mut fields, "error");
+        if let Some(error) = error.filter(|error| error.data != Data::Null) {
             return reader.failed(&error, span);
         }
         if !fields.iter().any(|it| CHUNK.contains(&it.0.as_ref())) {

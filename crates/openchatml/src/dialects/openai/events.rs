@@ -98,7 +98,9 @@ impl<'a> Chunks<'a> {
     fn read(&mut self, reader: &mut EventReader<'_>, mut fields: Fields<'a>, span: Span) {
         self.last = span;
         fields.retain(|field| field.0 != "object" || field.1.as_str() != Some(""));
-        if let Some(error) = take_field(&mut fields, "error") {
+        // Some services always write it.
+        let error = take_field(&mut fields, "error");
+        if let Some(error) = error.filter(|error| error.data != Data::Null) {
             return reader.failed(&error, span);
         }
         let is_chunk = match fields.iter().find(|it| it.0 == "object").map(|it| it.1.as_str()) {
