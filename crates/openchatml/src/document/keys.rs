@@ -5,13 +5,14 @@ use std::borrow::Cow;
 /// Whether a key, in any format, can mean that a message is not for the user. If its value is
 /// dropped, it is unknown who can see the message.
 pub(crate) fn may_hide(key: &str) -> bool {
-    let letters = |word: &str| -> Vec<u8> {
-        let letters = word.bytes().filter(|byte| !matches!(byte, b'_' | b'-'));
-        letters.map(|byte| byte.to_ascii_lowercase()).collect()
-    };
-    let longest = HIDING.iter().map(|known| known.len()).max().unwrap_or(0);
     // In camel case, too.
-    key.len() <= 2 * longest && HIDING.iter().any(|known| letters(key) == letters(known))
+    HIDING.iter().any(|known| letters(key).eq(letters(known)))
+}
+
+/// Returns the letters of a key, in lower case.
+fn letters(key: &str) -> impl Iterator<Item = u8> + '_ {
+    let letters = key.bytes().filter(|byte| !matches!(byte, b'_' | b'-'));
+    letters.map(|byte| byte.to_ascii_lowercase())
 }
 
 /// These keys.
