@@ -1,7 +1,7 @@
 //! Decides which messages of a conversation the next prompt contains.
 
 use crate::model::{Channel, Conversation, End, Message, Role};
-use crate::pairing::{Paired, Pairs};
+use crate::pairing::{Paired, Pairs, ends_turn};
 use crate::rules::{History, kept_by_reference};
 
 /// Returns the conversation for the next prompt. It drops the reasoning before each answer. It
@@ -213,6 +213,8 @@ pub fn answers(messages: &[Message<'_>]) -> Vec<Option<usize>> {
             if let Paired::Answer(call) | Paired::Again(call) = paired {
                 answers[index] = calls.get(call).copied();
             }
+        } else if ends_turn(message) {
+            pairs.turn();
         }
     }
     answers

@@ -1,10 +1,11 @@
 //! Pairs replies with calls: by `call_id` (OpenChatML 2.2 §6, §8.2) or, without one, by the name of
-//! the tool and the order (OpenChatML 2.0 §8).
+//! the tool and the order (OpenChatML 2.0 §8), first of the calls since the last message of the user
+//! or answer.
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
-use crate::model::bare_name;
+use crate::model::{End, Message, Role, bare_name};
 
 /// How replies are paired with calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,13 +27,21 @@ pub(crate) struct Pairs {
     words: String,
     /// The calls by id. It is filled only if there are more than a few calls.
     by_id: HashMap<String, usize>,
-    /// The calls of each tool, oldest first. It is filled only if there are more than a few calls
-    /// and a reply without an id needs it. Calls with a reply are removed when they are found.
+    /// The number of calls before the current turn.
+    passed: usize,
+    /// The waiting calls of the current turn, and those of earlier turns. They are filled only if
+    /// there are more than a few calls and a reply without an id needs them.
+    queues: [Queues; 2],
+    /// How many calls are in the queues.
+    queued: usize,
+}
+
+/// Calls that wait, oldest first. Calls with a reply are removed when they are found.
+#[derive(Clone, Debug, Default)]
+struct Queues {
     by_tool: HashMap<String, VecDeque<usize>>,
     /// All calls, for replies that do not name their tool.
     by_order: VecDeque<usize>,
-    /// How many calls are in the two queues.
-    queued: usize,
 }
 
 /// Up to this number, calls are searched one by one.
@@ -60,18 +69,28 @@ pub(crate) enum Paired {
 impl Pairs {
     /// Forgets all calls and keeps the memory.
     pub(crate) fn clear(&mut self) {
-        let Self { calls, words, by_id, by_tool, by_order, queued } = self;
+        let Self { calls, words, by_id, passed, queues, queued } = self;
         calls.clear();
         words.clear();
-        by_order.clear();
-        // With only a few calls, the index is empty.
+        // With only a few calls, the indexes are empty.
         if !by_id.is_empty() {
             by_id.clear();
         }
-        if !by_tool.is_empty() {
-            by_tool.clear();
+        if *queued > 0 {
+            *queues = Default::default();
         }
-        *queued = 0;
+        (*passed, *queued) = (0, 0);
+    }
+
+    /// Begins a turn, after a message of the user or an answer. A reply without an id answers a
+    /// call of an earlier turn only if no call of its own turn waits for it.
+    pub(crate) fn turn(&mut self) {
+        self.passed = self.calls.len();
+        let [current, earlier] = &mut self.queues;
+        for (tool, mut queue) in current.by_tool.drain() {
+            earlier.by_tool.entry(tool).or_default().append(&mut queue);
+        }
+        earlier.by_order.append(&mut current.by_order);
     }
 
     /// Adds a call and returns its number, or `None` if its id is already used.
@@ -132,61 +151,65 @@ impl Pairs {
         few.iter().position(is_it).or_else(|| self.by_id.get(id).copied())
     }
 
-    /// Finds the oldest of a few calls that waits for a reply (of this tool, if given).
-    fn oldest_of_few(&self, tool: Option<&str>) -> Option<usize> {
+    /// Finds the first of a few calls that waits for a reply (of this tool, if given).
+    fn first_of_few(&self, tool: Option<&str>) -> Option<usize> {
         let tool = tool.map(bare_name);
-        (0..self.calls.len()).find(|at| {
+        let waits = |at: &usize| {
             !self.calls[*at].answered && tool.is_none_or(|tool| bare_name(self.tool(*at)) == tool)
-        })
+        };
+        (self.passed..self.calls.len()).find(waits).or_else(|| (0..self.passed).find(waits))
     }
 
-    /// Returns the oldest call that waits for a reply.
+    /// Returns the call that a reply without a name would answer.
     pub(crate) fn oldest(&mut self) -> Option<usize> {
-        if self.calls.len() <= FEW {
-            return self.oldest_of_few(None);
-        }
-        self.queue();
-        while let Some(at) = self.by_order.front().copied() {
-            if !self.calls[at].answered {
-                return Some(at);
-            }
-            self.by_order.pop_front();
-        }
-        None
+        self.waiting(None)
     }
 
     /// Adds new calls to the queues.
     fn queue(&mut self) {
         for (at, call) in self.calls.iter().enumerate().skip(self.queued) {
+            let queues = &mut self.queues[usize::from(at < self.passed)];
             let tool = bare_name(&self.words[call.tool.clone()]);
-            match self.by_tool.get_mut(tool) {
+            match queues.by_tool.get_mut(tool) {
                 Some(queue) => queue.push_back(at),
-                None => drop(self.by_tool.insert(tool.to_owned(), [at].into())),
+                None => drop(queues.by_tool.insert(tool.to_owned(), [at].into())),
             }
-            self.by_order.push_back(at);
+            queues.by_order.push_back(at);
         }
         self.queued = self.calls.len();
     }
 
-    /// Marks the oldest waiting call (of this tool, if given) as answered, and returns it.
-    fn next_waiting(&mut self, tool: Option<&str>) -> Option<usize> {
+    /// Returns the oldest waiting call of this turn, or else of an earlier turn (of this tool, if
+    /// given).
+    fn waiting(&mut self, tool: Option<&str>) -> Option<usize> {
         if self.calls.len() <= FEW {
-            let at = self.oldest_of_few(tool)?;
-            self.calls[at].answered = true;
-            return Some(at);
+            return self.first_of_few(tool);
         }
         self.queue();
-        let queue = match tool {
-            Some(tool) => self.by_tool.get_mut(bare_name(tool))?,
-            None => &mut self.by_order,
-        };
-        while let Some(at) = queue.pop_front() {
-            if !std::mem::replace(&mut self.calls[at].answered, true) {
-                return Some(at);
+        let Self { queues, calls, .. } = self;
+        queues.iter_mut().find_map(|queues| {
+            let queue = match tool {
+                Some(tool) => queues.by_tool.get_mut(bare_name(tool))?,
+                None => &mut queues.by_order,
+            };
+            while queue.front().is_some_and(|at| calls[*at].answered) {
+                queue.pop_front();
             }
-        }
-        None
+            queue.front().copied()
+        })
     }
+
+    /// Marks the call that a reply without an id answers, and returns it.
+    fn next_waiting(&mut self, tool: Option<&str>) -> Option<usize> {
+        let at = self.waiting(tool)?;
+        self.calls[at].answered = true;
+        Some(at)
+    }
+}
+
+/// Whether calls before this message are calls of an earlier turn.
+pub(crate) fn ends_turn(message: &Message<'_>) -> bool {
+    message.role == Role::User || message.is_answer() && message.end != End::Prompt
 }
 
 /// Sorts replies by the order of their calls, if each reply names its call by `id`.
@@ -249,6 +272,25 @@ mod tests {
         assert_eq!(pairs.reply(None, Some("nobody")), Paired::Unknown);
         assert_eq!((pairs.reply(None, None), pairs.tool(3)), (Paired::Answer(3), "h"));
         assert_eq!(pairs.reply(None, None), Paired::Unknown);
+    }
+
+    #[test]
+    fn replies_without_ids_answer_calls_of_their_own_turn_first() {
+        for more in [0, 40] {
+            let mut pairs = Pairs::default();
+            for _ in 0..more {
+                pairs.call(None, "other");
+            }
+            pairs.call(None, "f");
+            pairs.call(None, "f");
+            assert_eq!(pairs.reply(None, Some("f")), Paired::Answer(more));
+            pairs.turn();
+            pairs.call(None, "f");
+            assert_eq!(pairs.reply(None, Some("f")), Paired::Answer(more + 2));
+            assert_eq!(pairs.reply(None, Some("f")), Paired::Answer(more + 1));
+            pairs.turn();
+            assert_eq!(pairs.reply(None, Some("f")), Paired::Unknown);
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use arrow_array::ArrayRef;
 use arrow_array::builder::FixedSizeBinaryBuilder;
 use arrow_schema::{ArrowError, DataType, Field};
 use openchatml::Document;
+use openchatml::lint::fingerprint_beside_text;
 use twox_hash::{XxHash3_64, XxHash3_128};
 
 use super::options::KernelOptions;
@@ -54,10 +55,11 @@ impl Columns for Fingerprints<'_> {
             return Outcome::refused(read.found);
         }
         normalize(&read.document, &mut self.text);
-        let fingerprint = XxHash3_128::oneshot(self.text.as_bytes());
+        let rest = fingerprint_beside_text(&read.document);
+        let fingerprint = XxHash3_128::oneshot_with_seed(rest, self.text.as_bytes());
         let mut is_appended = self.fingerprints.append_value(fingerprint.to_le_bytes()).is_ok();
         if self.hashes > 0 {
-            let signature = self.signature.of(&self.text);
+            let signature = self.signature.of(&self.text, rest);
             is_appended &= self.signatures.append_value(signature).is_ok();
         }
         debug_assert!(is_appended, "the widths are fixed");
@@ -122,11 +124,12 @@ impl Signature {
         Self { functions, least: Vec::new(), bytes: Vec::new() }
     }
 
-    /// Returns the signature of a text. Case and punctuation do not matter.
-    fn of(&mut self, text: &str) -> &[u8] {
+    /// Returns the signature of a text. Case and punctuation do not matter. A document with another
+    /// `rest`, which is not text, is not similar.
+    fn of(&mut self, text: &str, rest: u64) -> &[u8] {
         self.least.clear();
         self.least.resize(self.functions.len(), u32::MAX);
-        let mut last = [0_u64; SHINGLE];
+        let mut last = [0; SHINGLE];
         let mut count = 0;
         let mut lower = String::new();
         let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
@@ -134,7 +137,7 @@ impl Signature {
             lower.clear();
             lower.extend(word.chars().flat_map(char::to_lowercase));
             last.rotate_left(1);
-            last[SHINGLE - 1] = XxHash3_64::oneshot(lower.as_bytes());
+            last[SHINGLE - 1] = XxHash3_64::oneshot_with_seed(rest, lower.as_bytes());
             count += 1;
             if count >= SHINGLE {
                 self.add(&last);
@@ -171,8 +174,8 @@ mod tests {
     fn similarity(one: &str, two: &str) -> f64 {
         let hashes = 256;
         let mut signature = Signature::new(hashes);
-        let one = signature.of(one).to_vec();
-        let two = signature.of(two);
+        let one = signature.of(one, 0).to_vec();
+        let two = signature.of(two, 0);
         let same = one.chunks(4).zip(two.chunks(4)).filter(|(one, two)| one == two).count();
         f64::from(u32::try_from(same).unwrap()) / 256.0
     }

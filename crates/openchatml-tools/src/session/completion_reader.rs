@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use openchatml::{Code, Control, Done, End, Event, Message, ReadOptions, Severity, Stream};
+use openchatml::{
+    Code, Control, Done, End, Event, Message, ReadOptions, Section, Severity, Stream,
+};
 use openchatml_tokens::TokenStream;
 
 use super::event::{SessionEvent, shifted};
@@ -62,13 +64,22 @@ pub(super) struct CompletionOutcome {
     waits: bool,
     /// Whether the message that began last is a call.
     calls: bool,
+    /// Whether calls wait for the end of the completion, because a token that ends reasoning may
+    /// follow. It would show that the model only thought of them.
+    holds_calls: bool,
+    /// Whether a message of reasoning ended.
+    has_reasoned: bool,
+    /// Whether a control token is misplaced, so that it is unknown what is reasoning.
+    is_misplaced: bool,
 }
 
 impl<'m> CompletionReader<'m> {
     /// Creates a reader with these options. `base` is the number of the first message.
     pub(super) fn new(model: &'m Model, options: &ReadOptions, base: usize) -> Self {
         let options = options.clone();
-        let outcome = CompletionOutcome { base, ..CompletionOutcome::default() };
+        let end_of_reasoning = Control::CloseSection(Section::Reasoning);
+        let holds_calls = model.format().controls().spelling(end_of_reasoning).is_some();
+        let outcome = CompletionOutcome { base, holds_calls, ..CompletionOutcome::default() };
         Self { model, options, reader: PieceReader::Unknown, outcome, any_end: false }
     }
 
@@ -122,7 +133,7 @@ impl<'m> CompletionReader<'m> {
                 }
             }
         }
-        self.outcome.take()
+        self.outcome.take(false)
     }
 
     fn ids(&mut self, ids: &[u32], emit: &mut Emit<'_>) {
@@ -174,7 +185,7 @@ impl<'m> CompletionReader<'m> {
                 PieceReader::Unknown => {}
             }
         }
-        (outcome.take(), outcome)
+        (outcome.take(true), outcome)
     }
 
     /// Ends the completion before its end, because the run is cancelled.
@@ -191,7 +202,7 @@ impl<'m> CompletionReader<'m> {
             PieceReader::Ids(stream) => stream.cancel_with(|event| outcome.event(event, emit)),
             PieceReader::Unknown => {}
         }
-        (outcome.take(), outcome)
+        (outcome.take(true), outcome)
     }
 
     fn text(&self) -> PieceReader {
@@ -210,6 +221,7 @@ impl CompletionOutcome {
             Event::MessageDone { index, message } => {
                 let is_open = matches!(message.end, End::Open | End::Prompt);
                 self.is_cut |= is_open && !message.foreign;
+                self.has_reasoned |= message.is_reasoning() && !is_open;
                 self.done.push((*index, Message::clone(message).into_owned()));
             }
             Event::Done { reason, .. } => self.has_returned |= *reason == Done::Return,
@@ -220,10 +232,11 @@ impl CompletionOutcome {
             {
                 self.truncated.insert(*index);
             }
-            Event::Diagnostic { index: Some(index), diagnostic }
+            Event::Diagnostic { index, diagnostic }
                 if diagnostic.severity == Severity::Error && !shows(diagnostic.code) =>
             {
-                self.wrong.insert(*index);
+                self.wrong.extend(index);
+                self.is_misplaced |= diagnostic.code == Code::ParseFrame;
             }
             _ => {}
         }
@@ -232,9 +245,16 @@ impl CompletionOutcome {
 
     /// Returns the complete and certain messages. A transcript contains no other messages, because
     /// a later reader could not see that they were incomplete, guessed or foreign.
-    fn take(&mut self) -> Vec<Message<'static>> {
+    fn take(&mut self, is_end: bool) -> Vec<Message<'static>> {
         let mut kept = Vec::new();
-        for (index, message) in std::mem::take(&mut self.done) {
+        let done = &mut self.done;
+        let held = done.iter().position(|(_, message)| message.is_call() && self.holds_calls);
+        let ready = held.filter(|_| !is_end).unwrap_or(done.len());
+        let is_thought = self.is_misplaced || self.is_cut && !self.has_reasoned;
+        for (index, message) in done.drain(..ready) {
+            if message.is_call() && self.holds_calls && is_thought {
+                continue;
+            }
             let is_whole = !matches!(message.end, End::Open | End::Prompt);
             if message.recovered || message.foreign || self.wrong.contains(&index) {
                 continue;

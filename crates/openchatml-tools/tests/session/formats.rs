@@ -332,3 +332,30 @@ async fn sampled_again(transcript: Format) {
     }
     assert_eq!(shared[0], 0);
 }
+
+/// Where a token that ends reasoning is misplaced, the model may only have thought of a call.
+#[tokio::test]
+async fn calls_that_may_be_thoughts_do_not_run() {
+    const CALL: &str = "<tool_call>\n{\"name\": \"echo\", \"arguments\": {\"n\": 1}}\n</tool_call>";
+    let text = "<|im_start|>user\nGo.<|im_end|>\n";
+    for (completion, runs) in [
+        (format!("{CALL}<|im_end|>"), true),
+        (format!("<think>\nHm.\n</think>\n\n{CALL}<|im_end|>"), true),
+        (format!("I could {CALL}\n</think>\n\nNo.<|im_end|>"), false),
+        (format!("{CALL}\n</think>\n\nNo.<|im_end|>"), false),
+        (format!("I could.\n</think>\n\n{CALL}<|im_end|>"), false),
+        (format!("<think>\n{CALL}\n</think>\n\nNo.<|im_end|>"), false),
+        (format!("<think>\na <think>b</think>\n\n{CALL}\n</think>\n\nNo.<|im_end|>"), false),
+    ] {
+        let log = Log::default();
+        let first = completion.clone();
+        let came = run("qwen3", text, tools(&log), move |number| {
+            Answer::saying(if number == 0 { &first } else { "Done.<|im_end|>" })
+        })
+        .await;
+        assert_eq!(log.lines().len(), usize::from(runs), "{completion}\n{}", came.text);
+        // Without a call, an answer or nothing is left.
+        let is_over = matches!(came.ended, Ok(StopReason::Answered | StopReason::NoMessage));
+        assert!(is_over, "{completion}: {:?}", came.ended);
+    }
+}

@@ -3,7 +3,7 @@
 
 use crate::diagnostic::quote;
 use crate::model::{End, Message, Role, bare_name};
-use crate::pairing::{Paired, Pairing, Pairs};
+use crate::pairing::{Paired, Pairing, Pairs, ends_turn};
 use crate::{Code, Diagnostic, Span};
 
 /// The calls so far.
@@ -91,8 +91,9 @@ impl Calls {
 
     /// Handles a message of the user or an answer. Calls before it can no longer get a reply.
     pub(super) fn turn(&mut self, message: &Message<'_>) {
-        if message.role == Role::User || message.is_answer() && message.end != End::Prompt {
+        if ends_turn(message) {
             self.passed = self.pairs.len();
+            self.pairs.turn();
         }
     }
 

@@ -8,6 +8,7 @@ mod adapt;
 mod beyond;
 mod fill;
 mod pair;
+mod replies;
 mod sidecar;
 
 pub(crate) use self::beyond::losses as losses_beyond;
@@ -221,6 +222,7 @@ pub fn prepare<'d>(
     }
     let mut draft = Draft::of(document, target);
     draft.require(rules::NAMES);
+    draft.order_replies();
     draft.fill(options, &[fill::open, fill::declare, fill::ask]);
     draft.adapt();
     draft.require(rules::REQUIRED);
@@ -336,9 +338,7 @@ impl<'d> Draft<'d> {
     /// Adds what the format requires. A document that was read in this form stays unchanged.
     fn require(&mut self, rules: &[ConversationRule]) {
         let carries = self.target.carries();
-        let own = self.target.dialect.text.map(|form| form.id);
-        let is_own = |it: &Conversation<'_>| own.is_some_and(|form| it.is_of(form));
-        if self.document.as_conversation().is_none_or(is_own) {
+        if self.document.as_conversation().is_none_or(|it| self.is_own(it)) {
             return;
         }
         for rule in rules {
@@ -350,6 +350,30 @@ impl<'d> Draft<'d> {
                 self.losses.append(&mut rule.apply(conversation, carries, home));
             }
         }
+    }
+
+    /// Puts replies in the order of their calls, if only the order says which call they answer. A
+    /// document that was read in this form stays unchanged.
+    fn order_replies(&mut self) {
+        let Some(conversation) = self.document.as_conversation().filter(|it| !self.is_own(it))
+        else {
+            return;
+        };
+        let Some(mut found) = replies::reordered(conversation, self.target.carries()) else {
+            return;
+        };
+        let Document::Conversation(conversation) = self.document.to_mut() else { return };
+        let mut messages: Vec<_> =
+            std::mem::take(&mut conversation.messages).into_iter().map(Some).collect();
+        let ordered = found.places.iter().filter_map(|place| messages[*place].take());
+        conversation.messages = ordered.collect();
+        self.losses.append(&mut found.losses);
+        self.origins = self.origins.of_kept(&found.places);
+    }
+
+    /// Whether a conversation was read in the form of the target.
+    fn is_own(&self, conversation: &Conversation<'_>) -> bool {
+        self.target.dialect.text.is_some_and(|form| conversation.is_of(form.id))
     }
 
     /// Adapts the document to what the format can express.
@@ -381,16 +405,20 @@ fn by_template<'d>(
     let composer = composer(conversation, options)?;
     let mut draft = Draft::of(document, target);
     draft.require(rules::NAMES);
+    draft.order_replies();
+    let Draft { mut losses, mut origins, .. } = draft;
+    let mut remarks: Vec<_> = losses.extract_if(.., |loss| loss.lost == Lost::Order).collect();
     // Messages with borrowed text are composed without a copy.
     let tools: &[Tool<'d>] = &conversation.tools;
     let mut conversation: Conversation<'d> = match draft.document {
         Cow::Owned(named) => Conversation { tools: Vec::new(), ..named.into_conversation() },
         Cow::Borrowed(_) => conversation.borrowed(),
     };
-    let mut losses = Vec::new();
-    let mut origins = Origins::default();
-    if let Some((adapted, kept)) = adapt::conversation(&conversation, composer.carries, &mut losses)
-    {
+    let mut unfit = Vec::new();
+    let adapted = adapt::conversation(&conversation, composer.carries, &mut unfit);
+    origins.place_all(&mut unfit);
+    losses.append(&mut unfit);
+    if let Some((adapted, kept)) = adapted {
         origins = origins.of_kept(&kept);
         conversation = adapted;
     }
@@ -400,6 +428,7 @@ fn by_template<'d>(
             origins.place_all(&mut composed.losses);
             origins.place_all(&mut composed.remarks);
             losses.append(&mut composed.losses);
+            remarks.append(&mut composed.remarks);
             let places = composed.places.into_iter().map(|place| origins.of(place?)).collect();
             let joins = composed
                 .joins
@@ -409,7 +438,7 @@ fn by_template<'d>(
             let document = Cow::Owned(Document::Conversation(composed.conversation));
             let origins = Origins { places: Some(places), joins };
             let prepared = Prepared { document, losses, origins };
-            Ok((prepared, composed.remarks))
+            Ok((prepared, remarks))
         }
     })
 }

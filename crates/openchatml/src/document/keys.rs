@@ -5,8 +5,19 @@ use std::borrow::Cow;
 /// Whether a key, in any format, can mean that a message is not for the user. If its value is
 /// dropped, it is unknown who can see the message.
 pub(crate) fn may_hide(key: &str) -> bool {
-    // In camel case, too.
-    HIDING.iter().any(|known| letters(key).eq(letters(known)))
+    is_one_of(key, HIDING) || is_one_of(key, SHOWING)
+}
+
+/// Whether a key with this value leaves a message visible. `first` is the first byte of the value in
+/// JSON.
+pub(crate) fn is_harmless(key: &str, first: Option<u8>) -> bool {
+    let shows = is_one_of(key, SHOWING);
+    matches!(first, Some(b'n')) || first == Some(if shows { b't' } else { b'f' })
+}
+
+/// Whether the key is one of these, in camel case, too.
+fn is_one_of(key: &str, keys: &[&str]) -> bool {
+    keys.iter().any(|known| letters(key).eq(letters(known)))
 }
 
 /// Returns the letters of a key, in lower case.
@@ -15,7 +26,10 @@ fn letters(key: &str) -> impl Iterator<Item = u8> + '_ {
     letters.map(|byte| byte.to_ascii_lowercase())
 }
 
-/// These keys.
+/// Keys that show a message if they are `true`.
+const SHOWING: &[&str] = &["visible", "is_visible"];
+
+/// Keys that hide a message.
 pub(super) const HIDING: &[&str] = &[
     "channel",
     "recipient",
@@ -27,6 +41,8 @@ pub(super) const HIDING: &[&str] = &[
     "is_hidden",
     "is_reasoning",
     "is_internal",
+    "is_private",
+    "private",
     "visibility",
 ];
 

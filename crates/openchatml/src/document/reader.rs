@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use super::keys::{HIDING, Key, Keys, may_hide, may_hide_twice};
+use super::keys::{HIDING, Key, Keys, is_harmless, may_hide, may_hide_twice};
 use crate::check::{CheckRules, Checker};
 use crate::diagnostic::{did_you_mean, is_misspelled, quote};
 use crate::json::{Json, JsonError, Repair};
@@ -177,8 +177,7 @@ impl<'o> DocumentReader<'o> {
     ) -> Result<()> {
         let may_be_hidden = self.may_be_hidden;
         self.unknown_key(key, known, span);
-        if matches!(json.peek(), Some(b'f' | b'n')) {
-            // `false` and `null` do not hide a message.
+        if is_harmless(key, json.peek()) {
             self.may_be_hidden = may_be_hidden;
         }
         json.skip()

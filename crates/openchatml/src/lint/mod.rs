@@ -13,15 +13,16 @@
 //! assert_eq!(codes, [Code::VisibleReasoning]);
 //! ```
 
+mod fingerprint;
 mod pairs;
 mod reasoning;
 mod turns;
 mod unicode;
 
+pub use self::fingerprint::{fingerprint, fingerprint_beside_text};
 pub use self::unicode::invisible;
 
 use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use crate::model::Document;
 use crate::{Code, Diagnostic};
@@ -94,38 +95,4 @@ pub fn check(document: &Document<'_>, codes: &[Code]) -> Vec<Diagnostic> {
     }
     found.sort_by_key(|found| found.span.start);
     found
-}
-
-/// Returns a number that two documents share if their messages are the same, and hardly otherwise,
-/// to find [duplicates](Code::Duplicate) in a data set. It depends on the version of the library, so
-/// do not store it.
-///
-/// ```
-/// use openchatml::{Conversation, Message, lint};
-///
-/// let say = |text| Conversation::from_messages([Message::user(text)]).into();
-/// assert_eq!(lint::fingerprint(&say("Hi.")), lint::fingerprint(&say("Hi.")));
-/// assert_ne!(lint::fingerprint(&say("Hi.")), lint::fingerprint(&say("Bye.")));
-///
-/// // An answer is the same in formats with and without channels.
-/// let plain = Message::new(openchatml::Role::Assistant, "4.");
-/// let both = [plain, Message::answer("4.")].map(|it| Conversation::from_messages([it]).into());
-/// assert_eq!(lint::fingerprint(&both[0]), lint::fingerprint(&both[1]));
-/// ```
-pub fn fingerprint(document: &Document<'_>) -> u128 {
-    let half = |seed: u8| {
-        let mut hasher = DefaultHasher::new();
-        seed.hash(&mut hasher);
-        for conversation in document.conversations() {
-            conversation.messages.len().hash(&mut hasher);
-            for message in &conversation.messages {
-                (message.role.as_str(), &message.name, &message.recipient).hash(&mut hasher);
-                // Some formats write `final` where others write no channel.
-                (message.effective_channel().as_str(), &message.content_type).hash(&mut hasher);
-                message.body.text().hash(&mut hasher);
-            }
-        }
-        u128::from(hasher.finish())
-    };
-    half(0) << 64 | half(1)
 }

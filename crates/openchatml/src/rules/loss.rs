@@ -150,6 +150,8 @@ lost! {
     Merged = "merged with the message before",
     /// The position of a reply: replies are sorted by their calls.
     Order = "replies put in order",
+    /// The call of a reply: in the target format, the reply is read as the reply to another call.
+    Pairing = "reply paired with another call",
     /// A message of the system or the developer after the beginning of the conversation.
     LateSystem = "late system message dropped",
     /// An empty message.

@@ -21,8 +21,8 @@ const FRAMING: &[&str] = &["event:", "id:", "retry:", ":"];
 /// Returns the lines of a capture that are more than framing. Services write each event into one
 /// line.
 pub(crate) fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
-    let mut end = 0;
-    text.split_inclusive(['\n', '\r']).filter_map(move |raw| {
+    let mut end = headers(text);
+    text[end..].split_inclusive(['\n', '\r']).filter_map(move |raw| {
         let start = end;
         end += raw.len();
         let line = raw.trim_start_matches('\u{feff}');
@@ -40,6 +40,19 @@ pub(crate) fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
         let span = Span::new(at, at + part.len());
         Some(event.map_or(Line::Other(span), |event| Line::Event(event, span)))
     })
+}
+
+/// Returns the length of the HTTP headers before a capture, as `curl -i` writes them. Redirections
+/// have headers of their own.
+pub(crate) fn headers(text: &str) -> usize {
+    let mut end = 0;
+    while text[end..].starts_with("HTTP/") {
+        let lines = text[end..].split_inclusive('\n');
+        let is_header = |line: &&str| !line.trim_ascii().is_empty();
+        end += lines.clone().take_while(is_header).map(str::len).sum::<usize>();
+        end += { lines }.find(|line| !is_header(line)).map_or(0, str::len);
+    }
+    end
 }
 
 /// Returns the events of a capture, and what is between them.
@@ -83,7 +96,7 @@ pub(crate) struct First<'a> {
 /// Returns the first event, if a text can be a capture.
 pub(crate) fn first(text: &str) -> Option<First<'_>> {
     let text = &text[..text.floor_char_boundary(LOOK_BYTES)];
-    let begin = text.trim_start_matches('\u{feff}').trim_start();
+    let begin = text[headers(text)..].trim_start_matches('\u{feff}').trim_start();
     let start = text.len() - begin.len();
     let is_sent = begin.starts_with("data:") || FRAMING.iter().any(|it| begin.starts_with(it));
     let inside = begin.strip_prefix('[');

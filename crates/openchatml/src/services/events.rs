@@ -283,6 +283,10 @@ impl<T> Indexed<T> {
         self.items.first()
     }
 
+    pub(crate) fn iter(&self) -> std::slice::Iter<'_, T> {
+        self.items.iter()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.items.is_empty()
     }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::calls;
 use super::tools::Declared;
 use crate::diagnostic::quote;
-use crate::document::{DocumentReader, Written, may_hide};
+use crate::document::{DocumentReader, Written, is_harmless, may_hide};
 use crate::json::{Data, Value};
 use crate::model::Message;
 use crate::rules::{Loss, Lost, lost_field, medium};
@@ -196,14 +196,20 @@ pub(crate) fn report(reader: &mut DocumentReader<'_>, part: &Value<'_>, kind: Ki
         .tolerate(found.help("the part is kept, but a conversion to another format will drop it"));
 }
 
-/// Hides the message if one of these keys of a part has another value than `false` or `null`.
+/// Hides the message if one of these keys of a part has a value that hides it.
 pub(crate) fn report_hidden(
     reader: &mut DocumentReader<'_>,
     part: &Value<'_>,
     may_hide: impl Fn(&str) -> bool,
 ) {
-    let is_on = |value: &Value<'_>| !matches!(value.data, Data::Bool(false) | Data::Null);
-    let hides = |(key, value): &&(Cow<'_, str>, Value<'_>)| may_hide(key) && is_on(value);
+    let hides = |(key, value): &&(Cow<'_, str>, Value<'_>)| {
+        let first = match value.data {
+            Data::Null => Some(b'n'),
+            Data::Bool(is_on) => Some(if is_on { b't' } else { b'f' }),
+            _ => None,
+        };
+        may_hide(key) && !is_harmless(key, first)
+    };
     if let Some((key, value)) = part.as_map().unwrap_or_default().iter().find(hides) {
         let text = format!("the key {} of a content part can mean that it is hidden", quote(key));
         let found = Code::PermVisibility.at(value.span, text);

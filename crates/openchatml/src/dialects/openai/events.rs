@@ -26,7 +26,8 @@ const LOOK_BYTES: usize = 4096;
 pub(super) fn find(text: &str) -> Option<(String, Span)> {
     // Nearly all documents are no chunks, and end here.
     let begin = &text.as_bytes()[..text.len().min(LOOK_BYTES)];
-    let is_sent = text.trim_start_matches('\u{feff}').trim_ascii_start().starts_with("data:");
+    let sent = text[captured::headers(text)..].trim_start_matches('\u{feff}');
+    let is_sent = sent.trim_ascii_start().starts_with("data:");
     if !is_sent && memchr::memmem::find(begin, CHUNK.as_bytes()).is_none() {
         return None;
     }
@@ -160,17 +161,31 @@ impl<'a> Chunks<'a> {
 
 impl<'a> Choice<'a> {
     fn read(&mut self, reader: &mut EventReader<'_>, mut fields: Fields<'a>, span: Span) {
-        let mut delta = take_map(&mut fields, "delta");
-        // Some services end with the whole message.
+        let delta = take_map(&mut fields, "delta");
         let whole = take_map(&mut fields, "message");
         let is_whole = delta.is_empty() && !whole.is_empty();
-        if is_whole {
-            self.calls = Indexed::default();
-            delta = whole;
+        let said = if is_whole { whole } else { delta };
+        if let Some(why) = self.refusal(&said, is_whole) {
+            return reader.drop(span, why);
         }
+        self.span.end = span.end;
+        match is_whole {
+            true => self.replace(reader, said, span),
+            false => self.add(reader, said, span),
+        }
+        for key in ["logprobs", "token_ids"] {
+            if let Some(numbers) = take_field(&mut fields, key) {
+                self.fields.join(key.into(), numbers);
+            }
+        }
+        self.fields.set_all(fields);
+    }
+
+    /// Returns why a delta or a whole message does not belong to this choice.
+    fn refusal(&self, said: &Fields<'_>, is_whole: bool) -> Option<&'static str> {
         let is_of_model = |role: &Value<'_>| matches!(role.as_str(), Some("assistant" | "") | None);
-        if delta.iter().any(|field| field.0 == "role" && !is_of_model(&field.1)) {
-            return reader.drop(span, "the chunk is not of the assistant");
+        if said.iter().any(|field| field.0 == "role" && !is_of_model(&field.1)) {
+            return Some("the chunk is not of the assistant");
         }
         let says = |field: &(Cow<'_, str>, Value<'_>)| {
             let is_empty = match &field.1.data {
@@ -180,36 +195,60 @@ impl<'a> Choice<'a> {
             };
             field.0 != "role" && !is_empty
         };
-        if self.is_stopped() && !is_whole && delta.iter().any(says) {
-            return reader.drop(span, "the chunk follows the end of the answer");
+        let is_late = self.is_stopped() && !is_whole && said.iter().any(says);
+        is_late.then_some("the chunk follows the end of the answer")
+    }
+
+    /// Adds a delta.
+    fn add(&mut self, reader: &mut EventReader<'_>, mut delta: Fields<'a>, span: Span) {
+        self.add_calls(reader, &mut delta, span);
+        for (key, value) in delta {
+            match key.as_ref() {
+                // It is set, or empty in later chunks.
+                "role" => {}
+                word if TEXTS.contains(&word) => self.message.add(key, value),
+                "audio" => self.message.join(key, value),
+                // Lists of annotations, images, details of the reasoning, and so on.
+                _ if value.as_list().is_some() => self.message.join(key, value),
+                _ => self.message.set(key, value),
+            }
         }
-        self.span.end = span.end;
-        for call in take_list(&mut delta, "tool_calls") {
+    }
+
+    /// Replaces the deltas with the whole message, with which some services end.
+    fn replace(&mut self, reader: &mut EventReader<'_>, mut whole: Fields<'a>, span: Span) {
+        let mut differs = false;
+        if whole.iter().any(|field| matches!(field.0.as_ref(), "tool_calls" | "function_call")) {
+            let calls = std::mem::take(&mut self.calls);
+            let older = self.older.take();
+            self.add_calls(reader, &mut whole, span);
+            let is_same = calls.iter().map(Call::made).eq(self.calls.iter().map(Call::made))
+                && older.as_ref().map(made) == self.older.as_ref().map(made);
+            differs = !(is_same || calls.is_empty() && older.is_none());
+        }
+        for (key, value) in whole {
+            let said = self.message.get(&key).filter(|_| TEXTS.contains(&key.as_ref()));
+            differs |= said.is_some_and(|said| !goes_on(said, &value));
+            if key != "role" {
+                self.message.set(key, value);
+            }
+        }
+        if differs {
+            reader.drop(span, "the message differs from its deltas: this message is used");
+        }
+    }
+
+    /// Adds the calls of a delta or a message.
+    fn add_calls(&mut self, reader: &mut EventReader<'_>, said: &mut Fields<'a>, span: Span) {
+        for call in take_list(said, "tool_calls") {
             match call.data {
                 Data::Map(fields) => self.call(fields),
                 _ => reader.drop(span, "a call must be an object"),
             }
         }
-        for (key, value) in take_map(&mut delta, "function_call") {
+        for (key, value) in take_map(said, "function_call") {
             merge(self.older.get_or_insert_default(), key, value);
         }
-        for (key, value) in delta {
-            match key.as_ref() {
-                // It is set, or empty in later chunks.
-                "role" => {}
-                word if TEXTS.contains(&word) && !is_whole => self.message.add(key, value),
-                "audio" if !is_whole => self.message.join(key, value),
-                // Lists of annotations, images, details of the reasoning, and so on.
-                _ if value.as_list().is_some() && !is_whole => self.message.join(key, value),
-                _ => self.message.set(key, value),
-            }
-        }
-        for key in ["logprobs", "token_ids"] {
-            if let Some(numbers) = take_field(&mut fields, key) {
-                self.fields.join(key.into(), numbers);
-            }
-        }
-        self.fields.set_all(fields);
     }
 
     /// Whether the answer has ended. Some services say `stop` in each chunk.
@@ -255,12 +294,29 @@ impl<'a> Choice<'a> {
     }
 }
 
-/// Adds a field of a call. Its arguments arrive in parts.
+/// Adds a field of a call. Its arguments arrive in parts, and with some services its name. Others
+/// repeat the name.
 fn merge<'a>(call: &mut Merged<'a>, key: Cow<'a, str>, value: Value<'a>) {
-    match matches!(key.as_ref(), "arguments" | "input") {
-        true => call.join(key, value),
-        false => call.set(key, value),
+    match key.as_ref() {
+        "arguments" | "input" => call.join(key, value),
+        "name" if call.get("name").is_none_or(|name| *name != value) => call.join(key, value),
+        "name" => {}
+        _ => call.set(key, value),
     }
+}
+
+/// Whether a whole text is that of the deltas, of which the last ones can be missing.
+fn goes_on(said: &Value<'_>, whole: &Value<'_>) -> bool {
+    match (said.as_str(), whole.as_str()) {
+        (Some(said), Some(whole)) => whole.starts_with(said),
+        _ => [said, whole].iter().any(|it| it.data == Data::Null) || said == whole,
+    }
+}
+
+/// Returns the name of the called tool and the arguments.
+fn made<'c>(called: &'c Merged<'_>) -> [Option<&'c str>; 2] {
+    let arguments = called.get("arguments").or_else(|| called.get("input"));
+    [called.get("name"), arguments].map(|value| value.and_then(Value::as_str))
 }
 
 impl<'a> Call<'a> {
@@ -285,6 +341,10 @@ impl<'a> Call<'a> {
                 merge(called, key, value);
             }
         }
+    }
+
+    fn made(&self) -> [Option<&str>; 2] {
+        self.called.as_ref().map(|(_, called)| made(called)).unwrap_or_default()
     }
 
     fn into_value(self) -> Value<'a> {

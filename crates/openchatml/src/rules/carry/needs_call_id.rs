@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::ConversationRule;
 use crate::model::{Message, Role};
-use crate::pairing::{Paired, Pairs};
+use crate::pairing::{Paired, Pairs, ends_turn};
 
 pub(super) const RULE: ConversationRule = ConversationRule {
     name: "needs call_id",
@@ -46,6 +46,8 @@ fn missing(messages: &[Message<'_>]) -> Vec<(usize, String)> {
             && own.is_none()
         {
             missing.push((at, calls[call].clone()));
+        } else if ends_turn(message) {
+            pairs.turn();
         }
     }
     missing

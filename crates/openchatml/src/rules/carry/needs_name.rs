@@ -2,7 +2,7 @@
 
 use super::ConversationRule;
 use crate::model::{Message, Role};
-use crate::pairing::{Paired, Pairs};
+use crate::pairing::{Paired, Pairs, ends_turn};
 
 pub(super) const RULE: ConversationRule = ConversationRule {
     name: "needs name",
@@ -36,6 +36,8 @@ fn missing(messages: &[Message<'_>]) -> Vec<(usize, String)> {
             && message.name.is_none()
         {
             missing.push((at, pairs.tool(call).to_owned()));
+        } else if ends_turn(message) {
+            pairs.turn();
         }
     }
     missing
