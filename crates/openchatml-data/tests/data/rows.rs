@@ -45,6 +45,41 @@ fn equal_conversations_are_dropped_after_the_first() {
     }
 }
 
+#[test]
+fn samples_that_differ_beside_their_words_stay() {
+    let folder = Folder::new();
+    let turns = r#"[{"role":"user","content":"What is in it?"},{"role":"assistant","content":"A cat, I think, on a mat."}]"#;
+    let sample = |more: &str| format!(r#"{{"messages":{turns}{more}}}"#);
+    let image = |url: &str| {
+        let parts = format!(
+            r#"[{{"type":"text","text":"What is in it?"}},{{"type":"image_url","image_url":{{"url":"{url}"}}}}]"#
+        );
+        sample("").replacen("\"What is in it?\"", &parts, 1)
+    };
+    let tool = r#","tools":[{"type":"function","function":{"name":"look"}}]"#;
+    let weight = sample("").replace("mat.\"", "mat.\",\"weight\":0");
+    let all = [
+        sample(""),
+        sample(r#","label":false"#),
+        sample(r#","images":["a.png"]"#),
+        sample(r#","images":["b.png"]"#),
+        image("https://a.example/a.png"),
+        image("https://a.example/b.png"),
+        sample(tool),
+        weight,
+        // The same as the first one.
+        sample(r#","id":7,"label":true"#),
+    ];
+    folder.write("in.jsonl", joined(&all));
+    for (output, near) in [("exact", None), ("near", Some(Near::new(0.8)))] {
+        let run = folder.run(&["in.jsonl"], output);
+        let (_, dropped) = dedup(&run, &Fields::default(), to_harmony(), near).unwrap();
+        let rows: Vec<_> =
+            folder.others(output, "duplicates").iter().map(|it| it["row"].as_u64()).collect();
+        assert_eq!((dropped, rows), (1, vec![Some(9)]), "{output}");
+    }
+}
+
 /// A conversation of words, of which some are changed.
 fn words(number: usize, changed: usize) -> String {
     let word = |at: usize| match at * 37 % 200 < changed {

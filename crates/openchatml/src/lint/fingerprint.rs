@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher};
 
 use crate::json::{Data, Value};
-use crate::model::{Beyond, Conversation, Document, Message};
+use crate::model::{Beyond, Conversation, Document, Message, Role};
 
 /// The keys under which records have media beside their messages.
 const MEDIA: &[&str] = &["image", "images", "video", "videos", "audio", "audios"];
@@ -54,7 +54,9 @@ pub fn fingerprint(document: &Document<'_>) -> u128 {
 ///     let parsed = parse(text, Format::OPENAI, &ReadOptions::default());
 ///     lint::fingerprint_beside_text(&parsed.document)
 /// };
-/// let text = |label| format!(r#"{{"messages":[{{"role":"user","content":"Hi."}}],"label":{label}}}"#);
+/// let text = |label| {
+///     format!(r#"{{"messages":[{{"role":"assistant","content":"Hi."}}],"label":{label}}}"#)
+/// };
 /// assert_eq!(number(&text("true")), 0);
 /// assert_ne!(number(&text("false")), 0);
 /// ```
@@ -90,8 +92,10 @@ impl Rest {
             self.message((number, at), message);
         }
         let Some(layout) = &conversation.layout else { return };
-        if layout.context > 0 {
-            self.add(end, &layout.context.to_string());
+        // A model is never trained on messages of others.
+        let context = conversation.messages.iter().take(layout.context).enumerate();
+        for (at, _) in context.filter(|(_, message)| message.role == Role::Assistant) {
+            self.add((number, at), "context");
         }
         let fields = layout.beyond.iter().flat_map(|beyond| &beyond.fields);
         for (key, value) in fields.filter(|field| MEDIA.contains(&field.0.as_ref())) {
