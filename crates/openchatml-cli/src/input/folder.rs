@@ -64,11 +64,17 @@ pub(super) fn files(folder: &Path, globs: &[String]) -> Result<Found, Failure> {
             files.push(entry.into_path());
         }
     }
-    if files.is_empty() && links.is_empty() {
+    if files.is_empty() {
         let usual = || NAMES.iter().map(|name| format!("*.{name}")).collect::<Vec<_>>();
         let names = if adds { globs.to_vec() } else { usual() };
+        let links = match links.as_slice() {
+            [] => String::new(),
+            [link, ..] => {
+                format!("; links to folders, such as `{}`, are not followed", link.display())
+            }
+        };
         return Err(Failure::Usage(format!(
-            "the folder {quoted} has no files named {}",
+            "the folder {quoted} has no files named {}{links}",
             names.join(", ")
         )));
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use openchatml::convert::Loss;
+use openchatml::convert::{Loss, Lost};
 use openchatml::{Diagnostic, Severity};
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +21,7 @@ pub struct Tally {
     pub with_warnings: u64,
     /// The diagnostics, by their severity and code, such as `error E-UNKNOWN-KEY`.
     pub found: BTreeMap<String, Count>,
-    /// The losses, by their names, such as `channel`.
+    /// The losses, by their names, such as `channel`, and of a field with its key.
     pub lost: BTreeMap<String, Count>,
 }
 
@@ -53,7 +53,7 @@ impl Tally {
         }
         let found = found.iter().map(|found| format!("{} {}", found.severity, found.code));
         count(found, &mut self.found);
-        count(losses.iter().map(|loss| loss.lost.word()), &mut self.lost);
+        count(losses.iter().map(name_of), &mut self.lost);
     }
 
     /// Counts one more diagnostic of a record. `before` is the most severe of those that are already
@@ -84,6 +84,14 @@ impl Tally {
                 to.entry(name.clone()).or_default().add(*count);
             }
         }
+    }
+}
+
+/// Returns the name of a loss, and that of the field.
+fn name_of(loss: &Loss) -> String {
+    match loss.detail.as_deref().filter(|_| loss.lost == Lost::Field) {
+        Some(field) => format!("{} `{}`", loss.lost.word(), field.escape_debug()),
+        None => loss.lost.word(),
     }
 }
 

@@ -119,6 +119,14 @@ fn of_document(layout: &DocumentLayout<'_>, losses: &mut Vec<Loss>) {
             "images" | "videos" | "audios" if value.as_list().is_some_and(|it| !it.is_empty()) => {
                 losses.push(lost(medium(key), value.span));
             }
+            // The fields of the choice beside its message.
+            "choices" => {
+                let choices = value.as_list().unwrap_or_default();
+                let fields = choices.iter().flat_map(|it| it.as_map().unwrap_or_default());
+                let fields = fields
+                    .filter(|(key, value)| key != "index" || value.as_spelling() != Some("0"));
+                losses.extend(fields.filter_map(|(key, value)| lost_field(key, value)));
+            }
             _ => losses.extend(lost_field(key, value)),
         }
     }

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::diagnostic::is_misspelled;
+
 /// Whether a key, in any format, can mean that a message is not for the user. If its value is
 /// dropped, it is unknown who can see the message.
 pub(crate) fn may_hide(key: &str) -> bool {
@@ -30,7 +32,7 @@ fn letters(key: &str) -> impl Iterator<Item = u8> + '_ {
 const SHOWING: &[&str] = &["visible", "is_visible"];
 
 /// Keys that hide a message.
-pub(super) const HIDING: &[&str] = &[
+const HIDING: &[&str] = &[
     "channel",
     "recipient",
     "to",
@@ -77,8 +79,33 @@ pub(crate) struct Keys<'k> {
     pub(crate) known: &'k [&'static str],
     /// The sets of keys that mean the same.
     pub(crate) same: &'k [u64],
-    /// Whether the object can have any other keys, as a record of a data set can.
-    pub(crate) has_others: bool,
+    pub(crate) others: Others<'k>,
+}
+
+/// The other keys that an object can have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Others<'k> {
+    /// None.
+    None,
+    /// Any fields. A misspelling of these keys is a mistake.
+    Fields(&'k [&'static str]),
+    /// Any columns of a data set. A misspelling of these keys is a mistake, but not their plural:
+    /// `answers` beside `answer` is another column.
+    Columns(&'k [&'static str]),
+}
+
+impl Others<'_> {
+    /// Whether an object can have this key, which is not a known one.
+    pub(super) fn include(self, key: &str) -> bool {
+        let is_mistake = |meant: &[&str]| [meant, HIDING].iter().any(|it| is_misspelled(key, it));
+        let plural_of = |meant: &&str| key.strip_suffix('s') == Some(*meant);
+        !may_hide(key)
+            && match self {
+                Self::None => false,
+                Self::Fields(meant) => !is_mistake(meant),
+                Self::Columns(meant) => meant.iter().any(plural_of) || !is_mistake(meant),
+            }
+    }
 }
 
 /// A key of an object that can have any other keys.

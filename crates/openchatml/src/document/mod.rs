@@ -10,7 +10,7 @@ mod shape;
 mod tool;
 mod write;
 
-pub(crate) use self::keys::{Key, Keys, is_harmless, may_hide, same};
+pub(crate) use self::keys::{Key, Keys, Others, is_harmless, may_hide, same};
 pub(crate) use self::known::Known;
 pub(crate) use self::message::{Speaker, Written};
 pub(crate) use self::pair::{continued, continued_at, is_pair, one_side, read_pair, write_pair};

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use super::keys::{HIDING, Key, Keys, is_harmless, may_hide, may_hide_twice};
+use super::keys::{Key, Keys, Others, is_harmless, may_hide, may_hide_twice};
 use crate::check::{CheckRules, Checker};
-use crate::diagnostic::{did_you_mean, is_misspelled, quote};
+use crate::diagnostic::{did_you_mean, quote};
 use crate::json::{Json, JsonError, Repair};
 use crate::lex::TokenTable;
 use crate::model::{Conversation, Document, Weight};
@@ -353,7 +353,7 @@ impl<'o> DocumentReader<'o> {
         same: &[u64],
         mut entry: impl FnMut(&mut Self, &mut Json<'a>, &'static str) -> Result<()>,
     ) -> Result<Option<Span>> {
-        let keys = Keys { known, same, has_others: false };
+        let keys = Keys { known, same, others: Others::None };
         self.object_with(json, &keys, |reader, json, key| match key {
             Key::Known(key) => entry(reader, json, key),
             Key::Other(_) => json.skip(),
@@ -368,7 +368,7 @@ impl<'o> DocumentReader<'o> {
         keys: &Keys<'_>,
         mut entry: impl FnMut(&mut Self, &mut Json<'a>, Key<'a>) -> Result<()>,
     ) -> Result<Option<Span>> {
-        let Keys { known, same, has_others } = *keys;
+        let Keys { known, same, others: columns } = *keys;
         if json.peek() != Some(b'{') {
             return self.wrong(json, "an object").map(|()| None);
         }
@@ -377,8 +377,7 @@ impl<'o> DocumentReader<'o> {
         let mut others: Option<HashSet<_>> = None;
         let span = json.object(|json, key, span| {
             let Some(at) = known.iter().position(|known| *known == key) else {
-                let is_mistake = || [known, HIDING].iter().any(|keys| is_misspelled(&key, keys));
-                if !has_others || may_hide(&key) || is_mistake() {
+                if !columns.include(&key) {
                     return self.unknown(json, &key, known, span);
                 }
                 if !others.get_or_insert_default().insert(key.clone()) {

@@ -400,13 +400,17 @@ impl Check<'_> {
                 }
                 _ => String::new(),
             };
-            let checked = count(files - unreadable, "file");
+            let files_read = files - unreadable;
+            let checked = count(files_read, "file");
             let unreadable = match unreadable {
                 0 => String::new(),
                 unreadable => format!("; {} unreadable", count(unreadable, "file")),
             };
-            let words = tally.words();
-            console.summary(&format!("{checked} checked: {words}{fixed}{left}{unreadable}"));
+            let words = match unreadable.is_empty() || files_read > 0 {
+                true => format!(": {}", tally.words()),
+                false => String::new(),
+            };
+            console.summary(&format!("{checked} checked{words}{fixed}{left}{unreadable}"));
         }
         Ok(status.max(tally.status(args.deny.deny_warnings)))
     }

@@ -116,7 +116,7 @@ impl<'a> Job<'a> {
         files: &FilesArgs,
         console: &Console,
     ) -> Result<Status, Failure> {
-        let origins = origins(files, console)?;
+        let mut origins = origins(files, console)?;
         let has_folder = files.files.iter().any(|file| file.is_dir());
         let output = self.out.output.as_deref();
         let folder = output.filter(|path| is_folder(path) || has_folder && !has_extension(path));
@@ -125,6 +125,7 @@ impl<'a> Job<'a> {
             let text = "a sidecar belongs to one conversation, but the output is a folder";
             return Err(Failure::Usage(text.to_owned()));
         }
+        leave_out(folder, files, &mut origins, console);
         let work = outputs(&origins, folder, |path| converter.name_of_output(files.inside(path)))?;
         let mut rejects = self.rejects()?;
         let (mut tally, mut status) = (Tally::default(), Status::Fine);
@@ -343,6 +344,27 @@ impl<'a> Job<'a> {
         let Self { is_strict, consent, out, .. } = *self;
         let (verbosity, keeps_rejects) = (console.verbosity(), out.rejects.is_some());
         OutputRules { shape, consent, is_strict, keeps_rejects, verbosity }
+    }
+}
+
+/// Leaves out what an earlier run wrote to the folder of the output, if that is inside of a folder
+/// that is read.
+fn leave_out(output: &Path, files: &FilesArgs, origins: &mut Vec<Origin>, console: &Console) {
+    let Ok(output) = output.canonicalize() else { return };
+    let is_inside = |folder: &PathBuf| {
+        let folder = folder.canonicalize();
+        folder.is_ok_and(|folder| output != folder && output.starts_with(folder))
+    };
+    if !files.files.iter().any(is_inside) {
+        return;
+    }
+    let before = origins.len();
+    origins.retain(|origin| {
+        let path = origin.path().filter(|path| !files.files.iter().any(|file| file == path));
+        path.and_then(|path| path.canonicalize().ok()).is_none_or(|path| !path.starts_with(&output))
+    });
+    if origins.len() < before {
+        console.hint("the files in the folder of the output are not read");
     }
 }
 

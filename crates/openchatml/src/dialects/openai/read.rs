@@ -2,7 +2,7 @@
 
 use super::write::CHOICES;
 use super::{FORM, events};
-use crate::document::{DocumentReader, Key, Keys, Root, continued, one_side};
+use crate::document::{DocumentReader, Key, Keys, Others, Root, continued, one_side};
 use crate::json::{Data, Json, JsonError};
 use crate::model::{Conversation, Message, Shape};
 use crate::options::ReadOptions;
@@ -49,6 +49,9 @@ pub(super) fn read_document<'a>(text: &'a str, options: &ReadOptions) -> Parsed<
     };
     reader.finish(json, read, document, checks)
 }
+
+/// The number of keys with parts of the conversation.
+const CONVERSATION: usize = 7;
 
 /// Keys of bodies: first those with parts of the conversation, then those of requests and responses.
 /// All others are kept, too.
@@ -127,7 +130,7 @@ fn body<'a>(
 ) -> Result<()> {
     let start = json.offset();
     let mut has_messages = false;
-    let keys = Keys { known: KEYS, same: &[], has_others: true };
+    let keys = Keys { known: KEYS, same: &[], others: Others::Columns(&KEYS[..CONVERSATION]) };
     reader.object_with(json, &keys, |reader, json, key| {
         let key = match key {
             Key::Known(key) => key,
@@ -216,7 +219,7 @@ fn choices<'a>(
             reader.drop_item(found.help("only the first choice is read; this one will be dropped"));
             return Ok(());
         }
-        let keys = Keys { known: CHOICE_KEYS, same: &[], has_others: true };
+        let keys = Keys { known: CHOICE_KEYS, same: &[], others: Others::Fields(CHOICE_KEYS) };
         reader.object_with(json, &keys, |reader, json, key| match key {
             Key::Known("message") => {
                 has_message = true;

@@ -1,7 +1,7 @@
 //! Reads a record.
 
 use super::{BETWEEN, FORM};
-use crate::document::{DocumentReader, Key, Keys, Written, continued, is_pair, same};
+use crate::document::{DocumentReader, Key, Keys, Others, Written, continued, is_pair, same};
 use crate::json::{Data, Json, JsonError, Value};
 use crate::limits::Limits;
 use crate::model::{Channel, Conversation, Document, DocumentLayout, Layout, Message, Role, Shape};
@@ -176,7 +176,7 @@ impl<'a> Record<'a> {
             same(KEYS, &["input", "context"]),
             same(KEYS, &["system", "system_prompt"]),
         ];
-        let keys = Keys { known: KEYS, same: &same, has_others: true };
+        let keys = Keys { known: KEYS, same: &same, others: Others::Columns(KEYS) };
         reader.object_with(json, &keys, |reader, json, key| {
             let key = match key {
                 Key::Known(key) => key,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::{CHECKS, FORM};
 use crate::document::{
-    DocumentReader, Key, Keys, Root, Speaker, Written, continued, one_side, same,
+    DocumentReader, Key, Keys, Others, Root, Speaker, Written, continued, one_side, same,
 };
 use crate::json::{Json, JsonError};
 use crate::model::{Channel, Conversation, Message, Role};
@@ -46,7 +46,11 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     reader.finish(json, read, document, |_| Some(&CHECKS))
 }
 
-/// Keys of records with parts of the conversation. All others are kept.
+/// The number of keys with parts of the conversation.
+const CONVERSATION: usize = 8;
+
+/// Keys of records: first those with parts of the conversation, then those of media. All others are
+/// kept, too.
 pub(super) const KEYS: &[&str] = &[
     "conversations",
     "conversation",
@@ -72,7 +76,8 @@ fn record<'a>(
     let start = json.offset();
     let mut has_turns = false;
     const SYSTEM: u64 = same(KEYS, &["system", "system_prompt"]);
-    let keys = Keys { known: KEYS, same: &[SYSTEM], has_others: true };
+    let keys =
+        Keys { known: KEYS, same: &[SYSTEM], others: Others::Columns(&KEYS[..CONVERSATION]) };
     reader.object_with(json, &keys, |reader, json, key| {
         let key = match key {
             Key::Known(key) => key,
@@ -161,7 +166,7 @@ fn turn<'a>(
     let mut message = Message::new(Role::User, "");
     message.in_json = true;
     let mut turn = Turn::default();
-    let keys = Keys { known: TURN_KEYS, same: SAME, has_others: true };
+    let keys = Keys { known: TURN_KEYS, same: SAME, others: Others::Fields(TURN_KEYS) };
     let span = reader.object_with(json, &keys, |reader, json, key| {
         let key = match key {
             Key::Known(key) => key,

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::calls;
-use crate::document::{DocumentReader, Key, Keys, Speaker, Written, same};
+use crate::document::{DocumentReader, Key, Keys, Others, Speaker, Written, same};
 use crate::json::{Data, Json, JsonError, Value};
 use crate::model::{Channel, FormId, Intent, Layout, Message, Role};
 use crate::services::calls::{Name, name, name_by};
@@ -67,7 +67,7 @@ pub(crate) fn read<'a>(
     let mut message = Message::new(Role::User, "");
     message.in_json = true;
     let (mut speaker, mut weight_key) = (None, "");
-    let keys = Keys { known: KEYS, same: SAME, has_others: true };
+    let keys = Keys { known: KEYS, same: SAME, others: Others::Fields(KEYS) };
     let span = reader.object_with(json, &keys, |reader, json, key| {
         let key = match key {
             Key::Known(key) => key,
