@@ -90,7 +90,7 @@ fn a_user_sees_no_hidden_event() {
         for event in ran.stdout.lines().map(json).filter(|event| event["type"] == "diagnostic") {
             assert!(event.get("message").is_none() && event["summary"].is_string(), "{event}");
         }
-        assert_eq!(ran.stderr, "", "{input}");
+        assert!(!ran.stderr.contains("SECRET"), "{input}: {ran:#?}");
     }
     let args = ARGS.into_iter().chain(["--user"]);
     assert_eq!(names(&ocml_with(args, COMPLETION).exits(0).stdout).len(), 6);
@@ -158,6 +158,22 @@ fn the_status_for_a_user_does_not_depend_on_hidden_text() {
     }
     ocml_with(args.clone(), "<|channel|>analysis<|message|>Hm").exits(1);
     ocml_with(args.into_iter().chain(["--strict"]), "").exits(2).says("remove --strict");
+}
+
+/// Without control tokens nothing is visible, which a server should know.
+#[test]
+fn a_completion_without_control_tokens_is_told_to_users() {
+    let text = "analysisThe user waits.assistantfinalHello.";
+    for args in [&ARGS[..], &["stream", "-f", "harmony"]] {
+        let ran = ocml_with(args.iter().chain(&["--user"]), text).exits(1);
+        ran.says("skip_special_tokens=False");
+    }
+    // In other formats, text is an answer.
+    let args = ["stream", "-f", "qwen3", "--role", "assistant", "--user"];
+    let ran = ocml_with(args, "Hello.").exits(1).stdout;
+    assert!(ran.contains("Hello.") && ran.contains("E-STREAM-TRUNCATED"), "{ran}");
+    let ran = ocml_with(ARGS.iter().chain(&["--user"]), " \n");
+    assert!(!ran.stderr.contains("control tokens"), "{ran:#?}");
 }
 
 #[test]
@@ -312,12 +328,12 @@ fn text_without_a_message_is_an_error() {
         let args = args.iter().chain(&["--role", "assistant"]);
         assert_eq!(ocml_with(args, "Hello!<|im_end|>").exits(0).stderr, "");
     }
-    // It is said what the text is, except to a user, who must not know.
+    // It is said what the text is. For a user, it is said that no control token is in it.
     let stripped = "analysisHm.assistantfinalHi.";
     let args = ["stream", "-f", "harmony"];
     ocml_with(args, stripped).exits(1).says("skip_special_tokens=False");
-    let user = ocml_with(args.iter().chain(&["--user"]), stripped).exits(0);
-    assert_eq!(user.stderr, "");
+    let user = ocml_with(args.iter().chain(&["--user"]), stripped).exits(1);
+    assert!(!user.stderr.contains("looks like"), "{user:#?}");
     let args = ["stream", "-f", "harmony", "--recover", "stripped"];
     ocml_with(args, stripped).exits(2).says("needs the whole text");
 }

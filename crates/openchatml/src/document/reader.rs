@@ -419,7 +419,11 @@ impl<'o> DocumentReader<'o> {
         checks: impl Fn(&Conversation<'a>) -> Option<&'static CheckRules>,
     ) -> Parsed<'a> {
         if let Err(error) = read.and_then(|()| json.end()) {
-            self.error(error);
+            match json.text.trim_ascii().is_empty() {
+                // Nothing is lost.
+                true => self.report(Code::ParseJson.at(Span::at(0), "the document is empty")),
+                false => self.error(error),
+            }
         }
         for (key, span) in json.take_duplicates() {
             self.repeated(&key, span);

@@ -7,7 +7,9 @@ use std::io::{self, Read as _};
 
 use clap::Args;
 use openchatml::wire::{Ending, Framing};
-use openchatml::{Event, Mode, Recognized, Recover, Severity, TextFormat, UserEvents, recognize};
+use openchatml::{
+    Event, Mode, ReadOptions, Recognized, Recover, Severity, TextFormat, UserEvents, recognize,
+};
 
 use self::opening::{Ids, Texts};
 use self::wire::{WireArgs, Writer};
@@ -89,7 +91,9 @@ pub(crate) fn run(args: &StreamArgs, console: &Console) -> Result<Status, Failur
         text: String::new(),
         tally: Tally::default(),
         has_messages: options.continues.is_some(),
+        shows: false,
         outside: None,
+        unframed: None,
     };
     let mut target = Target::stdout();
     let mut count = 0;
@@ -119,19 +123,33 @@ pub(crate) fn run(args: &StreamArgs, console: &Console) -> Result<Status, Failur
             }
         }
     } else {
-        let mut stream = Texts::new(args.from, options);
-        let mut mark = ByteOrderMark::default();
-        events.start(&mut target)?;
-        each_chunk(|chunk| {
-            for part in mark.parts_after(chunk) {
-                stream.feed(part, |event| events.add(event));
-            }
-            events.flush(&mut target)
-        })?;
-        stream.feed(mark.rest(), |event| events.add(event));
-        stream.finish(|event| events.add(event));
+        read_text(args.from, options, &mut events, &mut target)?;
     }
     events.finish(&args.wire.ending(count), args.deny, &mut target)
+}
+
+/// Reads text from standard input.
+fn read_text(
+    format: TextFormat,
+    options: ReadOptions,
+    events: &mut Events<'_>,
+    target: &mut Target,
+) -> Result<(), Failure> {
+    let mut stream = Texts::new(format, options);
+    let mut mark = ByteOrderMark::default();
+    let mut unframed = Unframed::default();
+    events.start(target)?;
+    each_chunk(|chunk| {
+        for part in mark.parts_after(chunk) {
+            unframed.look(part, format);
+            stream.feed(part, |event| events.add(event));
+        }
+        events.flush(target)
+    })?;
+    stream.feed(mark.rest(), |event| events.add(event));
+    stream.finish(|event| events.add(event));
+    events.unframed = unframed.is_all().then_some(format);
+    Ok(())
 }
 
 /// Reads standard input as soon as data arrives.
@@ -184,6 +202,36 @@ impl ByteOrderMark {
     /// Returns the incomplete mark at the end of the input.
     fn rest(&self) -> &'static [u8] {
         if self.is_over { b"" } else { &Self::BYTES[..self.seen] }
+    }
+}
+
+/// Finds out whether a text has no control tokens.
+#[derive(Debug, Default)]
+struct Unframed {
+    /// The end of the text so far, in which a token can begin.
+    end: Vec<u8>,
+    has_text: bool,
+    has_token: bool,
+}
+
+impl Unframed {
+    /// More bytes than a control token has.
+    const LONGEST: usize = 64;
+
+    fn look(&mut self, part: &[u8], format: TextFormat) {
+        if self.has_token {
+            return;
+        }
+        self.has_text |= !part.trim_ascii().is_empty();
+        self.end.extend_from_slice(part);
+        let text = String::from_utf8_lossy(&self.end);
+        self.has_token = format.controls().find(&text).is_some();
+        self.end.drain(..self.end.len().saturating_sub(Self::LONGEST));
+    }
+
+    /// Whether there is text, and all of it is without tokens.
+    fn is_all(&self) -> bool {
+        self.has_text && !self.has_token
     }
 }
 
@@ -250,8 +298,12 @@ struct Events<'a> {
     tally: Tally,
     /// Whether a message was read that is not text outside of messages, or the input continues one.
     has_messages: bool,
+    /// Whether a message was written for the user.
+    shows: bool,
     /// What the text outside of messages is, if it is recognized.
     outside: Option<Recognized>,
+    /// The format, if its control tokens are nowhere in the input.
+    unframed: Option<TextFormat>,
 }
 
 impl Events<'_> {
@@ -281,6 +333,7 @@ impl Events<'_> {
             Some(user) => user.push(event),
         };
         if let Some(event) = visible_event {
+            self.shows |= matches!(event, Event::MessageStart { .. });
             writer.push(&event, text);
         }
     }
@@ -318,6 +371,14 @@ impl Events<'_> {
         if let Some(user) = self.user.take() {
             let cut_off = user.finish();
             status = if cut_off.is_some() { Status::Found } else { Status::Fine };
+            // Without control tokens, there is no text that a token hides.
+            if let Some(format) = self.unframed.filter(|_| !self.shows) {
+                let text = format!(
+                    "the input contains no control tokens of `{format}`, so a user sees nothing of it; if the server removes them, let it keep them (`skip_special_tokens=False`)"
+                );
+                self.console.error(&text);
+                status = Status::Found;
+            }
             if let Some(event) = cut_off {
                 self.writer.push(&event, &mut self.text);
             }

@@ -92,7 +92,7 @@ fn takes_object(call: &Message<'_>) -> bool {
 
 /// The features of requests and responses.
 static SIGNS: JsonSigns = JsonSigns {
-    holders: &["contents", "candidates"],
+    holders: &["contents", "candidates", "promptFeedback"],
     around: &["candidates"],
     keys: read::KEYS,
     lists: true,
@@ -103,6 +103,7 @@ static SIGNS: JsonSigns = JsonSigns {
     signs: &[
         (Sign::KeyOf("contents", Kind::List), 50),
         (Sign::KeyOf("candidates", Kind::List), 60),
+        (Sign::Key("promptFeedback"), 60),
         (Sign::Key("systemInstruction"), 30),
         (Sign::Key("system_instruction"), 30),
         (Sign::Key("generationConfig"), 30),

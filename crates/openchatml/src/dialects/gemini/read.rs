@@ -2,6 +2,7 @@
 
 use super::write::CANDIDATES;
 use super::{FORM, content, events, part, tools};
+use crate::diagnostic::quote;
 use crate::document::{DocumentReader, Root, same};
 use crate::json::{Data, Json, JsonError};
 use crate::model::{Conversation, Message, Role, Shape};
@@ -86,6 +87,13 @@ pub(super) const KEYS: &[&str] = &[
 
 const SYSTEM: u64 = same(KEYS, &["systemInstruction", "system_instruction"]);
 
+/// Returns the reason why the service answered nothing, if it says one.
+fn blocked(state: &State<'_>) -> Option<(String, Span)> {
+    let feedback = state.field("promptFeedback").or_else(|| state.field("prompt_feedback"))?;
+    let reason = feedback.get("blockReason").or_else(|| feedback.get("block_reason"))?;
+    Some((reason.as_str()?.to_owned(), reason.span))
+}
+
 fn list<'a>(
     reader: &mut DocumentReader<'_>,
     json: &mut Json<'a>,
@@ -127,7 +135,13 @@ fn body<'a>(
         }
     })?;
     if !has_messages {
-        reader.lacks("the object has no `contents`", start);
+        match blocked(state) {
+            Some((reason, span)) => {
+                let text = format!("the service blocked the prompt: {}", quote(&reason));
+                reader.report(Code::StreamTruncated.at(span, text));
+            }
+            None => reader.lacks("the object has no `contents`", start),
+        }
     }
     Ok(())
 }

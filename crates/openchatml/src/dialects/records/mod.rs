@@ -71,7 +71,7 @@ static PAIR: PairForm =
 
 static CARRIES: Carries = chat::CARRIES;
 
-const HOLDERS: &[&str] = &["completion", "instruction", "chosen", "output"];
+const HOLDERS: &[&str] = &["completion", "instruction", "chosen", "rejected", "output"];
 
 /// The features of records. A `prompt` alone is a request of another kind.
 static SIGNS: JsonSigns = JsonSigns {

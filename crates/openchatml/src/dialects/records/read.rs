@@ -11,6 +11,9 @@ use crate::services::parts::joined;
 use crate::services::{Replies, State, beyond, chat, checks};
 use crate::{Code, Span};
 
+/// What an object lacks that is no record.
+const NOTHING: &str = "the object has neither `prompt` and `completion`, nor `instruction` and `output`, nor `chosen` and `rejected`";
+
 type Result<T> = std::result::Result<T, JsonError>;
 
 /// Keys of records with parts of the conversation. All others are kept.
@@ -280,11 +283,18 @@ impl<'a> Record<'a> {
                 (!has_prompt).then_some(text)
             }
             (None, None) => {
-                let has_sides = self.prompt.is_some() && self.completion.is_some()
-                    || (self.instruction.is_some() || self.input.is_some())
-                        && self.output.is_some();
-                let text = "the object has neither `prompt` and `completion`, nor `instruction` and `output`, nor `chosen` and `rejected`";
-                (!has_sides).then_some(text)
+                let has_task = self.instruction.is_some() || self.input.is_some();
+                match (self.prompt.is_some(), self.completion.is_some()) {
+                    (true, true) => None,
+                    _ if has_task && self.output.is_some() => None,
+                    (true, false) => Some("the object has a `prompt`, but no `completion`"),
+                    (false, true) => Some("the object has a `completion`, but no `prompt`"),
+                    _ if has_task => Some("the object has an `instruction`, but no `output`"),
+                    _ if self.output.is_some() => {
+                        Some("the object has an `output`, but no `instruction`")
+                    }
+                    _ => Some(NOTHING),
+                }
             }
         }
     }
