@@ -130,4 +130,29 @@ fn links_to_files_are_read_and_links_to_folders_are_not() {
     ran.says("`data/again.jsonl` is a link to a folder, which is not followed");
     symlink("../blobs/none", folder.path().join("data/b.jsonl")).unwrap();
     folder.ocml(["check", "data"]).exits(2).says("cannot read `data/b.jsonl`");
+    // Where nothing is read, it is not said that nothing was found.
+    create_dir_all(folder.path().join("broken")).unwrap();
+    symlink("../blobs/none", folder.path().join("broken/a.jsonl")).unwrap();
+    let ran = folder.ocml(["check", "broken"]).exits(2).says("0 files checked; 1 file unreadable");
+    assert!(!ran.stderr.contains("no problems"), "{ran:#?}");
+    create_dir_all(folder.path().join("links")).unwrap();
+    symlink("../data", folder.path().join("links/data")).unwrap();
+    folder.ocml(["check", "links"]).exits(2).says("such as `links/data`, are not followed");
+}
+
+/// Otherwise a second run would convert the results of the first one.
+#[test]
+fn an_output_inside_of_the_input_is_not_read() {
+    let folder = Folder::new();
+    create_dir_all(folder.path().join("in/more")).unwrap();
+    folder.file("in/a.jsonl", MESSAGES);
+    folder.file("in/more/b.jsonl", MESSAGES);
+    for _ in 0..2 {
+        folder.ocml(["convert", "-t", "sharegpt", "in", "-o", "in/out"]).exits(0);
+        assert!(folder.path().join("in/out/more/b.jsonl").exists());
+        assert!(!folder.path().join("in/out/out").exists());
+    }
+    // A folder that is named is read.
+    folder.ocml(["convert", "-t", "openai", "in/out", "-o", "back"]).exits(0);
+    assert!(folder.path().join("back/a.jsonl").exists());
 }

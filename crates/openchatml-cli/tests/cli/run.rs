@@ -432,7 +432,7 @@ fn text_that_becomes_a_call_only_by_detection_does_not_run() {
         let args = ["run", "--tools", "tools.toml", "-o", "out.txt", "chat.txt"];
         folder.ocml(args.iter().chain(more))
     };
-    run(&[]).exits(2).says("name the format to run them: --from qwen3");
+    run(&[]).exits(2).says("--from qwen3");
     assert!(!folder.path().join("log").exists());
     run(&["--from", "chatml"]);
     assert!(!folder.path().join("log").exists());

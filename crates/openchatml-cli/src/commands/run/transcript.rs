@@ -101,10 +101,10 @@ fn read(
         Err(Unreadable::NoFormat(failure)) => return Err(failure),
         Err(Unreadable::NoText(_)) => None,
         Ok(format) if choice == Choice::Auto && is_doubtful(&decoded.text, format) => {
-            let text =
-                format!("the format of `{name}` is only probable, and its calls are text in");
-            let help = format!("name the format to run them: --from {format}");
-            return Err(Failure::Usage(format!("{text} another one: {help}")));
+            let text = format!(
+                "`{name}` is probably `{format}`, but another format is possible, in which its calls are text: to run them, name the format with `--from {format}`"
+            );
+            return Err(Failure::Usage(text));
         }
         Ok(format) => match transcript_of(&decoded.text, format) {
             Err(errors) => {

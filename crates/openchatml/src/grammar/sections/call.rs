@@ -69,6 +69,8 @@ pub(super) struct Parts {
     pub(super) arguments: Span,
     /// Whether it has unknown keys.
     pub(super) has_others: bool,
+    /// Whether it has two names or arguments, so that it is unknown what is called.
+    pub(super) is_double: bool,
 }
 
 fn is_space(byte: u8) -> bool {
@@ -368,7 +370,8 @@ impl<'a> Call<'a> {
     /// Returns the parts of a complete object, by the names of its keys.
     pub(super) fn parts(text: &str, rules: &Rules, limits: &Limits) -> Option<Parts> {
         let [name_key, arguments_key] = keys(rules)?;
-        let (mut name, mut arguments, mut has_others) = (None, None, false);
+        let (mut name, mut arguments) = (None, None);
+        let (mut has_others, mut is_double) = (false, false);
         let mut json = Json::new(text, limits).without_notes();
         json.object(|json, key, _| {
             let is_name = key == name_key && name.is_none();
@@ -381,13 +384,14 @@ impl<'a> Call<'a> {
             json.skip()?;
             match key == arguments_key && arguments.is_none() {
                 true => arguments = Some(Span::new(start, json.position())),
+                false if key == name_key || key == arguments_key => is_double = true,
                 false => has_others = true,
             }
             Ok(())
         })
         .ok()?;
         let name = name.filter(|name| !name.is_empty())?;
-        Some(Parts { name, arguments: arguments?, has_others })
+        Some(Parts { name, arguments: arguments?, has_others, is_double })
     }
 }
 

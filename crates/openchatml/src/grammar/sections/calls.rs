@@ -123,7 +123,10 @@ impl<'a> Reader<'a> {
         self.layout.keeps = false;
         let arguments = parts.arguments;
         let body = Span::new(place(arguments.start), place(arguments.end));
-        if parts.has_others {
+        if parts.is_double {
+            let found = Code::DuplicateKey.at(span, "the call has a key twice");
+            out.malformed(found.drops(Dropped::Duplicate).help("the call is not run"));
+        } else if parts.has_others {
             let found = Code::ParseFrame.at(span, "the call has unknown keys");
             out.malformed(found.drops(Dropped::Text));
         } else {
@@ -135,6 +138,7 @@ impl<'a> Reader<'a> {
         self.layout.since = span.end;
         let State::Call(call) = &mut self.state else { return };
         call.complete(self.rules);
+        call.is_odd |= parts.is_double;
         if let Some(draft) = &mut call.draft {
             let text = &text.trim_ascii_start()[arguments.range()];
             draft.push(text, body, out);
