@@ -81,7 +81,7 @@ impl Tally {
         self.with_warnings += other.with_warnings;
         for (from, to) in [(&other.found, &mut self.found), (&other.lost, &mut self.lost)] {
             for (name, count) in from {
-                to.entry(name.clone()).or_default().add(*count);
+                slot(to, name.clone()).add(*count);
             }
         }
     }
@@ -105,6 +105,41 @@ fn count(names: impl Iterator<Item = String>, counts: &mut BTreeMap<String, Coun
         }
     }
     for (name, times) in own {
-        counts.entry(name).or_default().add(Count { records: 1, times });
+        slot(counts, name).add(Count { records: 1, times });
+    }
+}
+
+/// How many names are counted. The keys of records can be any.
+const MOST_NAMES: usize = 256;
+
+/// Returns the count of a name. If there are too many, further fields are counted together.
+fn slot(counts: &mut BTreeMap<String, Count>, name: String) -> &mut Count {
+    let is_full = counts.len() >= MOST_NAMES && !counts.contains_key(&name);
+    let is_field = name.starts_with("field ");
+    counts.entry(if is_full && is_field { Lost::Field.word() } else { name }).or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use openchatml::Span;
+    use openchatml::convert::{Loss, Lost};
+
+    use super::{MOST_NAMES, Tally};
+
+    #[test]
+    fn names_of_fields_are_told_but_not_without_limit() {
+        let mut tally = Tally::default();
+        for number in 0..2 * MOST_NAMES {
+            let mut loss = Loss::new(None, Span::default(), Lost::Field);
+            loss.detail = Some(format!("f{number}").into());
+            tally.record(&[], &[loss], false);
+        }
+        assert_eq!(tally.lost["field `f0`"].records, 1);
+        assert_eq!(tally.lost.len(), MOST_NAMES + 1);
+        let more = tally.clone();
+        tally.add(&more);
+        assert_eq!(tally.lost.len(), MOST_NAMES + 1);
+        let all: u64 = tally.lost.values().map(|count| count.times).sum();
+        assert_eq!(all, 4 * MOST_NAMES as u64);
     }
 }

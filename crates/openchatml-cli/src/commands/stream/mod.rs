@@ -141,7 +141,9 @@ fn read_text(
     events.start(target)?;
     each_chunk(|chunk| {
         for part in mark.parts_after(chunk) {
-            unframed.look(part, format);
+            if events.user.is_some() {
+                unframed.look(part, format);
+            }
             stream.feed(part, |event| events.add(event));
         }
         events.flush(target)
