@@ -108,7 +108,7 @@ impl IdWriter {
             Some(Weighed { conversation, joined, .. }) => {
                 // The mask has the weights, except for those of joined messages.
                 let is_joined = |it: &Loss| it.message.is_some_and(|at| joined.contains(&at));
-                more.retain(|it| it.lost != Lost::Weight || is_joined(it));
+                more.retain(|it| !it.lost.is_of_weights() || is_joined(it));
                 conversation
             }
         };

@@ -87,7 +87,13 @@ pub fn stream<'c>(
     let mut stream = Stream::new(text_format, options).keep(keep);
     for chunk in chunks {
         stream.feed_with(chunk, |event| told.event(event));
-        assert_eq!(stream.open_message(), told.open.as_ref(), "{format}: up to {chunk:?}");
+        let (open, begun) = (stream.open_message(), told.open.as_ref());
+        // A message in which reading stopped can turn out to be reasoning.
+        let is_thought = open.is_some_and(|it| it.recovered && it.is_reasoning())
+            && begun.is_some_and(Message::is_answer);
+        if !is_thought {
+            assert_eq!(open, begun, "{format}: up to {chunk:?}");
+        }
     }
     stream.finish_with(|event| told.event(event));
     told.finish()

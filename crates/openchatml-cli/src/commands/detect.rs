@@ -88,6 +88,9 @@ struct Seen {
     /// The name of a recognized format that is not supported.
     #[serde(skip_serializing_if = "Option::is_none")]
     recognized: Option<&'static str>,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    help: Option<&'static str>,
 }
 
 /// A piece of evidence for the format.
@@ -187,6 +190,7 @@ impl Seen {
             others,
             lines,
             recognized,
+            help: None,
         }
     }
 
@@ -227,6 +231,7 @@ impl Seen {
         name.clone_into(&mut self.file);
         if self.format.is_none() {
             let found = recognize(pages.iter().map(|page| page.text));
+            self.help = found.as_ref().map(|found| found.help);
             self.recognized = found.map(|found| found.name);
         }
     }
@@ -245,7 +250,10 @@ fn text(seen: &Seen) -> String {
     let name = visible_line(&seen.file);
     let Some(format) = &seen.format else {
         return match seen.recognized {
-            Some(what) => format!("{name}: {what}, which ocml does not support\n"),
+            Some(what) => {
+                let help = seen.help.map_or_else(String::new, |help| format!("  help: {help}\n"));
+                format!("{name}: {what}\n{help}")
+            }
             None if seen.is_empty => format!("{name}: the file is empty\n"),
             None => format!("{name}: no format detected\n"),
         };

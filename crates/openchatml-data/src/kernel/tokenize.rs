@@ -174,7 +174,7 @@ impl<'k> Ids<'k> {
             Some(Weighed { conversation, joined, .. }) => {
                 // The mask contains the weights, except for joined messages.
                 let joined = |loss: &Loss| loss.message.is_some_and(|at| joined.contains(&at));
-                losses.retain(|loss| loss.lost != Lost::Weight || joined(loss));
+                losses.retain(|loss| !loss.lost.is_of_weights() || joined(loss));
                 conversation
             }
         };

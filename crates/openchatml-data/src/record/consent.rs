@@ -15,6 +15,10 @@ pub struct Consent {
     lost: u128,
 }
 
+/// Losses after which the output says something false: a bad answer looks good, and a reply answers
+/// another call.
+const FALSE: &[Lost] = &[Lost::Untrained, Lost::Pairing];
+
 impl Consent {
     /// Makes each loss of a conversion an error, unless it is [allowed](Self::allow_loss).
     pub fn no_loss() -> Self {
@@ -46,9 +50,11 @@ impl Consent {
         self.no_loss
     }
 
-    /// Whether this loss of a conversion is allowed.
+    /// Whether this loss of a conversion is allowed. Losses after which the
+    /// output says something false are always errors, unless they are allowed by name.
     pub fn allows_loss(self, lost: Lost) -> bool {
-        !self.no_loss || self.lost & 1 << lost as u32 != 0
+        let is_named = self.lost & 1 << lost as u32 != 0;
+        is_named || !self.no_loss && !FALSE.contains(&lost)
     }
 
     /// Changes diagnostics that drop input with permission to warnings, and losses of the record

@@ -51,8 +51,32 @@ pub(crate) fn leak(case: &Case<'_>) -> Verdict {
             Broken::new("token ids show hidden text", detail)
         })?;
     }
-    streamed(case, &view)?;
-    told_of(case, &parsed.document, &view)
+    let told: View = view.into_iter().chain(withdrawn(case)).collect();
+    streamed(case, &told)?;
+    told_of(case, &parsed.document, &told)
+}
+
+/// Returns the messages of a stream whose ends show that they are hidden. Their text was visible
+/// before: only a reader of the whole text can hide it.
+fn withdrawn(case: &Case<'_>) -> View {
+    let Ok(format) = TextFormat::try_from(case.from) else { return View::new() };
+    let policy = Policy::default();
+    let mut stream = Stream::new(format, &case.options());
+    let mut events: Vec<_> = stream.feed(case.text).collect();
+    events.extend(stream.finish());
+    let begun = |at: usize| {
+        let mut starts = events.iter().filter(|event| event.is_for_user(policy));
+        starts.any(|event| matches!(event, Event::MessageStart { index, .. } if *index == at))
+    };
+    let hidden = events.iter().filter_map(|event| match event {
+        Event::MessageDone { index, message }
+            if policy.visibility(message) == Visibility::Hidden && begun(*index) =>
+        {
+            Some((message.role.to_string(), message.body.text().into_owned()))
+        }
+        _ => None,
+    });
+    hidden.collect()
 }
 
 /// The user-visible events of a stream contain only what the view shows, and the role and content
@@ -219,7 +243,7 @@ pub(crate) fn detected(case: &Case<'_>) -> Verdict {
 pub(crate) fn hidden(case: &Case<'_>) -> Verdict {
     let parsed = case.parse();
     let Document::Conversation(_) = &parsed.document else { return Ok(()) };
-    let shown = view(&parsed.document);
+    let shown: View = view(&parsed.document).into_iter().chain(withdrawn(case)).collect();
     let shown: BTreeSet<_> = shown.iter().flat_map(|it| words(&it.1)).collect();
     let messages = parsed.document.as_conversation().map_or(&[][..], |it| &it.messages);
     let bodies: String = messages.iter().map(|it| format!("{} ", it.body.text())).collect();

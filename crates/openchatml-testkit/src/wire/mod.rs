@@ -150,7 +150,7 @@ struct StreamTexts {
 
 impl StreamTexts {
     fn by(setup: &Setup, text: &str) -> Self {
-        let (mut said, mut last) = (Self::default(), None);
+        let (mut said, mut last, mut guessed) = (Self::default(), None, None);
         setup.stream([text.as_bytes()], |event| match event {
             Event::Delta { index, text, .. } => {
                 if last.replace(*index) != Some(*index) {
@@ -158,7 +158,11 @@ impl StreamTexts {
                 }
                 said.shown.last_mut().expect("there is one").push_str(text);
             }
-            Event::ToolCallDelta { text, .. } => said.arguments.push_str(text),
+            // It is known from the start that this call must not be run.
+            Event::MessageStart { index, message } if message.recovered => guessed = Some(*index),
+            Event::ToolCallDelta { index, text } if guessed != Some(*index) => {
+                said.arguments.push_str(text);
+            }
             Event::ReasoningDelta { text, .. } => said.reasoning.push_str(text),
             _ => {}
         });

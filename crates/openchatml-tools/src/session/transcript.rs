@@ -2,7 +2,8 @@
 
 use openchatml::convert::convert;
 use openchatml::{
-    Code, Conversation, Diagnostic, Document, Format, ReadOptions, RenderOptions, Severity, parse,
+    Code, Conversation, Diagnostic, Document, End, Format, ReadOptions, RenderOptions, Severity,
+    Span, parse,
 };
 
 use super::completion_reader::is_partial;
@@ -46,9 +47,12 @@ impl Transcript {
     pub fn read(text: &str, format: Format, options: &ReadOptions) -> Self {
         let parsed = parse(text, format, options);
         let has_errors = parsed.has_errors();
-        let is_faithful =
-            !has_errors || stays(&parsed.document, &parsed.diagnostics, format, options);
-        let diagnostics = parsed.diagnostics;
+        let open_call = open_call(&parsed.document, text);
+        let is_faithful = open_call.is_none()
+            && (!has_errors || stays(&parsed.document, &parsed.diagnostics, format, options));
+        let mut diagnostics = parsed.diagnostics;
+        // Readers of text report it, those of data do not.
+        diagnostics.extend(open_call.filter(|_| !has_errors));
         let conversation = match parsed.document {
             Document::Conversation(conversation) => Some(conversation.into_owned()),
             _ => None,
@@ -66,6 +70,16 @@ impl Transcript {
     pub fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(|found| found.severity == Severity::Error)
     }
+}
+
+/// Returns the diagnostic for a call that is incomplete, such as one inside of which a service
+/// stopped. A reply would make it look complete.
+fn open_call(document: &Document<'_>, text: &str) -> Option<Diagnostic> {
+    let messages = &document.as_conversation()?.messages;
+    let call = messages.iter().find(|message| message.is_call() && message.end == End::Open)?;
+    let span = Span::new(call.span.start.min(text.len()), call.span.end.min(text.len()));
+    let found = Code::StreamTruncated.at(span, "the call is incomplete");
+    Some(found.help("it is not run: remove it, or request the response again"))
 }
 
 /// Whether the document and its errors stay the same when it is written and read again.

@@ -12,6 +12,8 @@ mod spaces;
 pub(crate) mod turn;
 mod words;
 
+use self::sections::Rules;
+use self::sections::between::breaks;
 pub(crate) use self::words::{is_graphic, words};
 use crate::model::{Body, End, Message, Role};
 use crate::options::Recover;
@@ -130,6 +132,18 @@ pub(crate) fn suggest_stop(found: Diagnostic, at: usize, stop: &str) -> Diagnost
         true => found,
         false => found.fix(Fix::suggestion(Span::at(at), stop)),
     }
+}
+
+/// Returns the diagnostic for a token that ends reasoning which no token opened, in text that begins
+/// at byte `from`.
+pub(crate) fn unopened_reasoning(rules: &Rules, span: Span, from: usize) -> Diagnostic {
+    let reasoning = &rules.sections.reasoning;
+    let [open, close] = [reasoning.open, reasoning.close].map(|mark| rules.spelling(mark.control));
+    let fix = [open, breaks(reasoning.open.after)].concat();
+    let found = Code::ParseFrame.at(span, format!("`{close}` without `{open}`"));
+    found
+        .help("the text before it is read as reasoning; if the prompt ended inside of reasoning, use `in_reasoning`, in the command `--in-reasoning`")
+        .fix(Fix::suggestion(Span::at(from), fix))
 }
 
 /// Returns the part of a text outside of messages that is within the limit. `len` bytes came before

@@ -18,7 +18,7 @@ pub(crate) fn open<'a>(
     conversation: &Conversation<'a>,
     options: &RenderOptions,
 ) -> Option<Conversation<'a>> {
-    let system = PromptOptions::system(options)?;
+    let system = PromptOptions::system(options, conversation)?;
     if super::has_system_message(conversation) {
         return None;
     }

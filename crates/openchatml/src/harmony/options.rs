@@ -1,6 +1,7 @@
 //! Options for the contents of a Harmony prompt.
 
-use super::{ResponseFormat, SystemContent};
+use super::{Effort, ResponseFormat, SystemContent};
+use crate::model::Conversation;
 use crate::options::{DialectOptions, RenderOptions};
 
 /// The contents that a Harmony prompt gets if the conversation does not have them.
@@ -33,13 +34,21 @@ pub struct PromptOptions {
 impl PromptOptions {
     /// Returns the system message of the options: without one, the default message if there is a
     /// date.
-    pub(crate) fn system(options: &RenderOptions) -> Option<SystemContent<'static>> {
+    /// If the options say nothing about its content, the reasoning effort is that of the request.
+    pub(crate) fn system(
+        options: &RenderOptions,
+        conversation: &Conversation<'_>,
+    ) -> Option<SystemContent<'static>> {
         let system = options.get::<Self>().and_then(|it| it.system.clone());
         let date = options.date.as_ref();
         if system.is_none() && date.is_none() {
             return None;
         }
-        let mut system = system.unwrap_or_default();
+        let mut system = system.unwrap_or_else(|| {
+            let default = SystemContent::default();
+            let reasoning_effort = effort(conversation).or(default.reasoning_effort);
+            SystemContent { reasoning_effort, ..default }
+        });
         system.current_date = system.current_date.or_else(|| date.cloned());
         Some(system)
     }
@@ -51,3 +60,13 @@ impl PromptOptions {
 }
 
 impl DialectOptions for PromptOptions {}
+
+/// Returns the reasoning effort that a request asks for: `reasoning_effort` of Chat Completions, or
+/// `reasoning.effort` of Responses.
+fn effort(conversation: &Conversation<'_>) -> Option<Effort> {
+    let fields = &conversation.layout.as_deref()?.beyond.as_deref()?.fields;
+    let field = |key: &str| fields.iter().find(|field| field.0 == key).map(|field| &field.1);
+    let nested = || field("reasoning").and_then(|reasoning| reasoning.get("effort"));
+    let word = field("reasoning_effort").or_else(nested)?;
+    word.as_str().and_then(Effort::from_word)
+}

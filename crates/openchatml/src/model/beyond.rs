@@ -11,7 +11,7 @@ use crate::json::Value;
 pub(crate) struct Beyond<'a> {
     /// The key of the text, if it is not the usual one.
     pub(crate) key: &'static str,
-    /// The key of the weight, if it is not `weight`.
+    /// The key of the weight, if it is not `weight`, or [`IMPLIED`](Self::IMPLIED).
     pub(crate) weight_key: &'static str,
     /// Other keys of the object, in order.
     pub(crate) fields: Vec<(Cow<'a, str>, Value<'a>)>,
@@ -23,6 +23,9 @@ pub(crate) struct Beyond<'a> {
 }
 
 impl Beyond<'_> {
+    /// The key of a weight of 0 that the data around the message implies. It is not written.
+    pub(crate) const IMPLIED: &'static str = "(implied)";
+
     pub(crate) fn into_owned(self) -> Beyond<'static> {
         let own = |(key, value): (Cow<'_, str>, Value<'_>)| {
             (Cow::Owned(key.into_owned()), value.into_owned())

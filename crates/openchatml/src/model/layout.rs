@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::{Beyond, Conversation, FormId, Raw};
+use super::{Beyond, Conversation, FormId, Message, Raw};
 use crate::json::Value;
 
 /// The layout of one message.
@@ -29,6 +29,8 @@ pub(crate) struct Layout<'a> {
     pub(crate) ids: Option<Arc<[u32]>>,
     /// Data of the dialect's JSON that the model has no field for.
     pub(crate) beyond: Option<Box<Beyond<'a>>>,
+    /// Whether this data says that the message is incomplete.
+    pub(crate) is_stopped: bool,
 }
 
 impl Layout<'_> {
@@ -44,6 +46,7 @@ impl Layout<'_> {
             content: None,
             ids: self.ids.clone(),
             beyond: None,
+            is_stopped: false,
         }
     }
 
@@ -57,7 +60,15 @@ impl Layout<'_> {
             content: self.content.map(Value::into_owned),
             ids: self.ids,
             beyond: self.beyond.map(|beyond| Box::new(beyond.into_owned())),
+            is_stopped: self.is_stopped,
         }
+    }
+}
+
+impl Message<'_> {
+    /// Whether the data about the message, in this form, says that it is incomplete.
+    pub(crate) fn is_stopped(&self, form: FormId) -> bool {
+        self.layout.as_deref().is_some_and(|layout| layout.form == form && layout.is_stopped)
     }
 }
 

@@ -75,6 +75,17 @@ macro_rules! lost {
                 let name = self.as_str();
                 name.strip_suffix(" dropped").unwrap_or(name).replace(' ', "-")
             }
+
+            /// Whether weights are lost. A loss mask has them, whatever the format.
+            ///
+            /// ```
+            /// use openchatml::convert::Lost;
+            ///
+            /// assert!(Lost::Weight.is_of_weights() && !Lost::Name.is_of_weights());
+            /// ```
+            pub const fn is_of_weights(self) -> bool {
+                matches!(self, Self::Weight | Self::Untrained)
+            }
         }
     };
 }
@@ -201,6 +212,9 @@ lost! {
     /// A part of the output that the service of the format does not accept. Nothing is dropped: the
     /// detail is the reason.
     Unaccepted = "not accepted by the service",
+    /// The weights of a sample that a model is not trained on at all, such as a bad answer. Without
+    /// them it would look like a good one.
+    Untrained = "mark of an untrained sample dropped",
 }
 
 impl fmt::Display for Lost {

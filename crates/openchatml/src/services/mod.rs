@@ -16,9 +16,11 @@ mod state;
 mod tools;
 mod write;
 
-pub(crate) use self::beyond::{beyond, beyond_of, content_of, joins, still_say, unless_reasoning};
+pub(crate) use self::beyond::{
+    beyond, beyond_of, content_of, joins, still_say, unless_reasoning, untrain,
+};
 pub(crate) use self::replies::Replies;
-pub(crate) use self::state::{Fields, State, last_of_each, push_column};
+pub(crate) use self::state::{Fields, State, WEIGHT_KEYS, last_of_each, push_column};
 pub(crate) use self::tools::Declared;
 pub(crate) use self::write::{
     aside_of, conversation, estimate, write_document, write_field, write_fields,

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use super::beyond::untrain;
 use super::replies::Replies;
 use super::tools::Declared;
 use crate::diagnostic::quote;
@@ -29,6 +30,8 @@ pub(crate) struct State<'a> {
     pub(crate) items: Vec<Value<'a>>,
     /// Whether the document is the response of a service.
     pub(crate) is_response: bool,
+    /// Whether the document is a record with a prompt and a completion.
+    pub(crate) has_completion: bool,
     /// The first message that is output of a service, if the document can also contain its input.
     pub(crate) first_output: Option<usize>,
     /// The number of messages up to the end of an answer that is incomplete.
@@ -81,7 +84,8 @@ impl<'a> State<'a> {
         json: &mut Json<'a>,
         key: Cow<'a, str>,
     ) -> Result<(), JsonError> {
-        push_column(&mut self.fields, json, key)
+        self.fields.push((key, json.value()?));
+        Ok(())
     }
 
     /// Puts messages before all others.
@@ -103,8 +107,7 @@ impl<'a> State<'a> {
         limits: &Limits,
     ) {
         let is_stopped = self.mark_stopped(&mut conversation.messages);
-        let is_false = |key: &str| self.field(key).is_some_and(|it| it.data == Data::Bool(false));
-        let is_bad = LABELS.iter().any(|key| is_false(key));
+        let is_bad = self.is_bad();
         if let Some(first) = self.first {
             conversation.messages.insert(0, first);
             conversation.messages.truncate(limits.messages);
@@ -114,9 +117,7 @@ impl<'a> State<'a> {
             self.fields.push(("tools".into(), Data::List(self.declared.hosted).into()));
         }
         if is_bad {
-            let count = conversation.messages.len();
-            let layout = conversation.layout.get_or_insert_default();
-            (layout.form, layout.context) = (form, count);
+            untrain(&mut conversation.messages, form);
         }
         if is_stopped {
             let layout = conversation.layout.get_or_insert_default();
@@ -134,9 +135,25 @@ impl<'a> State<'a> {
     }
 }
 
-/// The keys of records with which data sets mark a bad answer, for unpaired preferences. A model is
-/// not trained on it.
-const LABELS: &[&str] = &["label", "kto_tag"];
+impl State<'_> {
+    /// Whether the record says that a model is not trained on it: data sets mark bad answers, for
+    /// unpaired preferences, and give records a weight.
+    fn is_bad(&self) -> bool {
+        let is_false = |key: &str| match self.field(key).map(|value| &value.data) {
+            Some(Data::Bool(is_good)) => !is_good,
+            Some(Data::String(word)) => word.eq_ignore_ascii_case("false"),
+            _ => false,
+        };
+        let is_zero = |key: &str| match self.field(key).map(|value| &value.data) {
+            Some(Data::Number(number)) => number.parse() == Ok(0.0),
+            _ => false,
+        };
+        // Beside a completion, a label is one of these; elsewhere it can be the number of a class.
+        ["label", "kto_tag"].into_iter().any(is_false)
+            || ["kto_tag", "weight", "loss_weight"].into_iter().any(is_zero)
+            || self.has_completion && is_zero("label")
+    }
+}
 
 /// The keys under which data sets have a conversation.
 const CONVERSATIONS: &[&str] = &["messages", "conversations", "conversation"];
@@ -153,12 +170,24 @@ pub(crate) fn last_of_each(mut fields: Fields<'_>) -> Fields<'_> {
     fields
 }
 
+/// The keys of the weight of a message.
+pub(crate) const WEIGHT_KEYS: &[&str] =
+    &["weight", "loss", "loss_weight", "train", "trainable", "training"];
+
 /// Reads another column of an object.
 pub(crate) fn push_column<'a>(
     fields: &mut Fields<'a>,
+    reader: &mut DocumentReader<'_>,
     json: &mut Json<'a>,
     key: Cow<'a, str>,
 ) -> Result<(), JsonError> {
-    fields.push((key, json.value()?));
+    let value = json.value()?;
+    if key == "loss_mask" {
+        let found = Code::ParseJson.at(value.span, "`loss_mask` has several meanings");
+        reader.report(
+            found.help("write `weight`: 0 for a message that is not trained, and 1 for others"),
+        );
+    }
+    fields.push((key, value));
     Ok(())
 }

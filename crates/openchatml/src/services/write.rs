@@ -6,7 +6,7 @@ use super::beyond::beyond_of;
 use super::state::Field;
 use super::tools;
 use crate::json::{write_string, write_value};
-use crate::model::{Conversation, Document, FormId, Message};
+use crate::model::{Beyond, Conversation, Document, FormId, Message};
 use crate::options::RenderOptions;
 use crate::writing::RenderError;
 use crate::{Code, Value, Weight};
@@ -79,9 +79,14 @@ pub(crate) fn write_fields(out: &mut String, message: &Message<'_>, form: FormId
         // Writing to a `String` cannot fail.
         let _ = match (key, weight.get() == 0.0, weight == Weight::ONE) {
             // The values of these keys are booleans.
-            ("loss" | "train", true, _) => write!(out, ",\"{key}\":false"),
-            ("loss" | "train", _, true) => write!(out, ",\"{key}\":true"),
-            ("", ..) => write!(out, ",\"weight\":{weight}"),
+            (Beyond::IMPLIED, true, _) => Ok(()),
+            ("loss" | "train" | "trainable" | "training", true, _) => {
+                write!(out, ",\"{key}\":false")
+            }
+            ("loss" | "train" | "trainable" | "training", _, true) => {
+                write!(out, ",\"{key}\":true")
+            }
+            ("" | Beyond::IMPLIED, ..) => write!(out, ",\"weight\":{weight}"),
             _ => write!(out, ",\"{key}\":{weight}"),
         };
     }

@@ -80,7 +80,8 @@ pub enum Event<'e> {
         /// Whether it is a preamble.
         is_preamble: bool,
     },
-    /// A message is complete.
+    /// A message is complete. In formats with sections, its end can show that its text was
+    /// reasoning: it then has the channel `analysis`, although it began as an answer.
     MessageDone {
         /// The number of the message.
         index: usize,

@@ -41,19 +41,33 @@ pub struct UserEvents {
     ended: bool,
     /// The last message that the user has seen.
     last: Option<usize>,
+    /// The message whose beginning the user has seen, until its end.
+    open: Option<usize>,
 }
 
 impl UserEvents {
     /// Creates a filter with a policy.
     pub fn new(policy: Policy) -> Self {
-        Self { policy, began: false, ended: false, last: None }
+        Self { policy, began: false, ended: false, last: None, open: None }
     }
 
-    /// Returns the event [as a user can see it](Event::for_user), or `None` if it is hidden.
+    /// Returns the event [as a user can see it](Event::for_user), or `None` if it is hidden. If the
+    /// end of a message shows that it is hidden after all, it returns a diagnostic instead.
     pub fn push<'e>(&mut self, event: Event<'e>) -> Option<Event<'e>> {
         self.began = true;
         self.ended |= matches!(event, Event::Done { .. } | Event::Cancel { .. });
-        let visible = event.for_user(self.policy)?;
+        let (index, is_end) = (event.index(), matches!(event, Event::MessageDone { .. }));
+        let Some(visible) = event.for_user(self.policy) else {
+            // Its end shows that it is not for the user.
+            let was_shown = is_end && self.open.is_some() && self.open == index;
+            self.open = self.open.filter(|_| !was_shown);
+            return was_shown.then_some(Event::UserDiagnostic { index, code: Code::ParseFrame });
+        };
+        match &visible {
+            Event::MessageStart { index, .. } => self.open = Some(*index),
+            Event::MessageDone { .. } => self.open = None,
+            _ => {}
+        }
         self.last = visible.index().or(self.last);
         Some(visible)
     }

@@ -165,7 +165,27 @@ fn lost_of_order_and_of_data() -> Vec<Lost> {
         assert_eq!(losses.iter().map(|loss| loss.lost).collect::<Vec<_>>(), [lost], "{text}");
         lost
     });
-    losses.collect()
+    losses.chain(lost_of_pairs()).chain(lost_of_bad_answers()).collect()
+}
+
+/// A reply to the second of two calls of one function, where a reply has no id.
+fn lost_of_pairs() -> Vec<Lost> {
+    let text = r#"{"messages":[{"role":"assistant","tool_calls":[
+        {"id":"1","function":{"name":"f","arguments":"{}"}},
+        {"id":"2","function":{"name":"f","arguments":"{}"}}]},
+        {"role":"tool","tool_call_id":"2","content":"b"}]}"#;
+    let document = parse(text, "openai".parse().expect("a format"), &ReadOptions::default());
+    let qwen3 = "qwen3".parse().expect("a format");
+    let converted = convert(&document.document, qwen3, &RenderOptions::default());
+    converted.expect("it can be written").losses.iter().map(|loss| loss.lost).collect()
+}
+
+/// The label of a bad answer, where messages have no weights.
+fn lost_of_bad_answers() -> Vec<Lost> {
+    let text = r#"{"messages":[{"role":"assistant","content":"5."}],"label":false}"#;
+    let document = parse(text, "openai".parse().expect("a format"), &ReadOptions::default());
+    let losses = adapt(&document.document, "chatml".parse().expect("a format")).1;
+    losses.iter().map(|loss| loss.lost).collect()
 }
 
 /// What only the formats of services have, on the way to canonical JSON.

@@ -325,6 +325,10 @@ impl Converter {
         }
         match self.write(&document, &kept) {
             Ok(Output { text, mut losses, sidecar }) => {
+                if matches!(self.purpose, Purpose::Prompt | Purpose::PromptWithReasoning) {
+                    // Nobody trains a model on a prompt.
+                    losses.retain(|loss| loss.lost != Lost::Untrained);
+                }
                 converted.output = Some(text);
                 losses.iter_mut().for_each(|loss| kept.name(loss));
                 converted.losses.extend(losses.into_iter().map(|loss| self.named(loss)));

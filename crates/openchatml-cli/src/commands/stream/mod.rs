@@ -385,6 +385,10 @@ impl Events<'_> {
                 self.writer.push(&event, &mut self.text);
             }
         }
+        if self.writer.has_uncertain_call() {
+            self.console.error("a call is incomplete or uncertain, and must not be run");
+            status = Status::Found;
+        }
         let left_out = self.writer.finish(ending, &mut self.text);
         if !self.text.is_empty() {
             target.write(self.text.as_bytes())?;
@@ -392,7 +396,7 @@ impl Events<'_> {
         if left_out > 0 {
             let messages = count(left_out, "message");
             let text = format!(
-                "{messages} dropped: not output of the model, or without a counterpart in these events"
+                "{messages} dropped: not output of the model, calls inside of reasoning, or without a counterpart in these events"
             );
             self.console.loss(&text);
         }

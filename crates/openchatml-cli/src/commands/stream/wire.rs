@@ -120,6 +120,14 @@ impl Writer {
         }
     }
 
+    /// Whether a call was written, or dropped, that must not be run.
+    pub(super) fn has_uncertain_call(&self) -> bool {
+        match self {
+            Self::OpenChatMl(_) => false,
+            Self::Api(writer) => writer.has_uncertain_call(),
+        }
+    }
+
     /// Writes the end of the output. Returns the number of dropped messages.
     pub(super) fn finish(self, ending: &Ending, out: &mut String) -> usize {
         match self {

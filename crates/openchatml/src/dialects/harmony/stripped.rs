@@ -6,7 +6,7 @@
 
 use crate::dialect::Stripped;
 use crate::model::{Body, Channel, Conversation, End, Message, Role};
-use crate::options::ReadOptions;
+use crate::options::{ReadOptions, Recover};
 use crate::reading::Parsed;
 use crate::{Code, Severity, Span};
 
@@ -33,9 +33,13 @@ fn read<'a>(text: &'a str, options: &ReadOptions) -> Option<Parsed<'a>> {
     let first = words_at(text, Span::new(blank, blank + spoken))?;
     let is_short = text.len() <= options.limits.message_bytes;
     let has_tokens = super::tokens::CONTROLS.find(text).is_some();
-    // A text that only begins with such a word is an ordinary text.
+    // A text that only begins with such a word is an ordinary text, unless the caller knows better.
     let all = further(text, first.span.end);
-    let is_stripped = !all.is_empty() || first.channel == Channel::Analysis && spoken > 0;
+    let rest = &text[first.span.end..];
+    let is_word = rest.starts_with(|next: char| next.is_ascii_lowercase() || next == ' ');
+    let is_stripped = !all.is_empty()
+        || first.channel == Channel::Analysis && spoken > 0
+        || options.recover == Recover::Stripped && !is_word;
     if has_tokens || !is_short || !is_stripped {
         return None;
     }

@@ -233,7 +233,7 @@ fn choices<'a>(
                 fields.push((key.into(), value));
                 Ok(())
             }
-            Key::Other(key) => push_column(&mut fields, json, key),
+            Key::Other(key) => push_column(&mut fields, reader, json, key),
         })?;
         if let Some((_, reason)) = fields.iter().find(|field| field.0 == "finish_reason") {
             state.ended(reason, messages);

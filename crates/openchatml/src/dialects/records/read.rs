@@ -103,6 +103,7 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     let mut json = reader.json(text);
     let mut conversation = Conversation::default();
     let mut state = State::default();
+    state.has_completion = true;
     let mut record = Record::default();
     let read = match json.peek() {
         Some(b'{') => record.read(&mut reader, &mut json, &mut state),
@@ -139,7 +140,7 @@ impl RecordForm {
         });
         layout.beyond.get_or_insert_default().key = self.key;
         layout.shape = Shape::Exchange(self.asked);
-        layout.context = layout.context.max(self.asked);
+        layout.context = self.asked;
     }
 }
 

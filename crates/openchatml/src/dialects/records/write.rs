@@ -6,7 +6,7 @@ use super::read::{INSTRUCTION, INSTRUCTIONS, MESSAGES, TEXTS};
 use super::{BETWEEN, FORM};
 use crate::document::write_string_field;
 use crate::json::{Value, write_string};
-use crate::model::{Conversation, Document, Message, Pair, Role, Shape};
+use crate::model::{Beyond, Conversation, Document, Message, Pair, Role, Shape, Weight};
 use crate::options::RenderOptions;
 use crate::services::chat::ChatWriter;
 use crate::services::{self, aside_of, beyond_of, content_of, write_document};
@@ -112,11 +112,17 @@ fn boundary(messages: &[Message<'_>], asked: usize) -> usize {
     (0..=asked).rev().find(|at| !splits(at)).unwrap_or_default()
 }
 
+/// Whether the record says the weight of the message elsewhere.
+fn is_implied(message: &Message<'_>) -> bool {
+    let key = beyond_of(message, FORM).map(|beyond| beyond.weight_key);
+    message.weight == Some(Weight::ZERO) && key == Some(Beyond::IMPLIED)
+}
+
 /// Whether a message of this role is only a text.
 fn is_text(message: &Message<'_>, role: Role) -> bool {
     let is_visible = role != Role::Assistant || message.is_answer();
     let is_plain = message.name.is_none()
-        && message.weight.is_none()
+        && (message.weight.is_none() || is_implied(message))
         && message.recipient.is_none()
         && message.call_id.is_none()
         && message.content_type.is_none();

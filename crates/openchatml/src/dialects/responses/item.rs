@@ -7,10 +7,10 @@ use crate::Code;
 use crate::diagnostic::quote;
 use crate::document::{DocumentReader, Speaker, Written};
 use crate::json::{Data, Json, JsonError, Value};
-use crate::model::{Channel, Intent, Layout, Message, Role};
+use crate::model::{Channel, End, Intent, Layout, Message, Role};
 use crate::rules::{Loss, Lost, lost_field};
 use crate::services::parts::{self, Piece, speech};
-use crate::services::{Fields, State, beyond, calls};
+use crate::services::{Fields, State, beyond, calls, cut};
 
 type Result<T> = std::result::Result<T, JsonError>;
 
@@ -118,8 +118,14 @@ fn finish<'a>(message: &mut Message<'a>, parts_read: Contents<'a>, fields: Field
         let layout = Layout { form: FORM, content: parts, ..Layout::default() };
         message.layout = Some(Box::new(layout));
     }
-    if !fields.is_empty() {
-        beyond(message, FORM).fields = fields;
+    if fields.is_empty() {
+        return;
+    }
+    let is_open = fields.iter().any(|(key, value)| key == "status" && cut::is_stopped(value));
+    beyond(message, FORM).fields = fields;
+    if is_open && let Some(layout) = &mut message.layout {
+        message.end = End::Open;
+        layout.is_stopped = true;
     }
 }
 

@@ -11,7 +11,9 @@ use crate::model::{Channel, Conversation, Message, Role};
 use crate::options::ReadOptions;
 use crate::reading::Parsed;
 use crate::services::calls::Name;
-use crate::services::{Fields, Replies, State, beyond, calls, last_of_each, push_column};
+use crate::services::{
+    Fields, Replies, State, WEIGHT_KEYS, beyond, calls, last_of_each, push_column,
+};
 use crate::{Code, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;
@@ -141,13 +143,15 @@ pub(super) const TURN_KEYS: &[&str] = &[
     "loss",
     "loss_weight",
     "train",
+    "trainable",
+    "training",
 ];
 
 /// Keys of turns that mean the same.
 const SAME: &[u64] = &[
     same(TURN_KEYS, &["from", "role"]),
     same(TURN_KEYS, &["value", "content"]),
-    same(TURN_KEYS, &["weight", "loss", "loss_weight", "train"]),
+    same(TURN_KEYS, WEIGHT_KEYS),
 ];
 
 /// The speaker of a turn.
@@ -170,7 +174,7 @@ fn turn<'a>(
     let span = reader.object_with(json, &keys, |reader, json, key| {
         let key = match key {
             Key::Known(key) => key,
-            Key::Other(key) => return push_column(&mut turn.columns, json, key),
+            Key::Other(key) => return push_column(&mut turn.columns, reader, json, key),
         };
         match key {
             "from" | "role" => turn.from = read_from(reader, json)?,

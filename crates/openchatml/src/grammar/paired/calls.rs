@@ -64,6 +64,17 @@ pub(super) fn are_whole(text: &str) -> bool {
     arguments(&mut brackets, text) == (text.len(), false) && brackets.are_closed()
 }
 
+/// Whether the text has a comma outside of brackets. What follows it is another key of the object
+/// of the call, which other readers take for another call.
+pub(super) fn have_more(text: &str) -> bool {
+    let mut brackets = Brackets::default();
+    text.bytes().any(|byte| {
+        let ends = byte == b',' && brackets.are_closed();
+        brackets.step(byte);
+        ends
+    })
+}
+
 /// Whether the text is read back as incomplete arguments, which do not end before the end of the
 /// text.
 pub(super) fn are_open(text: &str) -> bool {

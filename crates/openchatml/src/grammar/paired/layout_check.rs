@@ -26,6 +26,8 @@ impl LayoutCheck {
         let mut reader = reader(rules, &options);
         reader.layout.place = here.place;
         reader.inner = here.place.in_reasoning;
+        // Text before the layout is no longer a question.
+        reader.thought = true;
         reader.bos = here.place != Place::START;
         reader.spaced = here.is_spaced;
         reader.waiting.resize(here.waiting, String::new());

@@ -22,6 +22,8 @@ pub(crate) struct Reader<'a> {
     pub(super) layout: LayoutTracker,
     /// Whether the inner section is open.
     pub(super) inner: bool,
+    /// Whether a token of the inner section was read in this turn.
+    pub(super) thought: bool,
     /// The byte after the last token or list.
     pub(super) behind: usize,
     /// Whether a line break was between two sections, as in the example of the specification.
@@ -127,6 +129,7 @@ pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader
         state: State::Outside(Kept::default()),
         layout: LayoutTracker::new(rules),
         inner: false,
+        thought: false,
         behind: 0,
         spaced: false,
         bos: false,
@@ -430,6 +433,7 @@ impl<'a> Reader<'a> {
                 }
                 if role == Role::Assistant {
                     self.inner = false;
+                    self.thought = false;
                     self.orphan = false;
                     self.state = State::Turn(After::Start);
                     return;

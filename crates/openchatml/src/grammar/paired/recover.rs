@@ -5,8 +5,10 @@ use super::lists::Cut;
 use super::reader::{After, Reader, State};
 use crate::grammar::rest::Rest;
 use crate::grammar::sections::between::{Kind, Place};
-use crate::grammar::{no_stop_token, stray, stray_token, suggest_stop, token_in_message};
-use crate::model::{End, Role};
+use crate::grammar::{
+    no_stop_token, stray, stray_token, suggest_stop, token_in_message, unopened_reasoning,
+};
+use crate::model::{Channel, End, Role};
 use crate::options::Recover;
 use crate::reading::{self, Draft, Kept, Out};
 use crate::{Code, Control, Diagnostic, Dropped, Section, Span};
@@ -120,6 +122,27 @@ impl<'a> Reader<'a> {
             let from = self.layout.opened.take().unwrap_or(span.start);
             self.state = State::Rest(Rest::begin(from, span.end, out));
         }
+    }
+
+    /// Ends a text as reasoning that no token opened.
+    pub(super) fn end_unopened(
+        &mut self,
+        mut draft: Box<Draft<'a>>,
+        span: Span,
+        out: &mut Out<'a, '_>,
+    ) {
+        draft.message.channel = Some(Channel::Analysis);
+        draft.message.recovered = true;
+        out.malformed(unopened_reasoning(self.rules, span, draft.message.body_at));
+        if out.state.stopped.is_some() {
+            self.state = State::Body(draft);
+            return;
+        }
+        self.end(draft, End::End, span.start, out);
+        self.layout.place.last = Some(Kind::Reasoning);
+        self.layout.keeps = false;
+        self.inner = true;
+        self.in_turn(Control::CloseSection(Section::Reasoning), span, out);
     }
 
     /// Reports that another role speaks before the turn of the assistant ends.

@@ -30,6 +30,9 @@ impl<'a> Reader<'a> {
                     _ => self.close(draft, End::End, span.end, out),
                 }
             }
+            Control::CloseSection(Section::Reasoning) if !self.thought => {
+                self.end_unopened(draft, span, out);
+            }
             Control::OpenSection(Section::Reasoning)
             | Control::CloseSection(Section::Reasoning)
             | Control::OpenSection(Section::Calls) => {
@@ -78,6 +81,7 @@ impl<'a> Reader<'a> {
                 }
                 self.layout.opened.get_or_insert(span.start);
                 self.inner = begins;
+                self.thought = true;
                 self.behind = span.end;
                 self.state = State::Turn(if begins { After::Prefix } else { After::Suffix });
             }
@@ -88,6 +92,7 @@ impl<'a> Reader<'a> {
             Control::Open(Role::Assistant) => {
                 self.layout.opened = Some(span.start);
                 self.inner = false;
+                self.thought = false;
                 self.state = State::Turn(After::Start);
             }
             Control::Close(Role::Assistant) => {

@@ -93,6 +93,7 @@ impl<'a> Reader<'a> {
             }
         }
         self.inner = shape.kind == Kind::Reasoning;
+        self.thought = self.inner;
         let message = self.rules.message(shape.kind, "");
         let message = self.head(shape.kind, "", message, body.1.start, out);
         lexer.take(text, shape.end, token.end);

@@ -122,6 +122,11 @@ impl Writer<'_> {
                     let help = "write the arguments as JSON";
                     return refuse(Code::RenderControl, Where::Body, text, help);
                 }
+                if calls::have_more(next.body) {
+                    let text = "the text after these arguments would be another call";
+                    let help = "write the arguments as one JSON value";
+                    return refuse(Code::RenderControl, Where::Body, text, help);
+                }
                 Ok(())
             }
             Kind::Prompt if !last || !next.body.is_empty() => {

@@ -93,7 +93,8 @@ impl<'a> Reader<'a> {
         if !out.admits(Span::at(at)) {
             return out.leave_out(self.layout.edge);
         }
-        let message = self.rules.message(CALL, name);
+        let mut message = self.rules.message(CALL, name);
+        message.recovered = matches!(&self.state, State::Call(call) if call.is_odd);
         // Replies belong to the calls of one turn.
         if !matches!(self.said, Some(Kind::Call { .. })) {
             self.waiting.clear();
@@ -133,12 +134,12 @@ impl<'a> Reader<'a> {
             let text = "the keys of this call are not in the order of the format";
             out.tolerate(Code::ParseFrame.at(span, text));
         }
+        call.is_odd |= parts.is_double;
         self.start_call(&parts.name, body.start, out);
         self.layout.keeps = false;
         self.layout.since = span.end;
         let State::Call(call) = &mut self.state else { return };
         call.complete(self.rules);
-        call.is_odd |= parts.is_double;
         if let Some(draft) = &mut call.draft {
             let text = &text.trim_ascii_start()[arguments.range()];
             draft.push(text, body, out);

@@ -13,6 +13,7 @@ mod ends;
 mod laid_out;
 pub(super) mod layout_tracker;
 mod reader;
+mod reasoning;
 mod recover;
 mod turns;
 mod write_check;

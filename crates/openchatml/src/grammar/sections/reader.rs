@@ -6,6 +6,7 @@ use super::between::Kind;
 use super::body::Body;
 use super::call::Call;
 use super::layout_tracker::LayoutTracker;
+use super::reasoning::Thought;
 use super::{Mark, Rules, Turn};
 use crate::grammar::check_speaker;
 use crate::grammar::rest::Rest;
@@ -26,6 +27,8 @@ pub(crate) struct Reader<'a> {
     pub(super) said: Option<Kind>,
     /// Its open section without a message yet: reasoning or a reply.
     pub(super) inside: Option<Section>,
+    /// What its tokens say about its reasoning.
+    pub(super) thought: Thought,
     /// Whether a list of calls is open in it.
     pub(super) in_list: bool,
     /// The number of line breaks that can still belong to the last token.
@@ -63,6 +66,7 @@ pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader
         turn: None,
         said: None,
         inside: None,
+        thought: Thought::default(),
         in_list: false,
         pad: 0,
         is_short: false,
@@ -187,6 +191,7 @@ impl<'a> Reader<'a> {
 
     fn control(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         self.settle_reply(span.start, out);
+        self.settle_uncertain(Some(control), out);
         match &self.state {
             State::Outside(_) => self.outside(control, span, out),
             State::Header(..) => self.broken_header(control, span, out),

@@ -60,13 +60,10 @@ impl<'a> Reader<'a> {
         // The list of replies is read without this token.
         let is_list = control == Control::OpenSection(Section::Replies);
         let opens_again = control == Control::OpenSection(Section::Reasoning);
+        if opens_again {
+            self.think_again();
+        }
         if closes || opens_again || is_list {
-            let found = match control {
-                Control::CloseSection(Section::Reasoning) => found.help(
-                    "if the prompt ended inside of reasoning, the text before is reasoning: read it with `in_reasoning`, in the command with `--in-reasoning`",
-                ),
-                _ => found,
-            };
             out.malformed(found.drops(Dropped::Text));
             return;
         }

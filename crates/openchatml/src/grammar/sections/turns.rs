@@ -3,6 +3,7 @@
 use super::between::Kind;
 use super::call::Call;
 use super::reader::{Reader, State};
+use super::reasoning::Thought;
 use super::{NoReasoning, Opening, Turn};
 use crate::grammar::within_limit;
 use crate::lex::Lexeme;
@@ -40,6 +41,7 @@ impl<'a> Reader<'a> {
         if is_own && self.rules.goes_on(self.layout.place) {
             self.turn = self.rules.turn(Role::Assistant);
             self.said = None;
+            self.thought = Thought::default();
             let State::Outside(gap) = &mut self.state else { return };
             let gap = std::mem::take(gap);
             self.layout.opened.get_or_insert(span.start);
@@ -72,6 +74,7 @@ impl<'a> Reader<'a> {
         let gap = std::mem::take(gap);
         self.turn = Some(turn);
         self.said = None;
+        self.thought = Thought::default();
         let kind = match turn.role {
             Role::Assistant => Kind::Text { blank: false },
             role => Kind::Said(role),
@@ -90,7 +93,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Begins a message with the text that was kept until the kind of the message was known.
-    fn speak(&mut self, kind: Kind, mut text: Kept<'a>, out: &mut Out<'a, '_>) {
+    pub(super) fn speak(&mut self, kind: Kind, mut text: Kept<'a>, out: &mut Out<'a, '_>) {
         let at = text.span();
         let at = if text.is_empty() { Span::at(at.end) } else { at };
         self.begin_body(kind, at.start, out);
@@ -109,6 +112,7 @@ impl<'a> Reader<'a> {
         self.layout.opened.get_or_insert(span.start);
         self.said = None;
         self.inside = None;
+        self.thought = Thought::default();
         self.in_list = false;
         match turn.opening {
             Opening::Named(..) => {
@@ -182,8 +186,10 @@ impl<'a> Reader<'a> {
         let thinks = self.thinks();
         let State::Turn(blank) = &mut self.state else { return };
         let lead = text.len() - text.trim_ascii_start().len();
-        let (within, _) = within_limit(&text[..lead], span, blank.len(), out);
-        if within.len() < lead {
+        let is_uncertain = self.thought == Thought::Twice && !thinks;
+        let counted = if is_uncertain { text.len() } else { lead };
+        let (within, _) = within_limit(&text[..counted], span, blank.len(), out);
+        if within.len() < counted {
             return;
         }
         blank.push(text, span, out.keep);
@@ -202,6 +208,7 @@ impl<'a> Reader<'a> {
             (Some(Role::Assistant) | None, _) if self.in_list => {
                 return self.stray_in_list(out);
             }
+            (Some(Role::Assistant) | None, _) if is_uncertain => return,
             (Some(Role::Assistant) | None, _) => Kind::Text { blank: false },
             (Some(Role::Tool), _) => Kind::Reply,
             (Some(role), _) => Kind::Said(role),
@@ -233,16 +240,19 @@ impl<'a> Reader<'a> {
             Control::OpenSection(Section::Reasoning) if self.inside.is_none() && !self.in_list => {
                 self.open_at(span);
                 self.inside = Some(Section::Reasoning);
+                self.thought = self.thought.open();
                 self.behind(reasoning.open);
             }
             Control::CloseSection(Section::Reasoning) if self.thinks() => {
                 self.inside = None;
+                self.thought = self.thought.close();
                 self.behind(reasoning.close);
             }
             Control::CloseSection(Section::Reasoning)
                 if reasoning.none == NoReasoning::Close && self.said.is_none() =>
             {
                 self.open_at(span);
+                self.thought = self.thought.close();
                 self.behind(reasoning.close);
             }
             Control::OpenSection(Section::Calls) if self.rules.sections.calls.list.is_some() => {
@@ -263,7 +273,7 @@ impl<'a> Reader<'a> {
                 self.call_in_reasoning(span, out);
                 self.open_at(span);
                 let mut call = Call::new(span.start);
-                call.is_odd = self.thinks();
+                call.is_odd = self.thinks() || self.thought == Thought::Twice;
                 self.state = State::Call(Box::new(call));
                 self.pad = 0;
             }
@@ -319,6 +329,9 @@ impl<'a> Reader<'a> {
             else {
                 return;
             };
+            if body.kind == Kind::Reasoning {
+                self.thought = self.thought.close();
+            }
             self.end_body(body, mark.before, End::End, span.end, out);
             self.inside = None;
             self.behind(mark);
@@ -326,6 +339,9 @@ impl<'a> Reader<'a> {
                 self.state = State::Outside(Kept::default());
             }
             return;
+        }
+        if self.ends_unopened(control) {
+            return self.end_unopened(span, out);
         }
         let first = self.rules.sections.calls.first();
         let goes_on = match (body.kind, control) {

@@ -21,9 +21,10 @@ fn is_made(call: &Message<'_>) -> bool {
 
 /// Whether a call that is not run is allowed. A turn with sections can end in the middle of a call.
 fn may_be_unmade(call: &Message<'_>, at: &At<'_>) -> bool {
-    let goes_on = at.is_last && call.end == End::Open;
-    if goes_on && at.is_stopped {
+    let is_open = call.end == End::Open;
+    if is_open && at.says_open(call) {
         return true;
     }
+    let goes_on = at.is_last && is_open;
     !at.carries.makes_calls && (at.carries.channels != Channels::Sections || goes_on)
 }

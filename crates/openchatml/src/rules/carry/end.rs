@@ -19,7 +19,7 @@ pub(super) const RULE: MessageRule = MessageRule {
 /// Whether a message can have an unusual end.
 fn ends_so(message: &Message<'_>, at: &At<'_>) -> bool {
     let carries = at.carries;
-    if message.end == End::Open && at.is_last && at.is_stopped {
+    if message.end == End::Open && at.says_open(message) {
         return true;
     }
     let fits = match message.end {

@@ -34,6 +34,7 @@ mod tests;
 mod tool_keys;
 mod tools;
 mod unread;
+mod untrained;
 mod version;
 mod weight;
 
@@ -42,7 +43,7 @@ use crate::model::{Conversation, Message};
 
 /// Rules about everything around the messages. Dropping the header also drops its declarations.
 const AROUND: &[ConversationRule] =
-    &[tools::RULE, tool_keys::RULE, header::RULE, header_keys::RULE];
+    &[tools::RULE, tool_keys::RULE, header::RULE, header_keys::RULE, untrained::RULE];
 
 /// Defines the list of rules about a message, and the functions that apply them without an indirect
 /// call for each rule.
@@ -127,6 +128,14 @@ struct At<'t> {
     is_last: bool,
     /// Whether data about the document says that the last message is incomplete.
     is_stopped: bool,
+}
+
+impl At<'_> {
+    /// Whether the target has data that says that this message is incomplete.
+    fn says_open(&self, message: &Message<'_>) -> bool {
+        self.is_last && self.is_stopped
+            || self.carries.stops.is_some_and(|form| message.is_stopped(form))
+    }
 }
 
 impl<'t> At<'t> {

@@ -8,7 +8,7 @@ use crate::json::{Data, Json, JsonError, Value};
 use crate::model::{Channel, FormId, Intent, Layout, Message, Role};
 use crate::services::calls::{Name, name, name_by};
 use crate::services::parts::{Piece, pieces};
-use crate::services::{Declared, Replies, State, beyond, last_of_each, push_column};
+use crate::services::{Declared, Replies, State, WEIGHT_KEYS, beyond, last_of_each, push_column};
 use crate::{Code, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;
@@ -28,16 +28,18 @@ pub(crate) const KEYS: &[&str] = &[
     "author",
     "tool_name",
     "weight",
+    "loss",
     "loss_weight",
     "train",
+    "trainable",
+    "training",
     // Kept unchanged.
     "audio",
     "annotations",
 ];
 
 /// Keys that mean the same.
-const SAME: &[u64] =
-    &[same(KEYS, &["name", "tool_name"]), same(KEYS, &["weight", "loss_weight", "train"])];
+const SAME: &[u64] = &[same(KEYS, &["name", "tool_name"]), same(KEYS, WEIGHT_KEYS)];
 
 /// The fields of an object before its speaker is known.
 struct Turn<'a> {
@@ -71,7 +73,7 @@ pub(crate) fn read<'a>(
     let span = reader.object_with(json, &keys, |reader, json, key| {
         let key = match key {
             Key::Known(key) => key,
-            Key::Other(key) => return push_column(&mut turn.fields, json, key),
+            Key::Other(key) => return push_column(&mut turn.fields, reader, json, key),
         };
         match key {
             "role" => speaker = role(reader, json)?,
@@ -86,7 +88,7 @@ pub(crate) fn read<'a>(
             "author" => turn.author = reader.value(json, key, &mut message)?,
             "reasoning_content" | "reasoning" | "thinking" => turn.reasoning(reader, json, key)?,
             "refusal" => turn.refusal = reader.written(json)?,
-            "weight" | "loss_weight" | "train" => {
+            key if WEIGHT_KEYS.contains(&key) => {
                 message.weight = reader.weight(json)?;
                 weight_key = if key == "weight" { "" } else { key };
             }

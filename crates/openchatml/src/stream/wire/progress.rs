@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Incomplete, Response};
 use crate::limits::Limits;
-use crate::model::{End, Message, bare_name};
+use crate::model::{End, Message, Role, bare_name};
 use crate::stream::live::Kind;
 use crate::stream::{Done, Event};
 use crate::{Severity, function_name, json};
@@ -21,9 +21,11 @@ pub(super) struct Progress {
     /// Whether the current message has an error.
     is_wrong: bool,
     /// Whether a call was written that must not be run.
-    has_uncertain_call: bool,
+    pub(super) has_uncertain_call: bool,
+    /// Whether a call waits for its reply.
+    waits: bool,
     is_cancelled: bool,
-    /// How many messages are not output of the model.
+    /// How many messages are not output of the model, or calls that are not made.
     pub(super) left_out: usize,
 }
 
@@ -47,7 +49,11 @@ impl Progress {
                 self.has_messages = true;
                 self.open = Some(*index);
                 self.is_wrong = false;
-                self.left_out += usize::from(Kind::of(message) == Kind::Silent);
+                self.waits &= message.role != Role::Tool;
+                let kind = Kind::of(message);
+                let is_thought = kind == Kind::Call && message.recovered;
+                self.has_uncertain_call |= is_thought;
+                self.left_out += usize::from(kind == Kind::Silent || is_thought);
             }
             Event::Done { reason, .. } => self.done = Some(*reason),
             Event::Cancel { .. } => self.is_cancelled = true,
@@ -76,6 +82,7 @@ impl Progress {
                 && are_valid(call, arguments, limits)
         });
         self.has_uncertain_call |= !is_certain;
+        self.waits |= is_certain;
         is_certain
     }
 
@@ -83,6 +90,8 @@ impl Progress {
     pub(super) fn outcome(&self) -> Outcome {
         match self.done {
             _ if self.has_errors && !self.has_messages => Outcome::Failed,
+            // Clients run the calls of a response, also if it has text after them.
+            Some(_) if self.waits && !self.has_uncertain_call => Outcome::Completed(Done::Call),
             Some(done) if !self.has_uncertain_call => Outcome::Completed(done),
             None if !self.is_cancelled => Outcome::Incomplete(Some(Incomplete::MaxOutputTokens)),
             _ => Outcome::Incomplete(None),

@@ -237,10 +237,15 @@ impl Writer {
 
     /// Returns how many messages were dropped so far because they are not model output for the
     /// client, or the API cannot express them: messages of the system, developers, users and tools,
-    /// commentary that is not for the user, and, in the Messages API, complete calls whose arguments
-    /// are not a JSON object.
+    /// commentary that is not for the user, calls inside of reasoning, and, in the Messages API,
+    /// complete calls whose arguments are not a JSON object.
     pub fn left_out(&self) -> usize {
         self.progress.left_out + self.protocol.left_out()
+    }
+
+    /// Whether a call was incomplete, invalid or uncertain so far, so that it must not be run.
+    pub fn has_uncertain_call(&self) -> bool {
+        self.progress.has_uncertain_call
     }
 
     /// Writes the start of the response, if it is not written yet. The first event does this
@@ -312,6 +317,8 @@ impl Writer {
             Kind::Reasoning => MessageStart::Reasoning { is_raw: self.thoughts.are_raw() },
             Kind::Visible => MessageStart::Answer,
             Kind::Preamble => MessageStart::Preamble,
+            // It is known from the start that it must not be run, and clients do not know it.
+            Kind::Call if message.recovered => return,
             Kind::Call => {
                 let id = self.call_ids.of(message, &self.settings.response, self.calls);
                 self.calls += 1;

@@ -7,7 +7,7 @@ pub(super) use self::mask::MaskArgs;
 
 use std::fmt::{Display, Write as _};
 
-use openchatml::convert::{Loss, Lost, Origins, Prepared, Sidecar, Weighed};
+use openchatml::convert::{Loss, Origins, Prepared, Sidecar, Weighed};
 use openchatml::{
     Conversation, Diagnostic, Document, ReadOptions, RenderError, RenderOptions, TextFormat,
 };
@@ -97,7 +97,7 @@ impl Tokens {
                 Some(Weighed { conversation, joined, .. }) => {
                     // The mask contains the weights, except for joined messages.
                     let joined = |loss: &Loss| loss.message.is_some_and(|at| joined.contains(&at));
-                    output.losses.retain(|loss| loss.lost != Lost::Weight || joined(loss));
+                    output.losses.retain(|loss| !loss.lost.is_of_weights() || joined(loss));
                     conversation
                 }
             };

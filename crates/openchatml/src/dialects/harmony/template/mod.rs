@@ -107,7 +107,7 @@ fn system(
     let system_content = match &text {
         Some(text) => SystemContent::read(text)
             .ok_or_else(|| unsaid(at, "the template cannot write all of this system message"))?,
-        None => PromptOptions::system(options).unwrap_or_default(),
+        None => PromptOptions::system(options, conversation).unwrap_or_default(),
     };
     if system_content.current_date.is_none() {
         let error = unsaid(at, "the template requires the current date");

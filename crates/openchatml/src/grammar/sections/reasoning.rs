@@ -1,0 +1,103 @@
+//! Reads reasoning with a missing or a doubled token, where it is uncertain what is reasoning.
+
+use super::between::Kind;
+use super::reader::{Reader, State};
+use crate::grammar::unopened_reasoning;
+use crate::model::{Channel, End};
+use crate::reading::{Kept, Out};
+use crate::{Control, Section, Span};
+
+/// What the tokens of a turn say about its reasoning so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Thought {
+    /// There was no token of reasoning.
+    #[default]
+    Nothing,
+    /// A token opened it.
+    Opened,
+    /// A token ended it, or says that there is none.
+    Closed,
+    /// A token opened it a second time before its end. It is then unknown which of the following
+    /// end tokens is the right one.
+    Twice,
+}
+
+impl Thought {
+    pub(super) fn open(self) -> Self {
+        if self == Self::Twice { self } else { Self::Opened }
+    }
+
+    pub(super) fn close(self) -> Self {
+        if self == Self::Twice { self } else { Self::Closed }
+    }
+}
+
+impl<'a> Reader<'a> {
+    /// Reads a token that opens reasoning inside of reasoning. Models repeat the token that the
+    /// prompt ended with, which changes nothing.
+    pub(super) fn think_again(&mut self) {
+        let is_first = self.thought == Thought::Nothing
+            && match &self.state {
+                State::Body(body) => body.is_blank(),
+                _ => true,
+            };
+        self.thought = if is_first { Thought::Opened } else { Thought::Twice };
+    }
+
+    /// Begins the message of text that was kept because it was uncertain whether it is reasoning.
+    /// `control` is the token after it.
+    pub(super) fn settle_uncertain(&mut self, control: Option<Control>, out: &mut Out<'a, '_>) {
+        if self.thought != Thought::Twice || self.thinks() || self.in_list {
+            return;
+        }
+        let State::Turn(text) = &mut self.state else { return };
+        if text.as_str().trim_ascii().is_empty() {
+            return;
+        }
+        let mut text = std::mem::take(text);
+        let is_reasoning = control == Some(Control::CloseSection(Section::Reasoning));
+        if is_reasoning {
+            self.speak(Kind::Reasoning, text, out);
+            if let State::Body(body) = &mut self.state {
+                body.draft.message.recovered = true;
+            }
+            return;
+        }
+        if matches!(self.said, Some(Kind::Call { .. } | Kind::Reply)) {
+            text.trim_start();
+        }
+        self.speak(Kind::Text { blank: false }, text, out);
+    }
+
+    /// Whether a token ends reasoning that no token opened, after text of its turn.
+    pub(super) fn ends_unopened(&self, control: Control) -> bool {
+        control == Control::CloseSection(Section::Reasoning)
+            && self.thought == Thought::Nothing
+            && matches!(&self.state, State::Body(body) if matches!(body.kind, Kind::Text { .. }))
+    }
+
+    /// Ends a text as reasoning. Templates write the token that opens it into the prompt, and then
+    /// often not into a transcript.
+    pub(super) fn end_unopened(&mut self, span: Span, out: &mut Out<'a, '_>) {
+        let State::Body(body) = &mut self.state else { return };
+        let found = unopened_reasoning(self.rules, span, body.draft.message.body_at);
+        body.draft.message.channel = Some(Channel::Analysis);
+        body.draft.message.recovered = true;
+        body.kind = Kind::Reasoning;
+        out.malformed(found);
+        if out.state.stopped.is_some() {
+            return;
+        }
+        let State::Body(body) = std::mem::replace(&mut self.state, State::Turn(Kept::default()))
+        else {
+            return;
+        };
+        let close = self.rules.sections.reasoning.close;
+        self.end_body(body, close.before, End::End, span.end, out);
+        self.layout.keeps = false;
+        self.layout.place.last = Some(Kind::Reasoning);
+        self.said = self.layout.place.last;
+        self.thought = Thought::Closed;
+        self.behind(close);
+    }
+}
