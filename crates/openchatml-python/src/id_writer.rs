@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use openchatml::convert::{Loss, Lost, Origins, Prepared, Weighed, prepare};
+use openchatml::convert::{Loss, Origins, Prepared, Weighed, prepare};
 use openchatml::prompt::Prompt;
 use openchatml::{Control, Conversation, Document, End, RenderError, RenderOptions, TextFormat};
 use openchatml_tokens::{MaskPolicy, MessageSpan, Rendered, Tokenizer};

@@ -201,7 +201,7 @@ fn a_misplaced_control_token_is_not_dropped_silently() {
         ("harmony", "<|start|>user<|message|>x<|end|><|call|>"),
         ("openchatml-2.2", "version: 2.2\n\n<|start|>user<|literal|><|message|>x<|end|>\n"),
         ("apertus", "<s><|user_start|>x<|user_end|><|user_end|>"),
-        ("apertus", "<s><|assistant_start|>x<|inner_suffix|>y<|assistant_end|>"),
+        ("apertus", "<s><|assistant_start|><|inner_suffix|>x<|assistant_end|>"),
         ("apertus", "<s><|assistant_start|>x<|assistant_end|><|tools_prefix|>"),
         ("chatml", "<|im_start|>user\nx<|im_end|>\n<|im_end|>\n"),
         ("chatml-wire:text", "<|start|>user<|message|>x<|end_message|><|end_message|>"),

@@ -219,3 +219,13 @@ fn a_template_decides_about_reasoning() {
     let kept = ["render", "-t", "harmony", "--profile", "hf-template", "--keep-reasoning"];
     ocml_with(kept, TURNS).says_one_line(2);
 }
+
+#[test]
+fn the_reasoning_effort_of_a_request_is_used() {
+    let chat = r#"{"messages":[{"role":"user","content":"Hi"}],"reasoning_effort":"high"}"#;
+    let args = ["render", "-f", "openai", "-t", "harmony", "--date", "2026-01-31"];
+    let ran = ocml_with(args, chat).exits(0);
+    assert!(ran.stdout.contains("Reasoning: high"), "{}", ran.stdout);
+    let ran = ocml_with(args.into_iter().chain(["--reasoning-effort", "low"]), chat).exits(0);
+    assert!(ran.stdout.contains("Reasoning: low"), "{}", ran.stdout);
+}

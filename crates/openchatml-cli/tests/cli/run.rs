@@ -437,3 +437,27 @@ fn text_that_becomes_a_call_only_by_detection_does_not_run() {
     run(&["--from", "chatml"]);
     assert!(!folder.path().join("log").exists());
 }
+
+#[test]
+fn a_call_that_a_service_did_not_finish_is_neither_run_nor_lost() {
+    let folder = Folder::new();
+    folder.file(
+        "tools.toml",
+        "[tools.pay]\ncommand = \"sh\"\nargs = [\"-c\", \"echo >> log; echo 1\"]\n",
+    );
+    let call = r#"{"type":"function_call","call_id":"c1","name":"pay","arguments":"{}""#;
+    let whole = [
+        format!(r#"{{"output":[{call}}}],"status":"incomplete"}}"#),
+        format!(r#"{{"output":[{call},"status":"in_progress"}}]}}"#),
+        format!(r#"{{"output":[{call},"status":"incomplete"}},{call}}}]}}"#),
+    ];
+    for text in whole {
+        folder.file("response.json", &text);
+        let run = ["run", "--from", "responses", "--tools", "tools.toml", "--in-place"];
+        let ran = folder.ocml(run.iter().chain(&["response.json"]));
+        ran.exits(1).says("the call is incomplete");
+        assert!(!folder.path().join("log").exists());
+        let kept = std::fs::read_to_string(folder.path().join("response.json"));
+        assert_eq!(kept.expect("the transcript"), text);
+    }
+}

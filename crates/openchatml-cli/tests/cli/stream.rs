@@ -337,3 +337,31 @@ fn text_without_a_message_is_an_error() {
     let args = ["stream", "-f", "harmony", "--recover", "stripped"];
     ocml_with(args, stripped).exits(2).says("needs the whole text");
 }
+
+#[test]
+fn calls_that_must_not_be_run_are_told() {
+    let thought = "<think>a <tool_call>{\"name\": \"pay\", \"arguments\": {}}</tool_call></think>";
+    for events in ["chat", "responses", "anthropic"] {
+        let args = ["stream", "-f", "qwen3", "--role", "assistant", "--events", events];
+        let ran = ocml_with(args, thought).exits(1).says("must not be run");
+        assert!(!ran.stdout.contains("pay"), "{events}: {}", ran.stdout);
+    }
+    // The token of an answer, at the end of a call.
+    let unsure = "<|channel|>commentary to=functions.pay json<|message|>{}<|end|>";
+    let args = ["stream", "-f", "harmony", "--role", "assistant", "--events", "chat"];
+    ocml_with(args, unsure).exits(1).says("must not be run");
+}
+
+#[test]
+fn a_user_is_told_of_text_that_turns_out_to_be_reasoning() {
+    let args = ["stream", "-f", "qwen3", "--role", "assistant", "--user"];
+    let ran = ocml_with(args, "A plan.</think>Hi.<|im_end|>").exits(0);
+    let events: Vec<&str> = ran.stdout.lines().collect();
+    let told = events.iter().position(|event| event.contains("E-PARSE-FRAME"));
+    let answer = events.iter().position(|event| event.contains("\"Hi.\""));
+    assert!(told.is_some() && told < answer, "{events:#?}");
+    assert!(!events.iter().any(|event| event.contains("\"content\":\"A plan.\"")), "{events:#?}");
+    // Text after reasoning that began twice waits until it is certain.
+    let ran = ocml_with(args, "<think><think>a</think>A plan.</think>Hi.<|im_end|>").exits(0);
+    assert!(!ran.stdout.contains("plan"), "{}", ran.stdout);
+}

@@ -230,6 +230,11 @@ impl Converter {
         self.tokens.is_some()
     }
 
+    /// Whether it writes prompts, which nobody trains a model on.
+    pub(super) fn writes_prompts(&self) -> bool {
+        matches!(self.purpose, Purpose::Prompt | Purpose::PromptWithReasoning)
+    }
+
     /// The carrier of the output.
     pub(super) fn carrier(&self) -> Carrier {
         match &self.template {
@@ -325,8 +330,7 @@ impl Converter {
         }
         match self.write(&document, &kept) {
             Ok(Output { text, mut losses, sidecar }) => {
-                if matches!(self.purpose, Purpose::Prompt | Purpose::PromptWithReasoning) {
-                    // Nobody trains a model on a prompt.
+                if self.writes_prompts() {
                     losses.retain(|loss| loss.lost != Lost::Untrained);
                 }
                 converted.output = Some(text);

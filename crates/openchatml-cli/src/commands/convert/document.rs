@@ -82,7 +82,12 @@ impl OutputRules {
         if converter.carrier() == Carrier::Json {
             all.extend(slot.dropped_fields());
         }
-        let refused = self.consent.judge(&mut all, &mut losses);
+        let mut consent = self.consent;
+        if converter.writes_prompts() && !consent.forbids_losses() {
+            // As in a run, a model can be asked to go on with it.
+            consent.allow_loss(Lost::Pairing);
+        }
+        let refused = consent.judge(&mut all, &mut losses);
         if !refused.is_empty()
             || self.is_strict && all.iter().any(|found| found.severity == Severity::Error)
         {

@@ -4,7 +4,7 @@ use super::between::Kind;
 use super::call::Call;
 use super::reader::{Reader, State};
 use super::reasoning::Thought;
-use super::{NoReasoning, Opening, Turn};
+use super::{Mark, NoReasoning, Opening, Turn};
 use crate::grammar::within_limit;
 use crate::lex::Lexeme;
 use crate::model::{End, Role};
@@ -310,6 +310,23 @@ impl<'a> Reader<'a> {
         self.begin_reply(span.end, out);
     }
 
+    /// Ends the section of a body, at its own end token.
+    fn end_section(&mut self, mark: Mark, span: Span, out: &mut Out<'a, '_>) {
+        let State::Body(body) = std::mem::replace(&mut self.state, State::Turn(Kept::default()))
+        else {
+            return;
+        };
+        if body.kind == Kind::Reasoning {
+            self.thought = self.thought.close();
+        }
+        self.end_body(body, mark.before, End::End, span.end, out);
+        self.inside = None;
+        self.behind(mark);
+        if self.turn.is_none() {
+            self.state = State::Outside(Kept::default());
+        }
+    }
+
     /// Reads a token of a section, in a body.
     pub(super) fn in_body(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         let State::Body(body) = &self.state else { return };
@@ -324,21 +341,7 @@ impl<'a> Reader<'a> {
             _ => None,
         };
         if let Some(mark) = closing {
-            let State::Body(body) =
-                std::mem::replace(&mut self.state, State::Turn(Kept::default()))
-            else {
-                return;
-            };
-            if body.kind == Kind::Reasoning {
-                self.thought = self.thought.close();
-            }
-            self.end_body(body, mark.before, End::End, span.end, out);
-            self.inside = None;
-            self.behind(mark);
-            if self.turn.is_none() {
-                self.state = State::Outside(Kept::default());
-            }
-            return;
+            return self.end_section(mark, span, out);
         }
         if self.ends_unopened(control) {
             return self.end_unopened(span, out);
