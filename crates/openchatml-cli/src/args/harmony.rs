@@ -159,6 +159,16 @@ fn date(text: &str) -> Result<String, String> {
     }
     match text.parse::<jiff::civil::Date>() {
         Ok(date) if date.to_string() == text => Ok(text.to_owned()),
+        _ if is_written_like_a_date(text) => Err("there is no such day".to_owned()),
         _ => Err("write the date as YYYY-MM-DD".to_owned()),
     }
+}
+
+/// Whether a text is digits in the places of YYYY-MM-DD.
+fn is_written_like_a_date(text: &str) -> bool {
+    let is_in_place = |(at, byte): (usize, u8)| match at {
+        4 | 7 => byte == b'-',
+        _ => byte.is_ascii_digit(),
+    };
+    text.len() == 10 && text.bytes().enumerate().all(is_in_place)
 }

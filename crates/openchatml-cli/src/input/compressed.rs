@@ -10,8 +10,8 @@ type Source = Box<dyn Read + Send>;
 
 /// The beginnings of files in other formats, and what to do with them.
 const OTHERS: &[(&[u8], &str)] = &[
-    (b"PAR1", "is a Parquet file: write its records as JSONL first"),
-    (b"ARROW1", "is an Arrow file: write its records as JSONL first"),
+    (b"PAR1", "is a Parquet file: read it with `ocml data`, or write its records as JSONL first"),
+    (b"ARROW1", "is an Arrow file: read it with `ocml data`, or write its records as JSONL first"),
     (b"PK\x03\x04", "is a ZIP archive: unpack it first"),
     (b"\xFD7zXZ", "is compressed with xz: unpack it first"),
     (b"BZh", "is compressed with bzip2: unpack it first"),

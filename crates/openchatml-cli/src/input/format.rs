@@ -163,6 +163,10 @@ fn nothing_found(page: &Page<'_>) -> String {
         return "it begins like JSON, but is not valid JSON: `ocml check -f json` shows where"
             .to_owned();
     }
+    let inside = text.strip_prefix(['[', '{']).and_then(|rest| rest.strip_suffix([']', '}']));
+    if inside.is_some_and(|inside| inside.trim().is_empty()) {
+        return "it is an empty list or object".to_owned();
+    }
     if let Some(offset) = page.not_text() {
         return format!("the byte at offset {offset} is not UTF-8");
     }

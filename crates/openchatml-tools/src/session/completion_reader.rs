@@ -212,6 +212,10 @@ impl<'m> CompletionReader<'m> {
 
 impl CompletionOutcome {
     fn event(&mut self, event: Event<'_>, emit: &mut Emit<'_>) {
+        // The rest of a completion that speaks for another role is ignored.
+        if self.is_foreign {
+            return;
+        }
         match &event {
             Event::MessageStart { index, message } => {
                 self.began = index + 1;

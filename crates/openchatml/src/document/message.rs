@@ -117,7 +117,11 @@ impl DocumentReader<'_> {
         let is_guess = !(legacy && function_name(&word).is_some());
         if is_guess {
             let text = format!("unknown role {}", quote(&word));
-            let help = did_you_mean(&word, Role::WORDS, "the message is hidden");
+            let hidden = "the message is hidden";
+            let help = match meant(&word) {
+                Some(role) => format!("write `{}`; {hidden}", role.as_str()),
+                None => did_you_mean(&word, Role::WORDS, hidden),
+            };
             self.report(Code::ParseJson.at(span, text).help(help).drops(Dropped::Value));
         }
         Speaker { role: Role::Tool, name: Some(word), is_guess }
@@ -293,6 +297,16 @@ impl DocumentReader<'_> {
         if json.peek() == Some(b'n') {
             // `null` is not an empty conversation.
             return self.wrong(json, "an array");
+        }
+        if json.peek() == Some(b'"') {
+            let mut error = json.unexpected("an array");
+            let start = error.span.start;
+            json.skip()?;
+            error.span = Span::new(start, json.position());
+            let found = Code::ParseJson.at(error.span, error.message.into_owned());
+            let help = "if the array is written as JSON in a string, write the array itself";
+            self.drop_value(found.help(help));
+            return Ok(());
         }
         let most = self.options.limits.messages;
         let mut too_many = None;
@@ -510,5 +524,19 @@ impl Room {
             Cow::Borrowed(text) => Cow::Borrowed(&text[..kept]),
             Cow::Owned(text) => Cow::Owned(text[..kept].to_owned()),
         }
+    }
+}
+
+/// Returns the role that a data set means with a word of another format.
+fn meant(word: &str) -> Option<Role> {
+    let is = |words: &[&str]| words.iter().any(|known| word.eq_ignore_ascii_case(known));
+    match () {
+        () if is(&["human", "user", "prompter", "instruction", "customer"]) => Some(Role::User),
+        () if is(&["gpt", "assistant", "bot", "chatgpt", "model", "ai", "chatbot"]) => {
+            Some(Role::Assistant)
+        }
+        () if is(&["system"]) => Some(Role::System),
+        () if is(&["tool", "function", "observation", "function_response"]) => Some(Role::Tool),
+        () => None,
     }
 }

@@ -36,9 +36,16 @@ pub(crate) fn check_speaker(message: &mut Message<'_>, span: Span, out: &mut Out
         return;
     }
     let text = match message.role {
-        Role::Assistant if !out.state.is_over => return,
-        Role::Assistant => GOES_ON.to_owned(),
-        role => format!("a completion of `assistant` contains a message of `{role}`"),
+        Role::Assistant if out.state.is_over => GOES_ON.to_owned(),
+        Role::Assistant => {
+            // Such a call relies on what the model has invented, so it is not certain.
+            message.recovered |= out.state.has_foreign && message.is_call();
+            return;
+        }
+        role => {
+            out.state.has_foreign = true;
+            format!("a completion of `assistant` contains a message of `{role}`")
+        }
     };
     let found = Code::CompletionRole.at(span, text);
     out.malformed(found.help(WITHHELD));

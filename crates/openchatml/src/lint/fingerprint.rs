@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher};
 
 use crate::json::{Data, Value};
-use crate::model::{Beyond, Conversation, Document, Message, Role};
+use crate::model::{Beyond, Conversation, Document, Message};
 
 /// The keys under which records have media beside their messages.
 const MEDIA: &[&str] = &["image", "images", "video", "videos", "audio", "audios"];
@@ -92,11 +92,6 @@ impl Rest {
             self.message((number, at), message);
         }
         let Some(layout) = &conversation.layout else { return };
-        // A model is never trained on messages of others.
-        let context = conversation.messages.iter().take(layout.context).enumerate();
-        for (at, _) in context.filter(|(_, message)| message.role == Role::Assistant) {
-            self.add((number, at), "context");
-        }
         let fields = layout.beyond.iter().flat_map(|beyond| &beyond.fields);
         for (key, value) in fields.filter(|field| MEDIA.contains(&field.0.as_ref())) {
             self.add(end, key);
@@ -110,6 +105,13 @@ impl Rest {
             self.add(at, &format!("{weight:?}"));
         }
         let Some(layout) = &message.layout else { return };
+        // A bad answer is an example, and differs from one that is left out.
+        if layout.beyond.as_ref().is_some_and(|beyond| beyond.weight_key == Beyond::IMPLIED) {
+            self.add(at, Beyond::IMPLIED);
+        }
+        if layout.is_context {
+            self.add(at, "context");
+        }
         let parts = layout.content.as_ref().and_then(Value::as_list).unwrap_or_default();
         let is_text = |part: &&Value<'_>| {
             part.data == Data::Null || part.get("text").unwrap_or(part).as_str().is_some()

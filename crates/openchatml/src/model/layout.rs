@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::{Beyond, Conversation, FormId, Message, Raw};
+use super::{Beyond, Conversation, FormId, Message, Raw, Role};
 use crate::json::Value;
 
 /// The layout of one message.
@@ -31,6 +31,9 @@ pub(crate) struct Layout<'a> {
     pub(crate) beyond: Option<Box<Beyond<'a>>>,
     /// Whether this data says that the message is incomplete.
     pub(crate) is_stopped: bool,
+    /// Whether the message is only context, in the prompt of a record: a model is not trained on it
+    /// unless its weight says so.
+    pub(crate) is_context: bool,
 }
 
 impl Layout<'_> {
@@ -47,6 +50,7 @@ impl Layout<'_> {
             ids: self.ids.clone(),
             beyond: None,
             is_stopped: false,
+            is_context: self.is_context,
         }
     }
 
@@ -61,6 +65,7 @@ impl Layout<'_> {
             ids: self.ids,
             beyond: self.beyond.map(|beyond| Box::new(beyond.into_owned())),
             is_stopped: self.is_stopped,
+            is_context: self.is_context,
         }
     }
 }
@@ -69,6 +74,14 @@ impl Message<'_> {
     /// Whether the data about the message, in this form, says that it is incomplete.
     pub(crate) fn is_stopped(&self, form: FormId) -> bool {
         self.layout.as_deref().is_some_and(|layout| layout.form == form && layout.is_stopped)
+    }
+}
+
+/// Marks the messages of the assistant as context, in a document of this form.
+pub(crate) fn mark_context(messages: &mut [Message<'_>], form: FormId) {
+    for message in messages.iter_mut().filter(|it| it.role == Role::Assistant) {
+        let layout = message.layout.get_or_insert_default();
+        (layout.form, layout.is_context) = (form, true);
     }
 }
 
@@ -86,9 +99,6 @@ pub(crate) struct DocumentLayout<'a> {
     pub(crate) beyond: Option<Box<Beyond<'a>>>,
     /// The structure of the JSON.
     pub(crate) shape: Shape,
-    /// The number of messages that are only context: a model is not trained on them unless their
-    /// weight says so.
-    pub(crate) context: usize,
     /// Whether the data about the document says that the last message is incomplete.
     pub(crate) is_stopped: bool,
 }
@@ -150,7 +160,6 @@ impl DocumentLayout<'_> {
             tail: self.tail.map(Raw::into_owned),
             beyond: self.beyond.map(|beyond| Box::new(beyond.into_owned())),
             shape: self.shape,
-            context: self.context,
             is_stopped: self.is_stopped,
         }
     }

@@ -116,6 +116,8 @@ pub(crate) struct State {
     pub(crate) stopped: Option<Stopped>,
     /// Whether the completion has reached its stop token. Later messages are not part of it.
     pub(crate) is_over: bool,
+    /// Whether a completion contained a message of another role.
+    pub(crate) has_foreign: bool,
     /// Whether the last message is not part of the completion.
     pub(crate) after_foreign: bool,
 }
@@ -129,6 +131,7 @@ impl State {
             messages: 0,
             stopped: None,
             is_over: false,
+            has_foreign: false,
             after_foreign: false,
         }
     }

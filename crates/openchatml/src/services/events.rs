@@ -236,17 +236,19 @@ pub(crate) fn mark_open(messages: &mut [Message<'_>]) {
     }
 }
 
-/// Alternatives or calls with an index in each event, in the order of their first events.
+/// Alternatives or calls with an index in each event. They come out in the order of their indices.
 #[derive(Debug)]
 pub(crate) struct Indexed<T> {
     items: Vec<T>,
+    /// The indices of the items, if they are numbers.
+    numbers: Vec<Option<u64>>,
     /// The positions of the items, by the JSON of their indices.
     places: HashMap<String, usize>,
 }
 
 impl<T> Default for Indexed<T> {
     fn default() -> Self {
-        Self { items: Vec::new(), places: HashMap::new() }
+        Self { items: Vec::new(), numbers: Vec::new(), places: HashMap::new() }
     }
 }
 
@@ -267,6 +269,7 @@ impl<T> Indexed<T> {
         let index = word_of(fields, "index");
         // Some services leave out the first index.
         let index = if index.is_empty() { "0".to_owned() } else { index };
+        let number = index.parse().ok();
         let count = self.items.len();
         let at = self.places.entry(index).or_insert(count);
         if self.items.get(*at).is_some_and(is_another) {
@@ -275,6 +278,7 @@ impl<T> Indexed<T> {
         let at = *at;
         if at == count {
             self.items.push(new());
+            self.numbers.push(number);
         }
         &mut self.items[at]
     }
@@ -297,7 +301,13 @@ impl<T> IntoIterator for Indexed<T> {
     type IntoIter = std::vec::IntoIter<T>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.items.into_iter()
+        let Self { items, numbers, .. } = self;
+        if numbers.is_sorted() || numbers.contains(&None) {
+            return items.into_iter();
+        }
+        let mut numbered: Vec<_> = numbers.into_iter().zip(items).collect();
+        numbered.sort_by_key(|item| item.0);
+        numbered.into_iter().map(|item| item.1).collect::<Vec<_>>().into_iter()
     }
 }
 

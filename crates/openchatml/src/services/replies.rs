@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::calls::recipient;
 use crate::model::{Message, bare_name};
-use crate::pairing::{Paired, Pairs};
+use crate::pairing::{Paired, Pairs, ends_turn};
 
 /// The calls so far, for their replies. Readers and writers use it in the same way.
 #[derive(Clone, Debug, Default)]
@@ -17,6 +17,15 @@ impl Replies {
     pub(crate) fn call(&mut self, call: &Message<'_>) {
         let tool = call.recipient.as_deref().unwrap_or_default();
         self.pairs.call(call.call_id.as_deref(), tool);
+    }
+
+    /// Adds a message: a call, or one after which a turn begins.
+    pub(crate) fn hear(&mut self, message: &Message<'_>) {
+        if message.is_call() {
+            self.call(message);
+        } else if ends_turn(message) {
+            self.pairs.turn();
+        }
     }
 
     /// Returns the tool of the call that a reply answers: the call with its id, or the oldest

@@ -184,9 +184,9 @@ pub(crate) fn push_column<'a>(
     let value = json.value()?;
     if key == "loss_mask" {
         let found = Code::ParseJson.at(value.span, "`loss_mask` has several meanings");
-        reader.report(
-            found.help("write `weight`: 0 for a message that is not trained, and 1 for others"),
-        );
+        let help = "write `weight`: 0 for a message that is not trained, and 1 for others";
+        reader.drop_value(found.help(help));
+        return Ok(());
     }
     fields.push((key, value));
     Ok(())

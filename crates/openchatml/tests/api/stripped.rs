@@ -55,3 +55,19 @@ fn other_texts_are_read_as_usual() {
     let found = recognize(["analysisHm.assistantfinalHi."]).unwrap();
     assert_eq!(found.evidence.span.range(), 0..8);
 }
+
+#[test]
+fn reasoning_after_an_answer_is_hidden() {
+    let conversation = read("analysisA plan.assistantfinalDone.assistantanalysisA secret.");
+    let channels: Vec<_> = conversation.messages.iter().map(|it| it.channel).collect();
+    let [analysis, answer] = [Channel::Analysis, Channel::Final].map(Some);
+    assert_eq!(channels, [analysis, answer, analysis]);
+    assert_eq!(conversation.messages[1].body.text(), "Done.");
+}
+
+#[test]
+fn an_answer_alone_is_read_on_request() {
+    let conversation = read("finalHi.");
+    assert_eq!(conversation.messages[0].channel, Some(Channel::Final));
+    assert_eq!(conversation.messages[0].body.text(), "Hi.");
+}

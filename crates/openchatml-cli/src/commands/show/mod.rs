@@ -41,7 +41,7 @@ pub(crate) struct ShowArgs {
     #[arg(long)]
     debug: bool,
     /// Show only the text of this message; counted from 0, including hidden messages
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = number)]
     message: Option<usize>,
     #[command(flatten)]
     preambles: PreambleArgs,
@@ -49,6 +49,11 @@ pub(crate) struct ShowArgs {
     read: ReadArgs,
     #[command(flatten)]
     jsonl: JsonlArgs,
+}
+
+/// Parses the number of a message.
+fn number(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| "write the number of a message: 0 is the first one".to_owned())
 }
 
 /// Runs `show`.

@@ -74,10 +74,9 @@ fn further(text: &str, from: usize) -> Vec<Words> {
     let places = found.map(|at| Span::new(from + at, from + at + SPEAKER.len()));
     let all: Vec<Words> = places.filter_map(|place| words_at(text, place)).collect();
     let answer = all.iter().rposition(|header| header.channel == Channel::Final);
-    let count = answer.map_or(all.len(), |last| last + 1);
     let is_inside =
         |at: usize, header: &Words| header.channel != Channel::Final || Some(at) == answer;
-    let kept = all.into_iter().take(count).enumerate();
+    let kept = all.into_iter().enumerate();
     kept.filter(|(at, header)| is_inside(*at, header)).map(|(_, header)| header).collect()
 }
 

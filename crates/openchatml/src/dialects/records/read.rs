@@ -4,7 +4,9 @@ use super::{BETWEEN, FORM};
 use crate::document::{DocumentReader, Key, Keys, Others, Written, continued, is_pair, same};
 use crate::json::{Data, Json, JsonError, Value};
 use crate::limits::Limits;
-use crate::model::{Channel, Conversation, Document, DocumentLayout, Layout, Message, Role, Shape};
+use crate::model::{
+    Channel, Conversation, Document, DocumentLayout, Layout, Message, Role, Shape, mark_context,
+};
 use crate::options::ReadOptions;
 use crate::reading::{Parsed, hide};
 use crate::services::parts::joined;
@@ -140,7 +142,8 @@ impl RecordForm {
         });
         layout.beyond.get_or_insert_default().key = self.key;
         layout.shape = Shape::Exchange(self.asked);
-        layout.context = self.asked;
+        let asked = self.asked.min(conversation.messages.len());
+        mark_context(&mut conversation.messages[..asked], FORM);
     }
 }
 
@@ -368,8 +371,9 @@ impl<'a> Record<'a> {
             if is_text(&prompt) && is_text(&completion) {
                 key = kind_of(TEXTS, [prompt_key, completion_key]);
             }
-            let others = [instruction, input, output].into_iter().flatten();
+            let others = [instruction, output].into_iter().flatten();
             drop_others(reader, others, "the record already has a prompt or completion");
+            drop_others(reader, input, "it is unknown where this text belongs in the prompt");
             messages.extend(prompt.into_iter().flat_map(|side| side.0));
             let asked = messages.len();
             messages.extend(completion.into_iter().flat_map(|side| side.0));
@@ -450,6 +454,9 @@ fn asked<'a>(
     };
     if input.body.is_empty() {
         return Some(instruction);
+    }
+    if instruction.body.is_empty() {
+        return Some(input);
     }
     let texts = [&instruction.body, &input.body];
     let parts = texts.map(|body| {

@@ -251,9 +251,7 @@ impl<'a> Turn<'a> {
             Some(calls) => messages.extend(calls),
             None => messages.push(message),
         }
-        for call in messages[first..].iter().filter(|message| message.is_call()) {
-            replies.call(call);
-        }
+        messages[first..].iter().for_each(|message| replies.hear(message));
         if let Some(message) =
             messages.get_mut(first).filter(|_| !weight_key.is_empty() || !columns.is_empty())
         {

@@ -78,6 +78,7 @@ fn write_turn(out: &mut String, message: &Message<'_>, replies: &mut Replies) {
     open(out, from, name);
     write_string_field(out, "author", author);
     close(out, &message.body.text(), message);
+    replies.hear(message);
 }
 
 fn write_calls(out: &mut String, turn: &[Message<'_>], replies: &mut Replies) {
@@ -85,7 +86,7 @@ fn write_calls(out: &mut String, turn: &[Message<'_>], replies: &mut Replies) {
     for (at, call) in turn.iter().enumerate() {
         value.push_str(if at > 0 { ", " } else { "" });
         write_call(&mut value, call);
-        replies.call(call);
+        replies.hear(call);
     }
     if turn.len() > 1 {
         value.insert(0, '[');

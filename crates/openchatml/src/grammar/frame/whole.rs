@@ -15,7 +15,7 @@ impl<'a> Reader<'a> {
             self.completion(lexer, text, out);
         }
         while self.stage == Stage::Outside && self.gap.is_empty() && lexer.is_between() {
-            if !out.has_room() || out.state.is_over {
+            if !out.has_room() || out.state.is_over || out.state.has_foreign {
                 return;
             }
             let taken = match self.plain(lexer, text, out) {
