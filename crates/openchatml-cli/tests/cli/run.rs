@@ -11,7 +11,7 @@ mod terminal;
 use std::io::{BufRead as _, BufReader};
 
 use openchatml::{ReadOptions, parse};
-use openchatml_testkit::upstream::{Answer, ScriptedServer, said};
+use openchatml_testkit::upstream::{Answer, ScriptedServer, chunk, done, said};
 
 use crate::support::{Folder, Ran, command, finish, json};
 
@@ -175,6 +175,31 @@ fn users_see_only_answers() {
         for hidden in ["SECRET", "look", "run.step", "tool."] {
             assert!(!ran.stdout.contains(hidden), "{protocol}, {hidden}: {}", ran.stdout);
         }
+    }
+}
+
+#[test]
+fn nothing_after_an_invented_message_counts() {
+    for (speaker, rest) in [
+        ("user", call(1, "note")),
+        ("user", ANSWER.to_owned()),
+        ("functions.look to=assistant", ANSWER.to_owned()),
+    ] {
+        let text = format!(
+            "<|channel|>analysis<|message|>Hm.<|end|><|start|>{speaker}<|message|>Yes.<|end|><|start|>assistant{rest}"
+        );
+        // All of it arrives at once.
+        let server = ScriptedServer::start(move |_, _| {
+            let whole = [(text.as_str(), None), ("", Some("stop"))].map(|(text, reason)| {
+                chunk(serde_json::json!({"text": text, "finish_reason": reason}))
+            });
+            Answer::stream(whole.into_iter().chain([done()]).collect())
+        });
+        let chat = folder(QUESTION);
+        let ran = run(&chat, &["--upstream", server.url(), "chat.ocml"]);
+        ran.exits(1);
+        assert!(!chat.path().join("log").exists(), "{speaker}");
+        assert!(!chat.read("chat.ocml").contains("Done."), "{speaker}");
     }
 }
 

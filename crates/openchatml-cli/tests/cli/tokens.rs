@@ -456,3 +456,38 @@ fn an_answer_that_is_cut_is_not_complete() {
     let cut = ocml_with(args, chat).exits(0).stdout;
     assert!(!cut.contains("<|return|>") && !cut.ends_with("<|end|>"), "{cut}");
 }
+
+#[test]
+fn the_turns_in_a_prompt_are_not_trained() {
+    let said = |text: &str| format!(r#"{{"role":"assistant","content":"{text}"}}"#);
+    let asked = r#"{"role":"user","content":"q"}"#;
+    let prompt = format!("[{asked},{},{asked}]", said("old"));
+    let count = |line: &str| {
+        let mask = json(line)["mask"].as_array().cloned().unwrap_or_default();
+        mask.iter().filter(|it| **it == 1).count()
+    };
+    let args = ["tokens", "--jsonl", "-t", "harmony", "--bare", "--mask"];
+    // Both sides of a pair have the same prompt, and answers of the same length.
+    let pair = format!(
+        r#"{{"prompt":{prompt},"chosen":[{}],"rejected":[{}]}}"#,
+        said("good"),
+        said("bad")
+    );
+    let sides = ocml_with(args, pair).exits(0).stdout;
+    let sides = json(sides.trim_end());
+    let trained = |side: &str| count(&sides[side].to_string());
+    assert!(trained("chosen") > 0, "{sides}");
+    assert_eq!(trained("chosen"), trained("rejected"), "{sides}");
+    // A prompt that is cut leaves the completion trained.
+    let folder = Folder::new();
+    let record = format!(r#"{{"prompt":{prompt},"completion":[{}]}}"#, said("good"));
+    folder.file("in.jsonl", &record);
+    let whole = count(ocml_with(args, record).exits(0).stdout.trim_end());
+    let tokenize = ["data", "tokenize", "-t", "harmony", "--max-length", "15"];
+    let ran =
+        folder.ocml(tokenize.iter().chain(&["--too-long", "truncate", "in.jsonl", "-o", "out"]));
+    ran.exits(0);
+    let rows = std::fs::read_to_string(folder.path().join("out/part-00000.jsonl"));
+    assert_eq!(count(rows.expect("rows").trim_end()), whole);
+    assert!(whole > 0);
+}

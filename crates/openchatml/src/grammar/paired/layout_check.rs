@@ -26,7 +26,7 @@ impl LayoutCheck {
         let mut reader = reader(rules, &options);
         reader.layout.place = here.place;
         reader.inner = here.place.in_reasoning;
-        // Text before the layout is no longer a question.
+        // The text before the layout is already read, so a token here cannot make it reasoning.
         reader.thought = true;
         reader.bos = here.place != Place::START;
         reader.spaced = here.is_spaced;

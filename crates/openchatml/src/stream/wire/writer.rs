@@ -317,7 +317,7 @@ impl Writer {
             Kind::Reasoning => MessageStart::Reasoning { is_raw: self.thoughts.are_raw() },
             Kind::Visible => MessageStart::Answer,
             Kind::Preamble => MessageStart::Preamble,
-            // It is known from the start that it must not be run, and clients do not know it.
+            // Clients run every call that they receive, and this one must not be run.
             Kind::Call if message.recovered => return,
             Kind::Call => {
                 let id = self.call_ids.of(message, &self.settings.response, self.calls);
