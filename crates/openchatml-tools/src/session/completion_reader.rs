@@ -52,6 +52,8 @@ pub(super) struct CompletionOutcome {
     pub(super) is_limited: bool,
     /// The incomplete answer, if the completion was cut off in it.
     pub(super) partial: Option<Message<'static>>,
+    /// Whether the end of the output was reported.
+    is_done: bool,
     /// Whether the completion ended with `<|return|>`.
     pub(super) has_returned: bool,
     /// The ids of the completion.
@@ -172,18 +174,18 @@ impl<'m> CompletionReader<'m> {
         emit: &mut Emit<'_>,
     ) -> (Vec<Message<'static>>, CompletionOutcome) {
         let mut outcome = self.outcome;
-        if outcome.is_foreign {
-            if !outcome.has_returned {
-                let reason = if outcome.waits { Done::Call } else { Done::End };
-                let index = (outcome.base + outcome.began).checked_sub(2);
-                emit(SessionEvent::Said(Event::Done { index, reason }));
-            }
-        } else {
+        if !outcome.is_foreign {
             match std::mem::replace(&mut self.reader, PieceReader::Unknown) {
                 PieceReader::Text(stream) => stream.finish_with(|event| outcome.event(event, emit)),
                 PieceReader::Ids(stream) => stream.finish_with(|event| outcome.event(event, emit)),
                 PieceReader::Unknown => {}
             }
+        }
+        // The end of the ignored rest is not the end of the output.
+        if outcome.is_foreign && !outcome.is_done {
+            let reason = if outcome.waits { Done::Call } else { Done::End };
+            let index = (outcome.base + outcome.began).checked_sub(2);
+            emit(SessionEvent::Said(Event::Done { index, reason }));
         }
         (outcome.take(true), outcome)
     }
@@ -228,7 +230,10 @@ impl CompletionOutcome {
                 self.has_reasoned |= message.is_reasoning() && !is_open;
                 self.done.push((*index, Message::clone(message).into_owned()));
             }
-            Event::Done { reason, .. } => self.has_returned |= *reason == Done::Return,
+            Event::Done { reason, .. } => {
+                self.is_done = true;
+                self.has_returned |= *reason == Done::Return;
+            }
             // This diagnostic is about the next message, which is not one of the assistant.
             Event::Diagnostic { diagnostic, .. } if diagnostic.code == Code::CompletionRole => {}
             Event::Diagnostic { index: Some(index), diagnostic }
