@@ -73,9 +73,10 @@ fn chunks_make_no_difference() {
 
 #[test]
 fn chunks_make_no_difference_for_invalid_bytes() {
+    let formats = run::text_formats();
     cases(CASES / 10, |source| {
         let bytes = source.bytes(source.len()).unwrap_or_default().to_vec();
-        run::streams_bytes(&bytes);
+        formats.iter().for_each(|format| run::streams_bytes(&bytes, *format));
     });
 }
 
