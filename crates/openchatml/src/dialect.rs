@@ -349,11 +349,13 @@ impl Dialect {
     /// let mut options = RenderOptions::default();
     /// options.thinking = Some(true);
     /// assert!(!dialects::QWEN3.prompts_in_reasoning(Some(Role::User), &options));
+    /// options.open_reasoning = true;
+    /// assert!(dialects::QWEN3.prompts_in_reasoning(Some(Role::User), &options));
     /// ```
     pub fn prompts_in_reasoning(&self, last: Option<Role>, options: &RenderOptions) -> bool {
         match self.completion() {
             Some(Completion::Sections(sections)) => {
-                sections.prompts.end(last, options.thinking) == PromptEnd::Open
+                sections.prompts.end(last, options) == PromptEnd::Open
             }
             _ => false,
         }

@@ -53,6 +53,11 @@ pub(crate) struct RenderArgs {
     #[arg(default_missing_value = "true")]
     pub(crate) thinking: Option<bool>,
 
+    /// With --generation-prompt: end the prompt with the token that opens reasoning, such as
+    /// `<think>`, for models that always think
+    #[arg(long, requires = "generation_prompt", conflicts_with = "thinking")]
+    pub(crate) open_reasoning: bool,
+
     /// Compatibility profile for Harmony and Apertus output
     #[arg(long, value_name = "PROFILE", default_value = "default", hide_default_value = true)]
     pub(crate) profile: ProfileArg,
@@ -127,6 +132,7 @@ impl RenderArgs {
         options.continue_final = self.continue_final;
         options.ids = self.keep_ids;
         options.thinking = self.thinking;
+        options.open_reasoning = self.open_reasoning;
         options.profile = match self.profile {
             ProfileArg::Default => Profile::Documented,
             ProfileArg::Reference => Profile::Reference,

@@ -71,6 +71,12 @@ pub(super) struct CompletionOutcome {
     holds_calls: bool,
     /// Whether a message of reasoning ended.
     has_reasoned: bool,
+    /// The message whose text was last emitted as visible.
+    visible: Option<usize>,
+    /// Whether text was emitted as visible before a token showed that it is reasoning.
+    pub(super) has_shown_reasoning: bool,
+    /// Whether there was a call that the model perhaps does not make. It is left out.
+    pub(super) has_uncertain_call: bool,
     /// Whether a control token is misplaced, so that it is unknown what is reasoning.
     is_misplaced: bool,
 }
@@ -224,7 +230,9 @@ impl CompletionOutcome {
                 self.is_foreign |= message.foreign;
                 self.calls = message.is_call();
             }
+            Event::Delta { index, .. } => self.visible = Some(*index),
             Event::MessageDone { index, message } => {
+                self.has_shown_reasoning |= message.is_reasoning() && self.visible == Some(*index);
                 let is_open = matches!(message.end, End::Open | End::Prompt);
                 self.is_cut |= is_open && !message.foreign;
                 self.has_reasoned |= message.is_reasoning() && !is_open;
@@ -261,8 +269,12 @@ impl CompletionOutcome {
         let ready = held.filter(|_| !is_end).unwrap_or(done.len());
         let is_thought = self.is_misplaced || self.is_cut && !self.has_reasoned;
         for (index, message) in done.drain(..ready) {
-            if message.is_call() && self.holds_calls && is_thought {
-                continue;
+            if message.is_call() && !message.foreign {
+                let is_uncertain = message.recovered || self.holds_calls && is_thought;
+                self.has_uncertain_call |= is_uncertain;
+                if is_uncertain {
+                    continue;
+                }
             }
             let is_whole = !matches!(message.end, End::Open | End::Prompt);
             if message.recovered || message.foreign || self.wrong.contains(&index) {

@@ -48,15 +48,18 @@ impl ConstraintOptions {
     }
 
     /// Returns the constraint of a completion, and the requirements that it does not enforce.
-    /// `is_first` is true for the first completion of a run.
+    /// `is_first` is true for the first completion of a run, `in_reasoning` if it begins inside of
+    /// reasoning.
     pub(super) fn constraint<E: Encoding>(
         &self,
         format: TextFormat,
         tokenizer: Option<&Tokenizer<E>>,
         takes: GrammarSupport,
         is_first: bool,
+        in_reasoning: bool,
     ) -> Result<(Constraint, Vec<Unenforced>), GrammarError> {
         let mut options = self.options.clone();
+        options.in_reasoning |= in_reasoning;
         let GrammarSupport { language, stops } = takes;
         options.stops = options.stops.or(stops);
         if !is_first && matches!(options.choice, Choice::Required | Choice::Named(_)) {

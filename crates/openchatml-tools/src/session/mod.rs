@@ -113,6 +113,10 @@ struct RunUsage {
     tokens: u64,
     /// Whether the tokens of some completion were not counted.
     is_uncounted: bool,
+    /// Whether reasoning was emitted as visible text.
+    has_shown_reasoning: bool,
+    /// Whether a call of the model was left out.
+    has_uncertain_call: bool,
     /// The number of failed requests in a row.
     failed_attempts: usize,
 }
@@ -341,6 +345,19 @@ impl Session {
     /// case, [`most_tokens`](SessionOptions::most_tokens) did not limit the run.
     pub fn has_uncounted_tokens(&self) -> bool {
         self.spent.is_uncounted
+    }
+
+    /// Whether the last [run](Self::run) emitted text as visible before a token showed that it is
+    /// reasoning. This happens if a model begins inside of reasoning without the token that opens
+    /// it: see [`RenderOptions::open_reasoning`](openchatml::RenderOptions::open_reasoning).
+    pub fn has_shown_reasoning(&self) -> bool {
+        self.spent.has_shown_reasoning
+    }
+
+    /// Whether the last [run](Self::run) left out a call because it is uncertain that the model makes
+    /// it: it is malformed, or perhaps a part of reasoning or of quoted code.
+    pub fn has_uncertain_call(&self) -> bool {
+        self.spent.has_uncertain_call
     }
 
     /// Returns the first loss of each kind in the prompts of the last [run](Self::run).

@@ -84,15 +84,17 @@ impl Model {
     }
 
     /// Returns the constraint of the next completion, and the requirements that it does not
-    /// enforce. `is_first` is true for the first completion of a run.
+    /// enforce. `is_first` is true for the first completion of a run, `in_reasoning` if it begins
+    /// inside of reasoning.
     pub(super) async fn constraint(
         &self,
         is_first: bool,
+        in_reasoning: bool,
     ) -> Result<Option<(Constraint, Vec<Unenforced>)>, SessionError> {
         let Some(constrained) = &self.constrained else { return Ok(None) };
         let takes = self.upstream.grammar_support(constrained.language).await?;
         let tokenizer = self.tokenizer.as_ref();
-        let found = constrained.constraint(self.format, tokenizer, takes, is_first);
+        let found = constrained.constraint(self.format, tokenizer, takes, is_first, in_reasoning);
         found.map(Some).map_err(SessionError::Grammar)
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use openchatml::{Conversation, End, Message, Role, history};
+use openchatml::{Conversation, End, Message, history};
 
 /// The next step of a session.
 #[derive(Debug, PartialEq, Eq)]
@@ -36,8 +36,8 @@ pub(super) fn next(conversation: &Conversation<'_>) -> Next {
     if !pending.is_empty() {
         return Next::Answer(pending);
     }
-    // A reply may follow an answer that the model gave without waiting for it.
-    let last = messages.iter().rev().find(|message| message.role != Role::Tool);
+    // A model that answers without waiting for a reply has not seen the reply.
+    let last = messages.last();
     let is_whole = |answer: &Message<'_>| !matches!(answer.end, End::Open | End::Prompt);
     match last.is_some_and(|last| last.is_answer() && is_whole(last)) {
         true => Next::Done,
@@ -172,7 +172,7 @@ mod tests {
         // An answer before the reply to its call.
         assert_eq!(plan([user(), a.clone(), Message::answer("4.")]), ["a"]);
         let late = [user(), a, Message::answer("4."), reply(Some("a"), "f")];
-        assert_eq!(plan(late), ["Done"]);
+        assert_eq!(plan(late), ["Sample"]);
     }
 
     #[test]

@@ -410,8 +410,7 @@ impl Session {
         let before = self.conversation.messages.len();
         let mut read = self.options.read.clone();
         read.continues = Some(Role::Assistant);
-        let last = self.conversation.messages.last().map(|message| message.role);
-        read.in_reasoning = model.prompts_in_reasoning(last);
+        read.in_reasoning = self.prompts_in_reasoning(&model);
         let mut reader = CompletionReader::new(&model, &read, self.next_index);
         let mut calls = self.turn(&[]);
         let span = Span::completion(model.format().into());
@@ -427,10 +426,12 @@ impl Session {
         };
         outcome.usage.iter().for_each(|usage| span.took(*usage));
         self.next_index += outcome.began;
+        self.spent.has_shown_reasoning |= outcome.has_shown_reasoning;
         self.sampled.push_output(&outcome.ids);
         let id_count = self.sampled.end(&model, &read);
         self.spent.is_uncounted |= outcome.usage.is_none() && id_count == 0 && outcome.began > 0;
         self.spent.tokens += outcome.usage.map_or_else(|| id_count, Usage::total);
+        self.spent.has_uncertain_call |= outcome.has_uncertain_call;
         // After an error, the complete messages are kept, as after a cut-off.
         let rest = if is_cancelled { Vec::new() } else { rest };
         self.add_output(rest, &mut calls).await?;
@@ -507,12 +508,18 @@ impl Session {
         Ok(ReadEnd::Complete)
     }
 
+    /// Whether the next prompt ends inside of reasoning.
+    fn prompts_in_reasoning(&self, model: &Model) -> bool {
+        model.prompts_in_reasoning(self.conversation.messages.last().map(|message| message.role))
+    }
+
     /// Creates the constraint of the next completion.
     async fn constraint(
         &mut self,
         model: &super::Model,
     ) -> Result<Option<Constraint>, SessionError> {
-        let found = model.constraint(self.spent.steps <= 1).await?;
+        let in_reasoning = self.prompts_in_reasoning(model);
+        let found = model.constraint(self.spent.steps <= 1, in_reasoning).await?;
         Ok(found.map(|(constraint, unenforced)| {
             for unenforced in unenforced {
                 if !self.unenforced.contains(&unenforced) {

@@ -343,6 +343,9 @@ async fn calls_that_may_be_thoughts_do_not_run() {
         (format!("<think>\nHm.\n</think>\n\n{CALL}<|im_end|>"), true),
         (format!("I could {CALL}\n</think>\n\nNo.<|im_end|>"), false),
         (format!("{CALL}\n</think>\n\nNo.<|im_end|>"), false),
+        (format!("Never write `{CALL}`.<|im_end|>"), false),
+        (format!("Never write:\n```\n{CALL}\n```<|im_end|>"), false),
+        (format!("I write `this`:\n{CALL}<|im_end|>"), true),
         (format!("I could.\n</think>\n\n{CALL}<|im_end|>"), false),
         (format!("<think>\n{CALL}\n</think>\n\nNo.<|im_end|>"), false),
         (format!("<think>\na <think>b</think>\n\n{CALL}\n</think>\n\nNo.<|im_end|>"), false),
@@ -358,4 +361,20 @@ async fn calls_that_may_be_thoughts_do_not_run() {
         let is_over = matches!(came.ended, Ok(StopReason::Answered | StopReason::NoMessage));
         assert!(is_over, "{completion}: {:?}", came.ended);
     }
+}
+
+#[tokio::test]
+async fn a_model_that_writes_on_after_its_call_gets_the_reply() {
+    let text = "<|im_start|>user\nGo.<|im_end|>\n";
+    let first = "I look.\n<tool_call>\n{\"name\": \"echo\", \"arguments\": {\"n\": 1}}\n</tool_call>\n\
+        Please wait.<|im_end|>";
+    let log = Log::default();
+    let came = run("qwen3", text, tools(&log), move |number| {
+        Answer::saying(if number == 0 { first } else { "Done.<|im_end|>" })
+    })
+    .await
+    .ends(StopReason::Answered);
+    assert_eq!(log.lines().len(), 1);
+    assert_eq!(came.asked.len(), 2);
+    assert!(came.text.ends_with("Done.<|im_end|>\n"), "{}", came.text);
 }

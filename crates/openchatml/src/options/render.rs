@@ -33,6 +33,10 @@ pub struct RenderOptions {
     /// Whether the prompt asks the model to think before it answers, in formats that support it
     /// (Apertus: `Deliberation: enabled`). `None` is the default of the format.
     pub thinking: Option<bool>,
+    /// Ends a generation prompt with the token that opens reasoning, in formats with turns of
+    /// sections (Qwen 3: `<think>`). Models that always think expect it. Their completions [begin
+    /// inside of reasoning](crate::ReadOptions::in_reasoning).
+    pub open_reasoning: bool,
     /// Ends the text with an open message of this role, which the model generates.
     pub generation_prompt: Option<Role>,
     /// Keeps the reasoning before earlier answers in a [prompt](crate::prompt).

@@ -2,6 +2,7 @@
 
 use crate::control::Control;
 use crate::model::Role;
+use crate::options::RenderOptions;
 
 /// The sections of the assistant's turn: how reasoning and calls are written.
 ///
@@ -183,6 +184,9 @@ pub struct Prompts {
     /// Whether the assistant's turn continues without a new opening token after its own messages
     /// and after tool replies. Prompts then add nothing there.
     pub goes_on: bool,
+    /// Whether a prompt can end with the token that opens reasoning, if that is
+    /// [requested](RenderOptions::open_reasoning).
+    pub can_open: bool,
 }
 
 /// The end of a generation prompt.
@@ -212,20 +216,25 @@ impl Prompts {
     /// Returns the end of a prompt after a message of `last`.
     ///
     /// ```
-    /// use openchatml::Role;
     /// use openchatml::dialects::{self, Completion, PromptEnd};
+    /// use openchatml::{RenderOptions, Role};
     ///
     /// let Some(Completion::Sections(sections)) = dialects::QWEN3.completion() else {
     ///     unreachable!("its turns have sections")
     /// };
-    /// assert_eq!(sections.prompts.end(Some(Role::User), None), PromptEnd::Turn);
-    /// assert_eq!(sections.prompts.end(Some(Role::User), Some(false)), PromptEnd::Pair);
+    /// let mut options = RenderOptions::default();
+    /// assert_eq!(sections.prompts.end(Some(Role::User), &options), PromptEnd::Turn);
+    /// options.thinking = Some(false);
+    /// assert_eq!(sections.prompts.end(Some(Role::User), &options), PromptEnd::Pair);
     /// ```
-    pub fn end(&self, last: Option<Role>, thinking: Option<bool>) -> PromptEnd {
+    pub fn end(&self, last: Option<Role>, options: &RenderOptions) -> PromptEnd {
         if self.goes_on && matches!(last, Some(Role::Assistant | Role::Tool)) {
             return PromptEnd::Turn;
         }
-        self.ends[usize::from(!thinking.unwrap_or(self.thinks))]
+        if options.open_reasoning && self.can_open {
+            return PromptEnd::Open;
+        }
+        self.ends[usize::from(!options.thinking.unwrap_or(self.thinks))]
     }
 }
 

@@ -297,4 +297,8 @@ fn warn_without_effect(args: &RenderArgs, format: Format, console: &Console) {
     for text in args.harmony.without_effect(format) {
         console.warning(&text);
     }
+    if args.open_reasoning && !format.dialect().prompts_in_reasoning(None, &args.options()) {
+        let text = format!("a prompt in {format} cannot end inside of reasoning");
+        console.warning(&format!("--open-reasoning has no effect: {text}"));
+    }
 }

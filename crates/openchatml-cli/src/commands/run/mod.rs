@@ -119,6 +119,16 @@ struct UpstreamArgs {
     #[arg(short = 't', long = "to", value_name = "FORMAT", value_parser = text_format())]
     to: Option<TextFormat>,
 
+    /// Whether the model should think before it answers, in formats that can say it
+    #[arg(long, value_name = "WHETHER", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "true", requires = "upstream")]
+    thinking: Option<bool>,
+
+    /// End prompts with the token that opens reasoning, such as `<think>`, for models that always
+    /// think
+    #[arg(long, requires = "upstream", conflicts_with = "thinking")]
+    open_reasoning: bool,
+
     /// The kind of server (default: detect it from `/v1/models`)
     ///
     /// Requests contain only fields that this kind of server supports.
@@ -278,7 +288,7 @@ pub(crate) fn run(args: &RunArgs, console: &Console) -> Result<Status, Failure> 
         let cut_off = events.cut_off();
         events.finish()?;
         let ended = ended.map_err(|error| failed(&error, args))?;
-        Ok(status(ended, cut_off.as_deref(), args, console))
+        Ok(status(ended, cut_off.as_deref(), args, console).max(doubts(&session, console)))
     };
     let status = runtime.block_on(async {
         let status = work.await;
@@ -357,6 +367,13 @@ impl RunArgs {
         }
         let model = Model::new(upstream, format);
         let mut render = RenderOptions::default();
+        render.thinking = args.thinking;
+        render.open_reasoning = args.open_reasoning;
+        if args.open_reasoning && !format.dialect().prompts_in_reasoning(None, &render) {
+            let text =
+                format!("`--open-reasoning`: prompts in {format} cannot end inside of reasoning");
+            return Err(Failure::Usage(text));
+        }
         let mut prompt = self.harmony.prompt();
         if let Some(path) = &self.harmony.response_format {
             prompt.response_formats = response_formats::read(path, console)?;
@@ -520,6 +537,22 @@ fn tell(args: &RunArgs, session: &mut Session, console: &Console) -> Result<(), 
     losses.dedup();
     losses.iter().for_each(|lost| console.loss(lost));
     Ok(())
+}
+
+/// Reports what is uncertain in the completions.
+fn doubts(session: &Session, console: &Console) -> Status {
+    let mut status = Status::Fine;
+    if session.has_shown_reasoning() {
+        status = Status::Found;
+        console.error("text that was shown as an answer turned out to be reasoning");
+        console.hint("if the model always begins with reasoning, use `--open-reasoning`");
+    }
+    if session.has_uncertain_call() {
+        status = Status::Found;
+        console
+            .error("a call was not run, because it is uncertain that the model makes it (see -v)");
+    }
+    status
 }
 
 /// Converts the end of the session to an exit status and a message.

@@ -95,3 +95,26 @@ fn run_and_render_write_the_same_ids() {
         assert_eq!(asked, ids, "{conversation}");
     }
 }
+
+/// A model that begins inside of reasoning shows it as an answer, unless its prompt says so.
+#[test]
+fn reasoning_that_no_token_opens_is_reported() {
+    let folder = Folder::new();
+    folder.file("chat.txt", "<|im_start|>user\nHi.<|im_end|>\n");
+    folder.file("tools.toml", "");
+    let server =
+        ScriptedServer::start(|_, _| Answer::saying("A secret.\n</think>\n\nHello.<|im_end|>"));
+    let args = ["run", "--tools", "tools.toml", "--upstream", server.url(), "-f", "qwen3"];
+    let ran = folder.ocml(args.iter().chain(&["chat.txt"]));
+    ran.exits(1).says("text that was shown as an answer turned out to be reasoning");
+    let ran = folder.ocml(args.iter().chain(&["--open-reasoning", "chat.txt"])).exits(0);
+    assert_eq!(ran.stdout, "Hello.\n");
+    let prompt = server.asked()[1]["prompt"].clone();
+    assert_eq!(prompt, "<|im_start|>user\nHi.<|im_end|>\n<|im_start|>assistant\n<think>\n");
+    let args = ["render", "-f", "qwen3", "-t", "qwen3", "--generation-prompt", "--open-reasoning"];
+    let rendered = folder.ocml(args.iter().chain(&["chat.txt"])).exits(0).stdout;
+    assert_eq!(prompt, rendered);
+    let args = ["run", "--tools", "tools.toml", "--upstream", server.url(), "--open-reasoning"];
+    let ran = folder.ocml(args.iter().chain(&["-t", "harmony", "-f", "qwen3", "chat.txt"]));
+    ran.exits(2).says("cannot end inside of reasoning");
+}

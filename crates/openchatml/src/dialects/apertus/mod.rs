@@ -114,7 +114,7 @@ static SECTIONS: Sections = Sections {
         namespace: "functions",
     },
     close: Control::Close(Role::Assistant),
-    prompts: Prompts { thinks: false, ends: [PromptEnd::Turn; 2], goes_on: false },
+    prompts: Prompts { thinks: false, ends: [PromptEnd::Turn; 2], goes_on: false, can_open: false },
 };
 
 pub(super) static RULES: Rules = Rules {

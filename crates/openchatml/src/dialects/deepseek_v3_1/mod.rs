@@ -93,7 +93,12 @@ static SECTIONS: Sections = Sections {
         namespace: "functions",
     },
     close: Control::Close(Role::Assistant),
-    prompts: Prompts { thinks: false, ends: [PromptEnd::Open, PromptEnd::Close], goes_on: true },
+    prompts: Prompts {
+        thinks: false,
+        ends: [PromptEnd::Open, PromptEnd::Close],
+        goes_on: true,
+        can_open: true,
+    },
 };
 
 pub(super) static RULES: Rules = Rules {

@@ -97,7 +97,12 @@ static SECTIONS: Sections = Sections {
         namespace: "functions",
     },
     close: Control::End,
-    prompts: Prompts { thinks: true, ends: [PromptEnd::Turn, PromptEnd::Pair], goes_on: false },
+    prompts: Prompts {
+        thinks: true,
+        ends: [PromptEnd::Turn, PromptEnd::Pair],
+        goes_on: false,
+        can_open: true,
+    },
 };
 
 pub(super) static RULES: Rules = Rules {

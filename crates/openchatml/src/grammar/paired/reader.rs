@@ -279,7 +279,7 @@ impl<'a> Reader<'a> {
 
     /// Begins a text of the assistant at byte `at`.
     pub(super) fn speak(&mut self, at: usize, out: &mut Out<'a, '_>) -> Box<Draft<'a>> {
-        let kind = if self.inner { Kind::Reasoning } else { Kind::Text { blank: false } };
+        let kind = if self.inner { Kind::Reasoning } else { Kind::Text { apart: false } };
         self.begin(kind, at, out)
     }
 

@@ -17,7 +17,7 @@ struct Shape {
     end: Control,
 }
 
-const ANSWER: Kind = Kind::Text { blank: false };
+const ANSWER: Kind = Kind::Text { apart: false };
 
 const END: Control = Control::Close(Role::Assistant);
 

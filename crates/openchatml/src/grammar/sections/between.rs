@@ -1,9 +1,11 @@
 //! Defines the text between two messages in the canonical layout.
 
+use super::quote::Quote;
 use super::{Mark, NoReasoning, Opening, Piece, PromptEnd, Reasoning, Rules, Turn};
 use crate::Control;
 use crate::grammar::owner::Owner;
 use crate::model::{Channel, End, Message, RawPiece, RawRest, Role};
+use crate::options::RenderOptions;
 use crate::writing::{Place as Where, Sink, SinkError};
 
 /// The kind of a message, as far as the text around it depends on it.
@@ -12,10 +14,10 @@ pub(in crate::grammar) enum Kind {
     /// A message of another role than the assistant or a tool.
     Said(Role),
     Reasoning,
-    /// A text of the assistant for the user. After a blank one, a call begins a new turn, because
-    /// the reader takes white space before a call as layout.
+    /// A text of the assistant for the user, and whether a call after it begins a new turn: the
+    /// reader takes white space before a call as layout, and a call in quoted code as an example.
     Text {
-        blank: bool,
+        apart: bool,
     },
     /// A call of a tool, and whether it ends the reasoning that it is in.
     Call {
@@ -125,9 +127,20 @@ impl Rules {
         if message.is_reasoning() {
             return Kind::Reasoning;
         }
-        // Only where a call can begin a new turn is it important whether the text is blank.
-        let is_open = self.sections.reasoning.stays_open;
-        Kind::Text { blank: !is_open && message.body.text().trim_ascii().is_empty() }
+        // In other formats, a call never begins a new turn.
+        let can_end = !self.sections.reasoning.stays_open;
+        Kind::Text { apart: can_end && self.is_apart(&message.body.text()) }
+    }
+
+    /// Whether a call after this text begins a new turn.
+    fn is_apart(&self, text: &str) -> bool {
+        text.trim_ascii().is_empty() || self.reads_quotes() && Quote::is_block_after(text)
+    }
+
+    /// Whether a call can be quoted: its token stands on a line of its own, and is a word that
+    /// models write about.
+    pub(super) fn reads_quotes(&self) -> bool {
+        self.sections.calls.first().before > 0
     }
 
     /// Returns a message of this kind, without a body. Calls have the `name` of a tool.
@@ -214,7 +227,7 @@ impl Rules {
             (Kind::Reasoning, Kind::Text { .. } | Kind::Call { .. })
             | (Kind::Call { .. }, Kind::Call { .. })
             | (Kind::Reply, Kind::Reply) => true,
-            (Kind::Text { blank }, Kind::Call { .. }) => !blank,
+            (Kind::Text { apart }, Kind::Call { .. }) => !apart,
             _ => false,
         }
     }
@@ -224,7 +237,7 @@ impl Rules {
     pub(in crate::grammar) fn prompt<'m, E>(
         &self,
         place: Place,
-        thinking: Option<bool>,
+        options: &RenderOptions,
         emit: &mut impl Emit<'m, E>,
     ) -> Result<(), E> {
         let last = place.last.map(|last| match last {
@@ -233,7 +246,7 @@ impl Rules {
             _ => Role::Assistant,
         });
         let Reasoning { open, close, .. } = self.sections.reasoning;
-        match self.sections.prompts.end(last, thinking) {
+        match self.sections.prompts.end(last, options) {
             PromptEnd::Turn => Ok(()),
             PromptEnd::Open => mark(Owner::Header, open, emit),
             PromptEnd::Close => mark(Owner::Header, close, emit),

@@ -2,6 +2,7 @@
 //! token.
 
 use super::between::{Kind, breaks};
+use super::quote::Quote;
 use crate::Span;
 use crate::model::End;
 use crate::reading::{Draft, Out};
@@ -22,6 +23,8 @@ pub(super) struct Body<'a> {
     end: usize,
     /// Whether it consists of white space so far.
     blank: bool,
+    /// The quoted code that the text of the turn ends in.
+    pub(super) quote: Quote,
 }
 
 impl<'a> Body<'a> {
@@ -36,6 +39,7 @@ impl<'a> Body<'a> {
             place: Span::at(at),
             end: at,
             blank: true,
+            quote: Quote::default(),
         }
     }
 
@@ -99,6 +103,9 @@ impl<'a> Body<'a> {
 
     fn push(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
         self.blank = self.blank && text.trim_ascii().is_empty();
+        if matches!(self.kind, Kind::Text { .. }) {
+            self.quote.read(text);
+        }
         self.draft.push(text, span, out);
         self.end = span.end;
     }
@@ -108,6 +115,9 @@ impl<'a> Body<'a> {
     pub(super) fn settle(&mut self, before: u8, out: &mut Out<'a, '_>) {
         let content = self.held.saturating_sub(before);
         self.release(content, out);
+        if self.held > 0 {
+            self.quote.read("\n");
+        }
     }
 
     /// Ends the message at byte `at`, after its end token.

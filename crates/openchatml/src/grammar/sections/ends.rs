@@ -26,7 +26,7 @@ impl<'a> Reader<'a> {
             return;
         }
         let kind = match role {
-            Role::Assistant => Kind::Text { blank: true },
+            Role::Assistant => Kind::Text { apart: true },
             Role::Tool => Kind::Reply,
             role => Kind::Said(role),
         };

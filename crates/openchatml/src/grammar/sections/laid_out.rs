@@ -57,11 +57,11 @@ impl LaidOut<'_> {
             let next = self.prompt(role);
             self.rules
                 .between(place, next, "", &mut |owner, piece| to.piece(owner, piece, count))?;
-            let thinking = self.options.thinking;
+            let options = self.options;
             return match role {
                 Role::Assistant => self
                     .rules
-                    .prompt(place, thinking, &mut |owner, piece| to.piece(owner, piece, count)),
+                    .prompt(place, options, &mut |owner, piece| to.piece(owner, piece, count)),
                 _ => Ok(()),
             };
         }

@@ -12,6 +12,7 @@ mod compose;
 mod ends;
 mod laid_out;
 pub(super) mod layout_tracker;
+mod quote;
 mod reader;
 mod reasoning;
 mod recover;

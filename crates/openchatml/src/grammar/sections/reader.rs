@@ -6,6 +6,7 @@ use super::between::Kind;
 use super::body::Body;
 use super::call::Call;
 use super::layout_tracker::LayoutTracker;
+use super::quote::Quote;
 use super::reasoning::Thought;
 use super::{Mark, Rules, Turn};
 use crate::grammar::check_speaker;
@@ -29,6 +30,8 @@ pub(crate) struct Reader<'a> {
     pub(super) inside: Option<Section>,
     /// What its tokens say about its reasoning.
     pub(super) thought: Thought,
+    /// The quoted code that its text ends in.
+    pub(super) quote: Quote,
     /// Whether a list of calls is open in it.
     pub(super) in_list: bool,
     /// The number of line breaks that can still belong to the last token.
@@ -67,6 +70,7 @@ pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader
         said: None,
         inside: None,
         thought: Thought::default(),
+        quote: Quote::default(),
         in_list: false,
         pad: 0,
         is_short: false,
@@ -227,7 +231,9 @@ impl<'a> Reader<'a> {
             _ => 0,
         };
         let draft = self.begin(kind, "", message, at, out);
-        self.state = State::Body(Body::new(draft, kind, most, at));
+        let mut body = Body::new(draft, kind, most, at);
+        body.quote = self.quote;
+        self.state = State::Body(body);
     }
 
     /// Begins such a message in a section with its own tokens.
@@ -265,7 +271,9 @@ impl<'a> Reader<'a> {
     ) {
         body.settle(before, out);
         if let Kind::Text { .. } = body.kind {
-            self.layout.place.last = Some(Kind::Text { blank: body.is_blank() });
+            self.quote = body.quote;
+            let apart = body.is_blank() || body.quote.is_block();
+            self.layout.place.last = Some(Kind::Text { apart });
         }
         self.layout.since = body.end();
         self.layout.edge = at;

@@ -66,7 +66,7 @@ impl<'a> Reader<'a> {
         if matches!(self.said, Some(Kind::Call { .. } | Kind::Reply)) {
             text.trim_start();
         }
-        self.speak(Kind::Text { blank: false }, text, out);
+        self.speak(Kind::Text { apart: false }, text, out);
     }
 
     /// Whether a token ends reasoning that no token opened, after text of its turn.

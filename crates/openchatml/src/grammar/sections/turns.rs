@@ -2,6 +2,7 @@
 
 use super::between::Kind;
 use super::call::Call;
+use super::quote::Quote;
 use super::reader::{Reader, State};
 use super::reasoning::Thought;
 use super::{Mark, NoReasoning, Opening, Turn};
@@ -76,7 +77,7 @@ impl<'a> Reader<'a> {
         self.said = None;
         self.thought = Thought::default();
         let kind = match turn.role {
-            Role::Assistant => Kind::Text { blank: false },
+            Role::Assistant => Kind::Text { apart: false },
             role => Kind::Said(role),
         };
         self.speak(kind, gap, out);
@@ -113,6 +114,7 @@ impl<'a> Reader<'a> {
         self.said = None;
         self.inside = None;
         self.thought = Thought::default();
+        self.quote = Quote::default();
         self.in_list = false;
         match turn.opening {
             Opening::Named(..) => {
@@ -209,7 +211,7 @@ impl<'a> Reader<'a> {
                 return self.stray_in_list(out);
             }
             (Some(Role::Assistant) | None, _) if is_uncertain => return,
-            (Some(Role::Assistant) | None, _) => Kind::Text { blank: false },
+            (Some(Role::Assistant) | None, _) => Kind::Text { apart: false },
             (Some(Role::Tool), _) => Kind::Reply,
             (Some(role), _) => Kind::Said(role),
         };
@@ -256,7 +258,7 @@ impl<'a> Reader<'a> {
                 self.behind(reasoning.close);
             }
             Control::OpenSection(Section::Calls) if self.rules.sections.calls.list.is_some() => {
-                self.call_in_reasoning(span, out);
+                self.uncertain_call(span, out);
                 self.open_at(span);
                 self.in_list = true;
                 self.state = State::Turn(Kept::default());
@@ -270,10 +272,11 @@ impl<'a> Reader<'a> {
                 self.state = State::Turn(Kept::default());
             }
             Control::OpenSection(Section::Call) => {
-                self.call_in_reasoning(span, out);
+                self.uncertain_call(span, out);
                 self.open_at(span);
                 let mut call = Call::new(span.start);
-                call.is_odd = self.thinks() || self.thought == Thought::Twice;
+                call.is_odd =
+                    self.thinks() || self.thought == Thought::Twice || self.quote.is_open();
                 self.state = State::Call(Box::new(call));
                 self.pad = 0;
             }
@@ -282,15 +285,22 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reports calls inside of reasoning. It is unknown whether the model makes them or only thinks
-    /// of them, and the text after them is still reasoning.
-    fn call_in_reasoning(&mut self, span: Span, out: &mut Out<'a, '_>) {
-        if !self.thinks() || self.in_list {
+    /// Reports calls inside of reasoning and of quoted code. It is unknown whether the model makes
+    /// them or only thinks of them or shows them. The text after a call in reasoning is still
+    /// reasoning.
+    fn uncertain_call(&mut self, span: Span, out: &mut Out<'a, '_>) {
+        if self.in_list {
             return;
         }
+        let text = if self.thinks() {
+            let close = self.rules.spelling(self.rules.sections.reasoning.close.control);
+            format!("missing `{close}` between the reasoning and the call")
+        } else if self.quote.is_open() {
+            "the call is inside of quoted code".to_owned()
+        } else {
+            return;
+        };
         self.layout.keeps = false;
-        let close = self.rules.spelling(self.rules.sections.reasoning.close.control);
-        let text = format!("missing `{close}` between the reasoning and the call");
         out.malformed(Code::ParseFrame.at(span, text).help("the call is not run"));
     }
 
