@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use super::{Origins, Prepared, prepare};
 use crate::dialect::{Carrier, Format};
-use crate::model::{Document, Pair};
+use crate::model::{Conversation, Document, Pair, mark_side};
 use crate::options::RenderOptions;
 use crate::rules::Loss;
 use crate::writing::RenderError;
@@ -33,14 +33,20 @@ pub(crate) fn sides_of<'d, T>(
     if target.carrier() != Carrier::Json {
         return Err(RenderError::not_a_conversation(target.dialect.id));
     }
-    let (chosen, one) = change(&pair.chosen.clone().into())?;
-    let rejected = change(&pair.rejected.clone().into()).map_err(|mut error| {
+    let (chosen, one) = change(&side(&pair.chosen))?;
+    let rejected = change(&side(&pair.rejected)).map_err(|mut error| {
         error.message = error.message.map(pair.numbers());
         error
     });
     let (rejected, other) = rejected?;
     let pair = Pair::new(chosen.into_conversation(), rejected.into_conversation());
     Ok((Document::Pair(pair.into()), [one, other]))
+}
+
+fn side<'a>(side: &Conversation<'a>) -> Document<'a> {
+    let mut side = side.clone();
+    mark_side(&mut side.messages);
+    side.into()
 }
 
 /// Joins the losses of both sides of a pair, which were converted one by one. A loss of a message

@@ -150,7 +150,7 @@ static FIELDS: &[Field] = &[
     always!(end, End, [Return, CallEnd, Open]),
     Field {
         name: "weight",
-        losses: &[Lost::Weight, Lost::Untrained],
+        losses: &[Lost::Weight, Lost::Untrained, Lost::Context],
         get: |message| message.weight.map(|weight| Cow::Owned(weight.to_string())),
         set: |message, value| {
             message.weight = value.and_then(|it| it.parse().ok()).and_then(Weight::new);

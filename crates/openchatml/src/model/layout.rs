@@ -31,9 +31,19 @@ pub(crate) struct Layout<'a> {
     pub(crate) beyond: Option<Box<Beyond<'a>>>,
     /// Whether this data says that the message is incomplete.
     pub(crate) is_stopped: bool,
-    /// Whether the message is only context, in the prompt of a record: a model is not trained on it
-    /// unless its weight says so.
-    pub(crate) is_context: bool,
+    /// The part of a pair that the message is in.
+    pub(crate) half: Half,
+}
+
+/// The part of a pair that a message is in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Half {
+    #[default]
+    None,
+    /// The prompt of a pair: a model is not trained on the message unless its weight says so.
+    Prompt,
+    /// A side of a pair, after the prompt.
+    Side,
 }
 
 impl Layout<'_> {
@@ -50,7 +60,7 @@ impl Layout<'_> {
             ids: self.ids.clone(),
             beyond: None,
             is_stopped: false,
-            is_context: self.is_context,
+            half: self.half,
         }
     }
 
@@ -65,7 +75,7 @@ impl Layout<'_> {
             ids: self.ids,
             beyond: self.beyond.map(|beyond| Box::new(beyond.into_owned())),
             is_stopped: self.is_stopped,
-            is_context: self.is_context,
+            half: self.half,
         }
     }
 }
@@ -77,11 +87,19 @@ impl Message<'_> {
     }
 }
 
-/// Marks the messages of the assistant as context, in a document of this form.
-pub(crate) fn mark_context(messages: &mut [Message<'_>], form: FormId) {
+/// Marks the messages of the assistant as those of the prompt of a pair, in a document of this form.
+pub(crate) fn mark_prompt(messages: &mut [Message<'_>], form: FormId) {
     for message in messages.iter_mut().filter(|it| it.role == Role::Assistant) {
         let layout = message.layout.get_or_insert_default();
-        (layout.form, layout.is_context) = (form, true);
+        (layout.form, layout.half) = (form, Half::Prompt);
+    }
+}
+
+/// Marks the other messages of the assistant as those of a side of a pair.
+pub(crate) fn mark_side(messages: &mut [Message<'_>]) {
+    for message in messages.iter_mut().filter(|it| it.role == Role::Assistant) {
+        let half = &mut message.layout.get_or_insert_default().half;
+        *half = if *half == Half::Prompt { Half::Prompt } else { Half::Side };
     }
 }
 

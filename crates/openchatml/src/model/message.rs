@@ -285,8 +285,8 @@ impl<'a> Message<'a> {
         }
         if let Some(layout) = &mut shown.layout {
             // The original JSON contains both parts.
-            let (form, beyond, is_context) = (layout.form, layout.beyond.take(), layout.is_context);
-            **layout = Layout { form, beyond, is_context, ..Layout::default() };
+            let (form, beyond, half) = (layout.form, layout.beyond.take(), layout.half);
+            **layout = Layout { form, beyond, half, ..Layout::default() };
         }
         Some((shown, hidden))
     }

@@ -84,7 +84,7 @@ macro_rules! lost {
             /// assert!(Lost::Weight.is_of_weights() && !Lost::Name.is_of_weights());
             /// ```
             pub const fn is_of_weights(self) -> bool {
-                matches!(self, Self::Weight | Self::Untrained)
+                matches!(self, Self::Weight | Self::Untrained | Self::Context)
             }
         }
     };
@@ -215,6 +215,9 @@ lost! {
     /// The weights of a sample that a model is not trained on at all, such as a bad answer. Without
     /// them it would look like a good one.
     Untrained = "mark of an untrained sample dropped",
+    /// The training of an earlier answer: in records, everything before the completion is only
+    /// context. The answer gets the weight 0.
+    Context = "training of an earlier answer dropped",
 }
 
 impl fmt::Display for Lost {

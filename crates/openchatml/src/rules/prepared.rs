@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{Loss, Origins};
-use crate::model::{Conversation, Document, Message, Weight};
+use crate::model::{Conversation, Document, Half, Message, Weight};
 
 /// A document as a format can carry it.
 ///
@@ -84,9 +84,9 @@ impl Prepared<'_> {
     pub fn weighed(&self, original: &Document<'_>) -> Option<Weighed> {
         let original = original.as_conversation()?;
         let original = &original.messages;
-        // Earlier turns in the prompt of a record.
-        let is_context =
-            |at: usize| original[at].layout.as_deref().is_some_and(|layout| layout.is_context);
+        let is_context = |at: usize| {
+            original[at].layout.as_deref().is_some_and(|layout| layout.half == Half::Prompt)
+        };
         let weight = |at: usize| original[at].weight.or(is_context(at).then_some(Weight::ZERO));
         let is_plain =
             |(at, it): (usize, &Message<'_>)| weight(at).is_none() && !it.recovered && !it.foreign;

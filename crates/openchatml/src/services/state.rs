@@ -139,21 +139,30 @@ impl State<'_> {
     /// Whether the record says that a model is not trained on it: data sets mark bad answers, for
     /// unpaired preferences, and give records a weight.
     fn is_bad(&self) -> bool {
-        let is_false = |key: &str| match self.field(key).map(|value| &value.data) {
-            Some(Data::Bool(is_good)) => !is_good,
-            Some(Data::String(word)) => word.eq_ignore_ascii_case("false"),
-            _ => false,
-        };
-        let is_zero = |key: &str| match self.field(key).map(|value| &value.data) {
-            Some(Data::Number(number)) => number.parse() == Ok(0.0),
-            _ => false,
-        };
         // Beside a completion, a label is one of these; elsewhere it can be the number of a class.
-        ["label", "kto_tag"].into_iter().any(is_false)
-            || ["kto_tag", "weight", "loss_weight"].into_iter().any(is_zero)
-            || self.has_completion && is_zero("label")
+        let has_labels = self.has_completion;
+        self.fields.iter().any(|(key, value)| {
+            let is = |keys: &[&str]| keys.iter().any(|it| key.eq_ignore_ascii_case(it));
+            let number = match &value.data {
+                Data::Bool(is_good) => return !is_good && is(&[LABELS, TRAINED].concat()),
+                Data::String(word) if word.eq_ignore_ascii_case("false") => return is(LABELS),
+                Data::String(word) if word.eq_ignore_ascii_case("no") => {
+                    return has_labels && is(LABELS);
+                }
+                Data::String(number) => number.trim_ascii().parse::<f64>(),
+                Data::Number(number) => number.parse(),
+                _ => return false,
+            };
+            let is_of_label = is(&["kto_tag"]) || has_labels && is(LABELS);
+            number.is_ok_and(|number| number <= 0.0 && (is_of_label || is(WEIGHTS)))
+        })
     }
 }
+
+/// Keys of a record: whether its answer is good, its weight, and whether a model is trained on it.
+const LABELS: &[&str] = &["label", "kto_tag"];
+const WEIGHTS: &[&str] = &["weight", "loss_weight"];
+const TRAINED: &[&str] = &["train", "trainable", "is_trained"];
 
 /// The keys under which data sets have a conversation.
 const CONVERSATIONS: &[&str] = &["messages", "conversations", "conversation"];
@@ -171,8 +180,19 @@ pub(crate) fn last_of_each(mut fields: Fields<'_>) -> Fields<'_> {
 }
 
 /// The keys of the weight of a message.
-pub(crate) const WEIGHT_KEYS: &[&str] =
-    &["weight", "loss", "loss_weight", "train", "trainable", "training"];
+pub(crate) const WEIGHT_KEYS: &[&str] = &[
+    "weight",
+    "loss_weight",
+    "loss_scale",
+    "loss",
+    "train",
+    "trainable",
+    "training",
+    "train_on_turn",
+];
+
+/// Those of them whose values are booleans.
+pub(crate) const IS_TRAINED: &[&str] = &["loss", "train", "trainable", "training", "train_on_turn"];
 
 /// Reads another column of an object.
 pub(crate) fn push_column<'a>(
@@ -182,8 +202,8 @@ pub(crate) fn push_column<'a>(
     key: Cow<'a, str>,
 ) -> Result<(), JsonError> {
     let value = json.value()?;
-    if key == "loss_mask" {
-        let found = Code::ParseJson.at(value.span, "`loss_mask` has several meanings");
+    if ["loss_mask", "mask", "masked", "train_detail"].contains(&&*key) {
+        let found = Code::ParseJson.at(value.span, format!("`{key}` has several meanings"));
         let help = "write `weight`: 0 for a message that is not trained, and 1 for others";
         reader.drop_value(found.help(help));
         return Ok(());

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::beyond::beyond_of;
-use super::state::Field;
+use super::state::{Field, IS_TRAINED};
 use super::tools;
 use crate::json::{write_string, write_value};
 use crate::model::{Beyond, Conversation, Document, FormId, Message};
@@ -80,10 +80,10 @@ pub(crate) fn write_fields(out: &mut String, message: &Message<'_>, form: FormId
         let _ = match (key, weight.get() == 0.0, weight == Weight::ONE) {
             // The values of these keys are booleans.
             (Beyond::IMPLIED, true, _) => Ok(()),
-            ("loss" | "train" | "trainable" | "training", true, _) => {
+            (key, true, _) if IS_TRAINED.contains(&key) => {
                 write!(out, ",\"{key}\":false")
             }
-            ("loss" | "train" | "trainable" | "training", _, true) => {
+            (key, _, true) if IS_TRAINED.contains(&key) => {
                 write!(out, ",\"{key}\":true")
             }
             ("" | Beyond::IMPLIED, ..) => write!(out, ",\"weight\":{weight}"),

@@ -69,7 +69,7 @@ fn between(message: &Message<'_>) -> Option<&'static str> {
 static PAIR: PairForm =
     PairForm { is_of_documents: read::is_of_documents, write: write::write_pair };
 
-static CARRIES: Carries = chat::CARRIES;
+static CARRIES: Carries = Carries { context: Some(FORM), ..chat::CARRIES };
 
 const HOLDERS: &[&str] = &["completion", "instruction", "chosen", "rejected", "output"];
 

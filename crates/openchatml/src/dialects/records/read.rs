@@ -4,13 +4,11 @@ use super::{BETWEEN, FORM};
 use crate::document::{DocumentReader, Key, Keys, Others, Written, continued, is_pair, same};
 use crate::json::{Data, Json, JsonError, Value};
 use crate::limits::Limits;
-use crate::model::{
-    Channel, Conversation, Document, DocumentLayout, Layout, Message, Role, Shape, mark_context,
-};
+use crate::model::{Channel, Conversation, Document, DocumentLayout, Layout, Message, Role, Shape};
 use crate::options::ReadOptions;
 use crate::reading::{Parsed, hide};
 use crate::services::parts::joined;
-use crate::services::{Replies, State, beyond, chat, checks};
+use crate::services::{Replies, State, beyond, chat, checks, untrain};
 use crate::{Code, Span};
 
 /// What an object lacks that is no record.
@@ -122,6 +120,9 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     }
     state.end(&mut conversation, FORM, &options.limits);
     if let Some(form) = form {
+        // The prompt is only context.
+        let asked = form.asked.min(conversation.messages.len());
+        untrain(&mut conversation.messages[..asked], FORM);
         form.store(&mut conversation);
     }
     reader.finish(json, read, conversation.into(), checks)
@@ -142,8 +143,6 @@ impl RecordForm {
         });
         layout.beyond.get_or_insert_default().key = self.key;
         layout.shape = Shape::Exchange(self.asked);
-        let asked = self.asked.min(conversation.messages.len());
-        mark_context(&mut conversation.messages[..asked], FORM);
     }
 }
 
@@ -385,9 +384,9 @@ impl<'a> Record<'a> {
             key = kind_of(INSTRUCTIONS, [input_key, output_key]);
         }
         messages.extend(asked(reader, instruction, input));
-        let asked = messages.len();
         messages.extend(output);
-        (!key.is_empty()).then_some(RecordForm { key, asked })
+        // A model is trained on all rounds.
+        (!key.is_empty()).then_some(RecordForm { key, asked: 0 })
     }
 }
 

@@ -213,9 +213,19 @@ fn instruction(
 fn sides(out: &mut String, conversation: &Conversation<'_>) -> Result<(), RenderError> {
     let messages = conversation.messages.as_slice();
     let last = messages.iter().rev().take_while(|it| it.role == Role::Assistant).count();
+    let before = messages.len() - last;
+    let is_trained = |it: &Message<'_>| it.role == Role::Assistant && it.weight.is_none();
     let asked = match conversation.shape(FORM) {
+        // All rounds of an instruction are trained, but a prompt is not.
+        Shape::Exchange(0) if INSTRUCTIONS.iter().any(|it| it.0 == key_of(conversation)) => {
+            if messages[..before].iter().any(is_trained) {
+                0
+            } else {
+                before
+            }
+        }
         Shape::Exchange(asked) if asked <= messages.len() => asked,
-        _ => messages.len() - last,
+        _ => before,
     };
     let (prompt, completion) = messages.split_at(boundary(messages, asked));
     let mut writer = ChatWriter::new(FORM);

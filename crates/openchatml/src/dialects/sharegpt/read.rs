@@ -145,6 +145,8 @@ pub(super) const TURN_KEYS: &[&str] = &[
     "train",
     "trainable",
     "training",
+    "train_on_turn",
+    "loss_scale",
 ];
 
 /// Keys of turns that mean the same.

@@ -33,6 +33,8 @@ pub(crate) const KEYS: &[&str] = &[
     "train",
     "trainable",
     "training",
+    "train_on_turn",
+    "loss_scale",
     // Kept unchanged.
     "audio",
     "annotations",
