@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use openchatml::convert::{Channels, Intents, Markers};
 use openchatml::{
     Body, Carrier, Channel, Content, Conversation, Data, Document, End, Format, Header, Infill,
-    InfillOrder, Intent, Marker, Message, Pair, Part, Role, Segment, Tool, Value,
+    InfillOrder, Intent, Marker, Message, Pair, Part, Role, Segment, Tool, Value, Weight,
 };
 
 use crate::{Source, one_in, pick, text};
@@ -104,7 +104,20 @@ pub fn conversation(source: &mut Source<'_>, format: Format) -> Conversation<'st
     if carries.intents == Intents::BeforeCalls {
         lead_calls(source, &mut conversation.messages);
     }
+    if format.dialect().id == "records" {
+        untrain_prompt(&mut conversation.messages);
+    }
     conversation
+}
+
+/// Gives the answers before the last turn of the assistant the weight that they have in the prompt of
+/// a record.
+fn untrain_prompt(messages: &mut [Message<'static>]) {
+    let last = messages.iter().rev().take_while(|it| it.role == Role::Assistant).count();
+    let before = messages.len() - last;
+    for message in messages[..before].iter_mut().filter(|it| it.role == Role::Assistant) {
+        message.weight = Some(Weight::ZERO);
+    }
 }
 
 /// Converts some answers before calls to preambles.

@@ -70,9 +70,13 @@ fn losses(from: Format, to: Format) -> Result<BTreeSet<Lost>, String> {
     };
     let same = converted(&before, from).map(|it| it.0);
     // Properties that follow from calls are restored. What a service does not accept is written
-    // nevertheless.
-    let implied = |it: &Lost| {
-        *it == Lost::ContentType && from.carries().json_calls || *it == Lost::Unaccepted
+    // nevertheless. Records give earlier answers a weight, and formats without weights take none
+    // back.
+    let implied = |it: &Lost| match it {
+        Lost::ContentType => from.carries().json_calls,
+        Lost::Context => !from.carries().weights,
+        Lost::Weight => behind.contains(&Lost::Context),
+        it => *it == Lost::Unaccepted,
     };
     if lost.iter().all(implied) {
         assert_eq!(back, same, "{from} to {to} and back, through {text}");

@@ -13,6 +13,9 @@ const NAMES: &[&str] = &["json", "jsonl", "ndjson", "txt", "ocml"];
 /// The endings of compressed files.
 const PACKED: &[&str] = &["", ".gz", ".zst"];
 
+/// The endings of tables, which only `ocml data` reads.
+const TABLES: &[&str] = &["parquet", "arrow"];
+
 /// The file with patterns of files that are left out.
 const IGNORE: &str = ".ocmlignore";
 
@@ -22,6 +25,8 @@ pub(super) struct Found {
     pub(super) files: Vec<PathBuf>,
     /// The links to folders, which are not followed.
     pub(super) links: Vec<PathBuf>,
+    /// The tables, which are not read.
+    pub(super) tables: Vec<PathBuf>,
 }
 
 /// Finds the files in a folder.
@@ -36,7 +41,9 @@ pub(super) fn files(folder: &Path, globs: &[String]) -> Result<Found, Failure> {
         NAMES.iter().flat_map(|name| PACKED.iter().map(move |end| format!("*.{name}{end}")));
     // A pattern that leaves out files adds none.
     let adds = globs.iter().any(|glob| !glob.starts_with('!'));
-    let all: Vec<String> = usual.filter(|_| !adds).chain(globs.iter().cloned()).collect();
+    let tables = TABLES.iter().map(|name| format!("*.{name}"));
+    let all: Vec<String> =
+        usual.chain(tables).filter(|_| !adds).chain(globs.iter().cloned()).collect();
     for glob in &all {
         let added = patterns.add(glob);
         added.map_err(|error| Failure::Usage(format!("--glob `{glob}`: {error}")))?;
@@ -51,7 +58,10 @@ pub(super) fn files(folder: &Path, globs: &[String]) -> Result<Found, Failure> {
         entry.depth() == 0 || !patterns.matched(entry.path(), is_folder).is_ignore()
     });
     walk.sort_by_file_path(Path::cmp);
-    let (mut files, mut links) = (Vec::new(), Vec::new());
+    let (mut files, mut links, mut tables) = (Vec::new(), Vec::new(), Vec::new());
+    let is_table = |path: &Path| {
+        !adds && path.extension().is_some_and(|it| TABLES.iter().any(|table| it == *table))
+    };
     for entry in walk.build() {
         let entry =
             entry.map_err(|error| Failure::Refused(format!("cannot read {quoted}: {error}")))?;
@@ -61,7 +71,8 @@ pub(super) fn files(folder: &Path, globs: &[String]) -> Result<Found, Failure> {
             let found = if entry.path().is_dir() { &mut links } else { &mut files };
             found.push(entry.into_path());
         } else if entry.file_type().is_some_and(|kind| kind.is_file()) {
-            files.push(entry.into_path());
+            let found = if is_table(entry.path()) { &mut tables } else { &mut files };
+            found.push(entry.into_path());
         }
     }
     if files.is_empty() {
@@ -73,10 +84,11 @@ pub(super) fn files(folder: &Path, globs: &[String]) -> Result<Found, Failure> {
                 format!("; links to folders, such as `{}`, are not followed", link.display())
             }
         };
+        let tables = if tables.is_empty() { "" } else { "; `ocml data` reads its tables" };
         return Err(Failure::Usage(format!(
-            "the folder {quoted} has no files named {}{links}",
+            "the folder {quoted} has no files named {}{links}{tables}",
             names.join(", ")
         )));
     }
-    Ok(Found { files, links })
+    Ok(Found { files, links, tables })
 }

@@ -36,6 +36,20 @@ fn a_folder_stands_for_its_files() {
 }
 
 #[test]
+fn tables_in_a_folder_are_named() {
+    let folder = data();
+    folder.file("data/t.parquet", "PAR1");
+    let ran = folder.ocml(["check", "data"]).exits(0);
+    ran.says("1 table not read, such as `data/t.parquet`: `ocml data` reads tables");
+    let ran = folder.ocml(["check", "data", "--glob", "*.json"]).exits(0);
+    assert!(!ran.stderr.contains("table"), "{ran:?}");
+    let folder = Folder::new();
+    create_dir_all(folder.path().join("data")).unwrap();
+    folder.file("data/t.parquet", "PAR1");
+    folder.ocml(["check", "data"]).exits(2).says("; `ocml data` reads its tables");
+}
+
+#[test]
 fn ignored_files_are_not_read() {
     let folder = data();
     for (patterns, expected) in [

@@ -217,12 +217,14 @@ fn push_field(key: &str, values: &JsonColumn<'_>, row: usize, start: usize, out:
     }
 }
 
-/// Returns a field of lines as a column of texts: strings as they are, other values as JSON.
+/// Returns a field of lines as a column of texts: strings as they are, `null` as no value, and other
+/// values as JSON.
 fn column_of_fields(name: &str, rows: &[Vec<(String, String)>]) -> ArrayRef {
     let mut texts = LargeStringBuilder::new();
     for fields in rows {
         match fields.iter().find(|(key, _)| key == name) {
             None => texts.append_null(),
+            Some((_, value)) if value == "null" => texts.append_null(),
             Some((_, value)) => match serde_json::from_str::<String>(value) {
                 Ok(text) => texts.append_value(text),
                 Err(_) => texts.append_value(value),

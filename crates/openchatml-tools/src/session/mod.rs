@@ -83,7 +83,7 @@ pub struct Session {
     model: Option<Arc<Model>>,
     store: Option<Arc<TranscriptStore>>,
     options: SessionOptions,
-    /// The losses of the last write of the transcript.
+    /// The losses of the writes of the transcript: the first of each kind.
     losses: Vec<Loss>,
     /// The index of the next message in the events.
     next_index: usize,
@@ -408,7 +408,8 @@ impl Session {
         plan::abandoned_calls(&self.conversation.messages)
     }
 
-    /// Returns the losses of the last write of the transcript.
+    /// Returns the losses of the writes of the transcript so far: the first of each kind. A session
+    /// with a store continues with what it has written, so later writes do not lose it again.
     pub fn losses(&self) -> &[Loss] {
         &self.losses
     }
@@ -428,7 +429,12 @@ impl Session {
         let converted = convert(&document, self.format, &self.options.render);
         self.conversation = document.into_conversation();
         let converted = converted?;
-        self.losses = converted.losses;
+        for loss in converted.losses {
+            let is_known = |known: &Loss| (known.lost, &known.detail) == (loss.lost, &loss.detail);
+            if !self.losses.iter().any(is_known) {
+                self.losses.push(loss);
+            }
+        }
         Ok(converted.output)
     }
 

@@ -414,6 +414,17 @@ fn session(
     tools: &Toolbox,
     options: RouterOptions,
 ) -> Result<Session, Failure> {
+    if let Some(model) = &model {
+        let has_calls = |format: Format| format.carries().recipients;
+        let is_lacking = has_calls(model.format().into()) && !has_calls(work.format);
+        if is_lacking && !tools.callable().is_empty() {
+            let format = work.format;
+            let text = format!(
+                "`{format}` has no tool calls, so the transcript cannot contain those of the model: convert it to another format first"
+            );
+            return Err(Failure::Refused(format!("{}: {text}", args.transcript.display())));
+        }
+    }
     let guarded = work.store.as_ref().map(|store: &TranscriptStore| store.record_calls(tools));
     let router = Router::new(guarded.unwrap_or_else(|| tools.clone()), options)
         .map_err(|error| Failure::Refused(format!("{}: {error}", args.tools.display())))?;

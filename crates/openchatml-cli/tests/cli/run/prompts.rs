@@ -96,6 +96,38 @@ fn run_and_render_write_the_same_ids() {
     }
 }
 
+/// What an earlier step lost is told at the end of the run.
+#[test]
+fn losses_of_all_steps_are_reported() {
+    let folder = Folder::new();
+    folder.file("chat.json", r#"{"conversations":[{"from":"human","value":"Hi."}]}"#);
+    folder.file("tools.toml", "");
+    let server = ScriptedServer::start(|_, number| {
+        Answer::saying(match number {
+            0 => {
+                "<think>\nHm.\n</think>\n\n<tool_call>\n{\"name\":\"f\",\"arguments\":{}}\n</tool_call><|im_end|>"
+            }
+            _ => "Hello.<|im_end|>",
+        })
+    });
+    let args = ["run", "--tools", "tools.toml", "--upstream", server.url(), "-t", "qwen3"];
+    let ran = folder.ocml(args.iter().chain(&["--in-place", "chat.json"])).exits(0);
+    ran.says("analysis dropped");
+}
+
+/// The model could call tools, but the transcript could not contain the calls.
+#[test]
+fn transcripts_without_calls_are_refused() {
+    let folder = Folder::new();
+    folder.file("chat.txt", "<|im_start|>user\nHi.<|im_end|>\n");
+    folder.file("tools.toml", "[tools.f]\ncommand = \"cat\"\n");
+    let server = ScriptedServer::start(|_, _| Answer::saying(""));
+    let args = ["run", "--tools", "tools.toml", "--upstream", server.url(), "-t", "harmony"];
+    let ran = folder.ocml(args.iter().chain(&["-f", "chatml", "--in-place", "chat.txt"])).exits(1);
+    ran.says("`chatml` has no tool calls");
+    assert!(server.asked().is_empty());
+}
+
 /// A model that begins inside of reasoning shows it as an answer, unless its prompt says so.
 #[test]
 fn reasoning_that_no_token_opens_is_reported() {
