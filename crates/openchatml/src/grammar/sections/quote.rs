@@ -2,20 +2,51 @@
 
 /// The quoted code at the end of a text in Markdown, as far as it was read.
 ///
-/// Code is quoted on one line, as in `` `<tool_call>` ``, or in a block between two fences, which
-/// are lines that begin with three backticks.
+/// Code is quoted on one line, as in `` `<tool_call>` ``, in a block between two fences, which are
+/// lines of three backticks or tildes, or by an indentation of four columns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Quote {
+    /// The block that is open.
+    fence: Option<Fence>,
+    line: Line,
     /// The number of backticks that opened code on this line.
     inline: usize,
-    /// The number of backticks that opened a block.
-    fence: usize,
-    /// Whether the block was opened on this line.
-    is_opening: bool,
-    /// The number of backticks at the end of the text.
+    /// The number of backticks at the end of the text, in a line that is no fence.
     run: usize,
-    /// Whether something other than white space was read on this line, before the run.
-    has_text: bool,
+    /// Whether the last byte is a backslash.
+    is_escaped: bool,
+}
+
+/// A run of backticks or tildes that opens a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Fence {
+    mark: u8,
+    count: usize,
+}
+
+/// What was read of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Line {
+    /// Marks of quotations and lists, and this number of columns of white space behind them.
+    Start {
+        indent: usize,
+        has_marks: bool,
+    },
+    /// A mark of a list, if white space follows. The number of an item can go on.
+    Mark {
+        is_number: bool,
+    },
+    /// A run at the beginning of the line, and whether white space follows it.
+    Run(Fence, bool),
+    /// The words behind a run.
+    Info(Fence),
+    Text,
+}
+
+impl Default for Line {
+    fn default() -> Self {
+        Self::Start { indent: 0, has_marks: false }
+    }
 }
 
 impl Quote {
@@ -28,62 +59,140 @@ impl Quote {
 
     /// Reads more text.
     pub(super) fn read(&mut self, text: &str) {
-        let is_simple = self.inline == 0 && self.fence == 0 && self.run == 0;
         let mut rest = text.as_bytes();
-        if is_simple {
-            // Most text has no backtick: only the line of the first one counts.
-            let first = memchr::memchr(b'`', rest).unwrap_or(rest.len());
-            let line = memchr::memrchr(b'\n', &rest[..first]);
-            self.has_text &= line.is_none();
-            rest = &rest[line.map_or(0, |line| line + 1)..];
+        while !rest.is_empty() {
+            if self.line == Line::default() {
+                // Most text has no marks: the lines before the first one do not count.
+                let first = memchr::memchr2(b'`', b'~', rest).unwrap_or(rest.len());
+                let line = memchr::memrchr(b'\n', &rest[..first]);
+                rest = &rest[line.map_or(0, |line| line + 1)..];
+            }
+            let end = memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
+            self.read_line(&rest[..end]);
+            rest = &rest[end..];
         }
-        rest.iter().for_each(|byte| self.byte(*byte));
+    }
+
+    /// Reads a line, or a part of it.
+    fn read_line(&mut self, line: &[u8]) {
+        let mut rest = line;
+        while let Some((byte, others)) = rest.split_first() {
+            let is_plain = self.line == Line::Text && self.run == 0;
+            if is_plain && memchr::memchr(b'`', rest).is_none() {
+                // Only the end of the line is left.
+                self.is_escaped = line.ends_with(b"\\");
+                if line.ends_with(b"\n") {
+                    self.byte(b'\n');
+                }
+                return;
+            }
+            self.byte(*byte);
+            rest = others;
+        }
     }
 
     fn byte(&mut self, byte: u8) {
-        if byte == b'`' {
-            self.run += 1;
+        if byte == b'\n' {
+            self.fence = self.end_line();
+            let fence = self.fence;
+            *self = Self { fence, ..Self::default() };
             return;
         }
-        self.end_run();
-        match byte {
-            b'\n' => (self.inline, self.is_opening, self.has_text) = (0, false, false),
-            byte => self.has_text |= !byte.is_ascii_whitespace(),
+        let is_blank = byte.is_ascii_whitespace();
+        let columns = if byte == b'\t' { 4 } else { 1 };
+        let in_block = self.fence.is_some();
+        self.line = match (self.line, byte) {
+            (Line::Start { indent, has_marks }, _) if is_blank => {
+                Line::Start { indent: indent + columns, has_marks }
+            }
+            (Line::Start { .. }, b'>') => Line::Start { indent: 0, has_marks: true },
+            (Line::Start { .. }, b'`' | b'~') => Line::Run(Fence { mark: byte, count: 1 }, false),
+            (Line::Start { .. }, b'-' | b'*' | b'+') if !in_block => {
+                Line::Mark { is_number: false }
+            }
+            (Line::Start { .. } | Line::Mark { is_number: true }, b'0'..=b'9') if !in_block => {
+                Line::Mark { is_number: true }
+            }
+            (Line::Mark { is_number: true }, b'.' | b')') => Line::Mark { is_number: false },
+            (Line::Mark { is_number: false }, _) if is_blank => {
+                Line::Start { indent: 0, has_marks: true }
+            }
+            (Line::Run(fence, false), _) if byte == fence.mark => {
+                Line::Run(Fence { count: fence.count + 1, ..fence }, false)
+            }
+            (Line::Run(fence, _), _) if is_blank => Line::Run(fence, true),
+            (Line::Run(fence, _) | Line::Info(fence), b'`') if fence.mark == b'`' => {
+                return self.end_fence(fence, byte);
+            }
+            (Line::Run(fence, _), _) if fence.count < 3 => return self.end_fence(fence, byte),
+            (Line::Run(fence, _) | Line::Info(fence), _) => Line::Info(fence),
+            _ => {
+                self.text(byte);
+                Line::Text
+            }
+        };
+    }
+
+    /// Reads a line as text that began with a run and goes on with this byte.
+    fn end_fence(&mut self, fence: Fence, byte: u8) {
+        self.line = Line::Text;
+        if fence.mark == b'`' {
+            self.inline = fence.count;
+        }
+        self.text(byte);
+    }
+
+    fn text(&mut self, byte: u8) {
+        if self.fence.is_some() {
+            return;
+        }
+        let is_escaped = std::mem::replace(&mut self.is_escaped, byte == b'\\');
+        if byte == b'`' && !(is_escaped && self.inline == 0 && self.run == 0) {
+            self.run += 1;
+        } else {
+            self.inline = self.end_run();
+        }
+        if byte != b'`' {
+            self.run = 0;
         }
     }
 
-    fn end_run(&mut self) {
-        let run = std::mem::take(&mut self.run);
-        let is_fence = run >= 3 && !self.has_text;
-        self.has_text |= run > 0;
-        if run == 0 {
-            return;
+    /// Returns the number of backticks that open code on this line, if its last run has ended.
+    fn end_run(&self) -> usize {
+        match (self.inline, self.run) {
+            (inline, 0) => inline,
+            (0, run) => run,
+            (inline, run) if inline == run => 0,
+            (inline, _) => inline,
         }
-        if self.fence > 0 {
-            // Backticks after a fence show that it is code on one line.
-            let is_end = is_fence && run >= self.fence || self.is_opening;
-            if is_end {
-                self.fence = 0;
+    }
+
+    /// Returns the block that is open after this line.
+    fn end_line(&self) -> Option<Fence> {
+        match (self.fence, self.line) {
+            (None, Line::Run(fence, _) | Line::Info(fence)) if fence.count >= 3 => Some(fence),
+            // Words behind a run show that it is no end.
+            (Some(open), Line::Run(end, _)) if end.mark == open.mark && end.count >= open.count => {
+                None
             }
-        } else if is_fence && self.inline == 0 {
-            (self.fence, self.is_opening) = (run, true);
-        } else if self.inline == 0 {
-            self.inline = run;
-        } else if self.inline == run {
-            self.inline = 0;
+            (open, _) => open,
         }
     }
 
     /// Whether the text ends inside of quoted code.
-    pub(super) fn is_open(mut self) -> bool {
-        self.end_run();
-        self.inline > 0 || self.fence > 0
+    pub(super) fn is_open(self) -> bool {
+        let is_indented = matches!(self.line, Line::Start { indent: 4.., has_marks: false });
+        let in_line = match self.line {
+            Line::Run(fence, _) => fence.mark == b'`' && fence.count < 3,
+            Line::Text => self.end_run() > 0,
+            _ => false,
+        };
+        self.is_block() || is_indented || in_line
     }
 
     /// Whether the text ends inside of a block. Code that is quoted on one line ends with the line.
-    pub(super) fn is_block(mut self) -> bool {
-        self.end_run();
-        self.fence > 0
+    pub(super) fn is_block(self) -> bool {
+        self.end_line().is_some()
     }
 }
 
@@ -93,8 +202,26 @@ mod tests {
 
     #[test]
     fn code_is_quoted_up_to_its_end() {
-        let open =
-            ["`", "a `", "a ``", "``a ` b", "```\n", "```xml\na\n", "a\n  ````\n```\n", "`a` `"];
+        let open = [
+            "`",
+            "a `",
+            "a ``",
+            "``a ` b",
+            "```\n",
+            "```xml\na\n",
+            "a\n  ````\n```\n",
+            "`a` `",
+            "~~~\n",
+            "~~~\n```\n",
+            "```markdown\nHow:\n```json\n",
+            "- Use:\n- ```\n  ",
+            "1. ```\n",
+            "> ```\n> ",
+            "a:\n\n    ",
+            "a:\n\t",
+            "```\n- ```\n",
+            "```\na ```\n",
+        ];
         let closed = [
             "",
             "a",
@@ -106,6 +233,13 @@ mod tests {
             "```a```",
             "`a\nb",
             "a ```\n",
+            "~~~\n```\n~~~\n",
+            "~a",
+            "~~ a",
+            "a \\` b",
+            "> ```\n> a\n> ```\n",
+            "- a\n  ",
+            "```\na\n```  \nb",
         ];
         let open = open.into_iter().map(|text| (text, true));
         for (text, is_open) in open.chain(closed.into_iter().map(|text| (text, false))) {
