@@ -2,7 +2,7 @@
 //! the same document.
 
 use openchatml::convert::{Channels, Conversion, Lost, convert};
-use openchatml::{Carrier, Channel, Conversation, Document, RenderOptions, Role, parse};
+use openchatml::{Carrier, Channel, Conversation, Document, Format, RenderOptions, Role, parse};
 
 use super::{Broken, Case, Verdict, brief, lenient, read};
 use crate::grammar::json;
@@ -28,14 +28,7 @@ pub(crate) fn pairs(case: &Case<'_>) -> Verdict {
     let Ok(Conversion { output, mut losses, .. }) = convert(&origin, case.to, &options) else {
         return Ok(());
     };
-    // What a service does not accept is written nevertheless. A format without weights says nothing
-    // of training, and takes no weights back.
-    let has_weights = case.from.carries().weights;
-    losses.retain(|loss| match loss.lost {
-        Lost::Unaccepted => false,
-        Lost::Context => has_weights,
-        _ => true,
-    });
+    losses.retain(|loss| is_certain(loss.lost, case.from));
     let there = parse(&output, case.to, &lenient());
     let back = match convert(&there.document, case.from, &options) {
         Ok(back) => back,
@@ -82,6 +75,16 @@ pub(crate) fn pairs(case: &Case<'_>) -> Verdict {
     let detail =
         format!("{output:?}, and back {back:?}, without {lacking:?}; {kinds:?}\n  {documents}");
     Err(Broken { what, cause, detail })
+}
+
+/// Whether a loss is visible after the way back. What a service does not accept is written
+/// nevertheless. A format without weights says nothing of training, and takes no weights back.
+fn is_certain(lost: Lost, from: Format) -> bool {
+    match lost {
+        Lost::Unaccepted => false,
+        Lost::Context => from.carries().weights,
+        _ => true,
+    }
 }
 
 /// Removes what formats add by default: a header with only the version, the channel `final` (2.2
