@@ -27,7 +27,6 @@ use crate::args::{Choice, FilesArgs};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::file_name;
-use crate::report::count;
 
 /// Canonical JSON.
 pub(crate) const JSON: Format = Format::JSON;
@@ -65,10 +64,13 @@ pub(crate) fn origins(args: &FilesArgs, console: &Console) -> Result<Vec<Origin>
             let name = link.display();
             console.warning(&format!("`{name}` is a link to a folder, which is not followed"));
         }
-        if let [table, ..] = found.tables.as_slice() {
-            let (tables, name) = (count(found.tables.len(), "table"), table.display());
-            console
-                .warning(&format!("{tables} not read, such as `{name}`: `ocml data` reads tables"));
+        if let [table, others @ ..] = found.tables.as_slice() {
+            let name = table.display();
+            let more = match others.len() {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            console.warning(&format!("`{name}`{more} not read: `ocml data` reads tables"));
         }
         origins.extend(found.files.into_iter().map(Origin::File));
     }

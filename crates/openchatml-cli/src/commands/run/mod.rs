@@ -2,6 +2,7 @@
 
 mod approve;
 mod console_report;
+mod doubts;
 mod events;
 pub(super) mod process;
 pub(super) mod tools;
@@ -288,7 +289,7 @@ pub(crate) fn run(args: &RunArgs, console: &Console) -> Result<Status, Failure> 
         let cut_off = events.cut_off();
         events.finish()?;
         let ended = ended.map_err(|error| failed(&error, args))?;
-        Ok(status(ended, cut_off.as_deref(), args, console).max(doubts(&session, console)))
+        Ok(status(ended, cut_off.as_deref(), args, console).max(doubts::tell(&session, console)))
     };
     let status = runtime.block_on(async {
         let status = work.await;
@@ -548,22 +549,6 @@ fn tell(args: &RunArgs, session: &mut Session, console: &Console) -> Result<(), 
     losses.dedup();
     losses.iter().for_each(|lost| console.loss(lost));
     Ok(())
-}
-
-/// Reports what is uncertain in the completions.
-fn doubts(session: &Session, console: &Console) -> Status {
-    let mut status = Status::Fine;
-    if session.has_shown_reasoning() {
-        status = Status::Found;
-        console.error("text that was shown as an answer turned out to be reasoning");
-        console.hint("if the model always begins with reasoning, use `--open-reasoning`");
-    }
-    if session.has_uncertain_call() {
-        status = Status::Found;
-        console
-            .error("a call was not run, because it is uncertain that the model makes it (see -v)");
-    }
-    status
 }
 
 /// Converts the end of the session to an exit status and a message.
