@@ -10,8 +10,9 @@ pub(super) fn tell(session: &Session, console: &Console) -> Status {
     let mut status = Status::Fine;
     if session.has_shown_reasoning() {
         status = Status::Found;
-        console.error("text that was shown as an answer turned out to be reasoning");
-        console.hint("if the model always begins with reasoning, use `--open-reasoning`");
+        console.error(
+            "text that was shown as an answer turned out to be reasoning (`--open-reasoning` is for models that always think)",
+        );
     }
     if session.has_uncertain_call() {
         status = Status::Found;
