@@ -136,9 +136,12 @@ pub fn any_ids<E: Encoding>(source: &mut Source<'_>, tokenizer: &Tokenizer<E>) -
 pub fn round_trips<E: Encoding>(source: &mut Source<'_>, tokenizer: &Tokenizer<E>) {
     let document = document::document(source, tokenizer.format().into());
     let options = RenderOptions::default();
-    let Ok(rendered) = tokenizer.render(&document, &options) else {
-        assert!(!tokenizer.spelled().is_empty(), "{document:#?} is refused");
-        return;
+    let rendered = match tokenizer.render(&document, &options) {
+        Ok(rendered) => rendered,
+        Err(error) => {
+            assert!(!tokenizer.spelled().is_empty(), "{document:#?} is refused: {error}");
+            return;
+        }
     };
     let mut open = ReadOptions::default();
     open.open_prompt = true;

@@ -103,7 +103,8 @@ impl<'a> Body<'a> {
 
     fn push(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
         self.blank = self.blank && text.trim_ascii().is_empty();
-        if matches!(self.kind, Kind::Text { .. }) {
+        // Only where a call has a line of its own, quoted calls can be recognised.
+        if self.most > 0 && matches!(self.kind, Kind::Text { .. }) {
             self.quote.read(text);
         }
         self.draft.push(text, span, out);
