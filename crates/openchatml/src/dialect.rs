@@ -110,6 +110,9 @@ pub(crate) struct JsonForm {
     pub(crate) write: fn(&Document<'_>, &RenderOptions) -> Result<String, RenderError>,
     /// Its own form of preference pairs, if there is one.
     pub(crate) pair: Option<&'static PairForm>,
+    /// Returns the number of messages at the beginning of the written document that are only context,
+    /// on which a model is not trained.
+    pub(crate) context: Option<fn(&Document<'_>) -> usize>,
     /// What the JSON form can express, if that differs from the text form.
     pub(crate) carries: &'static Carries,
     pub(crate) composer: Option<FindComposer>,

@@ -6,12 +6,14 @@
 
 mod adapt;
 mod beyond;
+mod context;
 mod fill;
 mod pair;
 mod replies;
 mod sidecar;
 
 pub(crate) use self::beyond::losses as losses_beyond;
+pub(crate) use self::context::lose as lose_context;
 pub use self::pair::join_losses;
 pub(crate) use self::pair::sides_of;
 pub use self::sidecar::{OtherConversation, Sidecar};
@@ -211,6 +213,18 @@ pub fn prepare<'d>(
     if let Document::Pair(pair) = document {
         return pair::of_pair(pair, target, options);
     }
+    let mut prepared = prepare_side(document, target, options)?;
+    let context = context::lose(&mut prepared.document, target);
+    prepared.origins.add_placed(context, &mut prepared.losses);
+    Ok(prepared)
+}
+
+/// Prepares a document that is one conversation, or a side of a pair.
+fn prepare_side<'d>(
+    document: &'d Document<'_>,
+    target: Format,
+    options: &RenderOptions,
+) -> Result<Prepared<'d>, RenderError> {
     if let Some(prepared) = by_template(document, target, options) {
         return prepared.map(|(mut prepared, mut remarks)| {
             prepared.losses.append(&mut remarks);
@@ -232,12 +246,7 @@ pub fn prepare<'d>(
     }
     changed_in_writing(&prepared, &origins, target, options, &mut losses);
     if let Some(conversation) = prepared.as_conversation() {
-        let mut unaccepted = beyond::unaccepted(conversation, target);
-        if !unaccepted.is_empty() {
-            origins.place_all(&mut unaccepted);
-            losses.append(&mut unaccepted);
-            losses.sort_by_key(|loss| loss.message);
-        }
+        origins.add_placed(beyond::unaccepted(conversation, target), &mut losses);
     }
     if loses_comments(document, &prepared, target) {
         losses.insert(0, Loss::of_document(Lost::Comments));
@@ -253,12 +262,7 @@ fn changed_in_writing(
     options: &RenderOptions,
     losses: &mut Vec<Loss>,
 ) {
-    let mut more = fill::changed_in_writing(prepared, target, options);
-    if !more.is_empty() {
-        origins.place_all(&mut more);
-        losses.append(&mut more);
-        losses.sort_by_key(|loss| loss.message);
-    }
+    origins.add_placed(fill::changed_in_writing(prepared, target, options), losses);
 }
 
 /// Whether the header loses its comments.
@@ -459,10 +463,18 @@ fn by_template<'d>(
 /// ```
 pub fn adapt<'a>(document: &Document<'a>, target: Format) -> (Option<Document<'a>>, Vec<Loss>) {
     let mut losses = Vec::new();
-    let mut adapted = carried(document, target, &mut losses);
+    let (adapted, kept) = adapt::document(document, target.carries(), &mut losses).unzip();
+    let mut adapted = adapted.map_or(Cow::Borrowed(document), Cow::Owned);
     if beyond::lose(document, Some(target), &mut losses) {
-        beyond::forget(adapted.get_or_insert_with(|| document.clone()), target);
+        beyond::forget(adapted.to_mut(), target);
     }
+    let origins = Origins::default();
+    let origins = kept.flatten().map_or(origins.clone(), |kept| origins.of_kept(&kept));
+    origins.add_placed(context::lose(&mut adapted, target), &mut losses);
+    let adapted = match adapted {
+        Cow::Owned(adapted) => Some(adapted),
+        Cow::Borrowed(_) => None,
+    };
     (adapted, losses)
 }
 

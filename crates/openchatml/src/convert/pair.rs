@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use super::{Origins, Prepared, prepare};
+use super::{Origins, Prepared, context, prepare_side};
 use crate::dialect::{Carrier, Format};
-use crate::model::{Conversation, Document, Pair, mark_side};
+use crate::model::{Document, Pair};
 use crate::options::RenderOptions;
 use crate::rules::Loss;
 use crate::writing::RenderError;
@@ -16,12 +16,15 @@ pub(super) fn of_pair<'d>(
     target: Format,
     options: &RenderOptions,
 ) -> Result<Prepared<'d>, RenderError> {
-    let (document, [losses, more]) = sides_of(pair, target, |side| {
-        let prepared = prepare(side, target, options)?;
-        Ok((prepared.document.into_owned().into_owned(), prepared.losses))
+    let (document, [(losses, origins), (more, _)]) = sides_of(pair, target, |side| {
+        let prepared = prepare_side(side, target, options)?;
+        let (losses, origins) = (prepared.losses, prepared.origins);
+        Ok((prepared.document.into_owned().into_owned(), (losses, origins)))
     })?;
-    let losses = join_losses(pair, losses, more);
-    Ok(Prepared { document: Cow::Owned(document), losses, origins: Origins::default() })
+    let mut document = Cow::Owned(document);
+    let mut losses = join_losses(pair, losses, more);
+    origins.add_placed(context::lose(&mut document, target), &mut losses);
+    Ok(Prepared { document, losses, origins: Origins::default() })
 }
 
 /// Returns the pair of both conversations as `change` returns them, with its results.
@@ -33,20 +36,14 @@ pub(crate) fn sides_of<'d, T>(
     if target.carrier() != Carrier::Json {
         return Err(RenderError::not_a_conversation(target.dialect.id));
     }
-    let (chosen, one) = change(&side(&pair.chosen))?;
-    let rejected = change(&side(&pair.rejected)).map_err(|mut error| {
+    let (chosen, one) = change(&pair.chosen.clone().into())?;
+    let rejected = change(&pair.rejected.clone().into()).map_err(|mut error| {
         error.message = error.message.map(pair.numbers());
         error
     });
     let (rejected, other) = rejected?;
     let pair = Pair::new(chosen.into_conversation(), rejected.into_conversation());
     Ok((Document::Pair(pair.into()), [one, other]))
-}
-
-fn side<'a>(side: &Conversation<'a>) -> Document<'a> {
-    let mut side = side.clone();
-    mark_side(&mut side.messages);
-    side.into()
 }
 
 /// Joins the losses of both sides of a pair, which were converted one by one. A loss of a message

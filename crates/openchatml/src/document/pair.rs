@@ -1,7 +1,7 @@
 //! Preference pairs in formats of one conversation: an object with both conversations.
 
 use crate::json::Json;
-use crate::model::{Conversation, Document, FormId, Message, Pair, Shape, mark_prompt};
+use crate::model::{Conversation, Document, FormId, Message, Pair, Shape, untrain};
 use crate::options::{ReadOptions, RenderOptions};
 use crate::reading::Parsed;
 use crate::writing::RenderError;
@@ -61,7 +61,7 @@ pub(crate) fn continued<'a>(
 ) -> Document<'a> {
     let most = reader.options.limits.messages;
     let asked = prompt.messages.len();
-    mark_prompt(&mut prompt.messages, form);
+    untrain(&mut prompt.messages, form);
     let mut is_cut = asked > most;
     let mut room = most.saturating_sub(asked);
     let [chosen, rejected] = sides.map(|side| {

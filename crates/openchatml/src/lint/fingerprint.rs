@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher};
 
 use crate::json::{Data, Value};
-use crate::model::{Beyond, Conversation, Document, Half, Message};
+use crate::model::{Beyond, Conversation, Document, Message};
 
 /// The keys under which records have media beside their messages.
 const MEDIA: &[&str] = &["image", "images", "video", "videos", "audio", "audios"];
@@ -108,9 +108,6 @@ impl Rest {
         // A bad answer is an example, and differs from one that is left out.
         if layout.beyond.as_ref().is_some_and(|beyond| beyond.weight_key == Beyond::IMPLIED) {
             self.add(at, Beyond::IMPLIED);
-        }
-        if layout.half == Half::Prompt {
-            self.add(at, "context");
         }
         let parts = layout.content.as_ref().and_then(Value::as_list).unwrap_or_default();
         let is_text = |part: &&Value<'_>| {

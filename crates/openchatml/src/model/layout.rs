@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::{Beyond, Conversation, FormId, Message, Raw, Role};
+use super::{Beyond, Conversation, FormId, Message, Raw, Role, Weight};
 use crate::json::Value;
 
 /// The layout of one message.
@@ -31,19 +31,6 @@ pub(crate) struct Layout<'a> {
     pub(crate) beyond: Option<Box<Beyond<'a>>>,
     /// Whether this data says that the message is incomplete.
     pub(crate) is_stopped: bool,
-    /// The part of a pair that the message is in.
-    pub(crate) half: Half,
-}
-
-/// The part of a pair that a message is in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Half {
-    #[default]
-    None,
-    /// The prompt of a pair: a model is not trained on the message unless its weight says so.
-    Prompt,
-    /// A side of a pair, after the prompt.
-    Side,
 }
 
 impl Layout<'_> {
@@ -60,7 +47,6 @@ impl Layout<'_> {
             ids: self.ids.clone(),
             beyond: None,
             is_stopped: false,
-            half: self.half,
         }
     }
 
@@ -75,7 +61,6 @@ impl Layout<'_> {
             ids: self.ids,
             beyond: self.beyond.map(|beyond| Box::new(beyond.into_owned())),
             is_stopped: self.is_stopped,
-            half: self.half,
         }
     }
 }
@@ -87,19 +72,16 @@ impl Message<'_> {
     }
 }
 
-/// Marks the messages of the assistant as those of the prompt of a pair, in a document of this form.
-pub(crate) fn mark_prompt(messages: &mut [Message<'_>], form: FormId) {
+/// Gives the messages of the assistant the weight 0, if they have none: the data around them says
+/// that a model is not trained on them.
+pub(crate) fn untrain(messages: &mut [Message<'_>], form: FormId) {
     for message in messages.iter_mut().filter(|it| it.role == Role::Assistant) {
-        let layout = message.layout.get_or_insert_default();
-        (layout.form, layout.half) = (form, Half::Prompt);
-    }
-}
-
-/// Marks the other messages of the assistant as those of a side of a pair.
-pub(crate) fn mark_side(messages: &mut [Message<'_>]) {
-    for message in messages.iter_mut().filter(|it| it.role == Role::Assistant) {
-        let half = &mut message.layout.get_or_insert_default().half;
-        *half = if *half == Half::Prompt { Half::Prompt } else { Half::Side };
+        if message.weight.is_none() {
+            message.weight = Some(Weight::ZERO);
+            let layout = message.layout.get_or_insert_default();
+            layout.form = form;
+            layout.beyond.get_or_insert_default().weight_key = Beyond::IMPLIED;
+        }
     }
 }
 

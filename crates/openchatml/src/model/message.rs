@@ -285,8 +285,8 @@ impl<'a> Message<'a> {
         }
         if let Some(layout) = &mut shown.layout {
             // The original JSON contains both parts.
-            let (form, beyond, half) = (layout.form, layout.beyond.take(), layout.half);
-            **layout = Layout { form, beyond, half, ..Layout::default() };
+            let (form, beyond) = (layout.form, layout.beyond.take());
+            **layout = Layout { form, beyond, ..Layout::default() };
         }
         Some((shown, hidden))
     }

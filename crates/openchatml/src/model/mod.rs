@@ -22,7 +22,7 @@ pub use self::function::function_name;
 pub(crate) use self::function::{bare_name, whole_name};
 pub use self::header::Header;
 pub use self::infill::{Infill, InfillOrder};
-pub(crate) use self::layout::{DocumentLayout, Half, Layout, Shape, mark_prompt, mark_side};
+pub(crate) use self::layout::{DocumentLayout, Layout, Shape, untrain};
 pub(crate) use self::message::Pieces;
 pub use self::message::{Message, Visibility};
 pub use self::pair::Pair;

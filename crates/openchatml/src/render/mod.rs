@@ -134,13 +134,29 @@ fn fitted<'d>(
     format: Format,
     options: &RenderOptions,
 ) -> Result<(Cow<'d, Document<'d>>, Origins), RenderError> {
-    if let Document::Pair(pair) = document {
-        let (document, _) = convert::sides_of(pair, format, |side| {
-            let (side, _) = fitted(side, format, options)?;
-            Ok((side.into_owned().into_owned(), ()))
-        })?;
-        return Ok((Cow::Owned(document), Origins::default()));
+    let (mut fitted, origins) = match document {
+        Document::Pair(pair) => {
+            let (document, [origins, _]) = convert::sides_of(pair, format, |side| {
+                let (side, origins) = fitted_side(side, format, options)?;
+                Ok((side.into_owned().into_owned(), origins))
+            })?;
+            (Cow::Owned(document), origins)
+        }
+        _ => fitted_side(document, format, options)?,
+    };
+    if let Some(loss) = convert::lose_context(&mut fitted, format).first() {
+        return Err(origins.place(refused(loss, format)));
     }
+    let is_pair = matches!(document, Document::Pair(_));
+    Ok((fitted, if is_pair { Origins::default() } else { origins }))
+}
+
+/// Returns a document that is one conversation, or a side of a pair, without a loss.
+fn fitted_side<'d>(
+    document: &'d Document<'_>,
+    format: Format,
+    options: &RenderOptions,
+) -> Result<(Cow<'d, Document<'d>>, Origins), RenderError> {
     let beyond = document.as_conversation().map(|it| convert::losses_beyond(it, Some(format)));
     let (prepared, is_composed) = convert::open(document, format, options)?;
     let Prepared { document, losses, origins } = prepared;

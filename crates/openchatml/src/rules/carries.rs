@@ -70,9 +70,6 @@ pub struct Carries {
     pub ends: &'static [End],
     /// The form whose data about a document can say that its last message is incomplete.
     pub(crate) stops: Option<FormId>,
-    /// The form in whose data the messages before the last turn of the assistant are only context,
-    /// on which a model is not trained.
-    pub(crate) context: Option<FormId>,
     /// Whether each message with a recipient is a call to run, and no other message is.
     pub makes_calls: bool,
     /// The roles whose last message can be open, in addition to calls, in formats with sections.
@@ -195,7 +192,6 @@ impl Carries {
         markers: Markers::None,
         ends: &[],
         stops: None,
-        context: None,
         makes_calls: false,
         open_roles: &[],
         open_inside: false,

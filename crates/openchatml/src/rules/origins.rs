@@ -71,6 +71,15 @@ impl Origins {
         error
     }
 
+    /// Adds more losses at their original positions, in the order of the messages.
+    pub(crate) fn add_placed(&self, mut more: Vec<Loss>, losses: &mut Vec<Loss>) {
+        if !more.is_empty() {
+            self.place_all(&mut more);
+            losses.append(&mut more);
+            losses.sort_by_key(|loss| loss.message);
+        }
+    }
+
     /// Sets the original positions of messages in losses.
     pub(crate) fn place_all(&self, losses: &mut [Loss]) {
         for loss in losses {

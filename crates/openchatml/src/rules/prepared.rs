@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{Loss, Origins};
-use crate::model::{Conversation, Document, Half, Message, Weight};
+use crate::model::{Conversation, Document, Message};
 
 /// A document as a format can carry it.
 ///
@@ -84,13 +84,8 @@ impl Prepared<'_> {
     pub fn weighed(&self, original: &Document<'_>) -> Option<Weighed> {
         let original = original.as_conversation()?;
         let original = &original.messages;
-        let is_context = |at: usize| {
-            original[at].layout.as_deref().is_some_and(|layout| layout.half == Half::Prompt)
-        };
-        let weight = |at: usize| original[at].weight.or(is_context(at).then_some(Weight::ZERO));
-        let is_plain =
-            |(at, it): (usize, &Message<'_>)| weight(at).is_none() && !it.recovered && !it.foreign;
-        if original.iter().enumerate().all(is_plain) {
+        let is_plain = |it: &Message<'_>| it.weight.is_none() && !it.recovered && !it.foreign;
+        if original.iter().all(is_plain) {
             return None;
         }
         let mut conversation = self.document.as_conversation()?.clone().into_owned();
@@ -98,7 +93,7 @@ impl Prepared<'_> {
         for (index, message) in conversation.messages.iter_mut().enumerate() {
             let parts: Vec<_> =
                 self.origins.parts(index).filter(|at| *at < original.len()).collect();
-            let weights: Vec<_> = parts.iter().map(|at| weight(*at)).collect();
+            let weights: Vec<_> = parts.iter().map(|at| original[*at].weight).collect();
             let least = weights.iter().map(|it| it.unwrap_or_default()).min();
             let is_one = weights.iter().all(|it| *it == weights[0]);
             message.weight = if is_one { weights.first().copied().flatten() } else { least };

@@ -3,7 +3,7 @@
 
 use super::parts;
 use crate::json::Value;
-use crate::model::{Beyond, Conversation, FormId, Message, Role, Weight};
+use crate::model::{Beyond, Conversation, FormId, Message, Role};
 
 /// Returns the data about a message that only this format can express, to change it.
 pub(crate) fn beyond<'m, 'a>(message: &'m mut Message<'a>, form: FormId) -> &'m mut Beyond<'a> {
@@ -16,17 +16,6 @@ pub(crate) fn beyond<'m, 'a>(message: &'m mut Message<'a>, form: FormId) -> &'m 
 pub(crate) fn beyond_of<'m, 'a>(message: &'m Message<'a>, form: FormId) -> Option<&'m Beyond<'a>> {
     let layout = message.layout.as_deref().filter(|layout| layout.form == form)?;
     layout.beyond.as_deref()
-}
-
-/// Gives the messages of the assistant the weight 0, if they have none: the data around them says
-/// that a model is not trained on them.
-pub(crate) fn untrain(messages: &mut [Message<'_>], form: FormId) {
-    for message in messages.iter_mut().filter(|it| it.role == Role::Assistant) {
-        if message.weight.is_none() {
-            message.weight = Some(Weight::ZERO);
-            beyond(message, form).weight_key = Beyond::IMPLIED;
-        }
-    }
 }
 
 /// Returns the original parts of a message, if they still match it.

@@ -16,9 +16,7 @@ mod state;
 mod tools;
 mod write;
 
-pub(crate) use self::beyond::{
-    beyond, beyond_of, content_of, joins, still_say, unless_reasoning, untrain,
-};
+pub(crate) use self::beyond::{beyond, beyond_of, content_of, joins, still_say, unless_reasoning};
 pub(crate) use self::replies::Replies;
 pub(crate) use self::state::{Fields, State, WEIGHT_KEYS, last_of_each, push_column};
 pub(crate) use self::tools::Declared;

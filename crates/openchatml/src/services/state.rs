@@ -3,14 +3,13 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use super::beyond::untrain;
 use super::replies::Replies;
 use super::tools::Declared;
 use crate::diagnostic::quote;
 use crate::document::DocumentReader;
 use crate::json::{Data, Json, JsonError, Value};
 use crate::limits::Limits;
-use crate::model::{Beyond, Conversation, FormId, Message};
+use crate::model::{Beyond, Conversation, FormId, Message, untrain};
 use crate::{Code, Span};
 
 /// Keys and their values.

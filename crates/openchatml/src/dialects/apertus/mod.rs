@@ -54,6 +54,7 @@ pub static DIALECT: Dialect = Dialect {
         read: json::read,
         write: json::write,
         pair: None,
+        context: None,
         carries: &json::CARRIES,
         composer: Some(|conversation, _| {
             (conversation.origin != json::ORIGIN).then_some(&json::COMPOSER)

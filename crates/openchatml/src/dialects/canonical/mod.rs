@@ -41,6 +41,7 @@ pub static DIALECT: Dialect = Dialect {
         read: read::read,
         write: write::write,
         pair: Some(&PAIR),
+        context: None,
         carries: &Carries::EVERYTHING,
         composer: None,
         signs: &SIGNS,

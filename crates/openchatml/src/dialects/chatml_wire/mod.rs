@@ -46,6 +46,7 @@ pub static DIALECT: Dialect = Dialect {
         read: json::read,
         write: json::write,
         pair: None,
+        context: None,
         carries: &CARRIES,
         composer: None,
         signs: &SIGNS,

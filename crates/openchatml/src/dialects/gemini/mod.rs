@@ -47,6 +47,7 @@ pub static DIALECT: Dialect = Dialect {
         read: read::read,
         write: write::write,
         pair: None,
+        context: None,
         carries: &CARRIES,
         composer: None,
         signs: &SIGNS,

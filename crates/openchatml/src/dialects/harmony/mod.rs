@@ -47,6 +47,7 @@ pub static DIALECT: Dialect = Dialect {
         read: json::read,
         write: json::write,
         pair: None,
+        context: None,
         carries: &json::CARRIES,
         composer: None,
         signs: &SIGNS,

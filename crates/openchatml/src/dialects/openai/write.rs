@@ -37,20 +37,8 @@ pub(super) fn write(document: &Document<'_>, options: &RenderOptions) -> Result<
 /// Writes a pair as a record for fine-tuning by preference: an input, and two outputs of one object.
 /// Pairs that were read in another form keep it.
 pub(super) fn write_pair(pair: &Pair<'_>, options: &RenderOptions) -> Result<Option<String>> {
-    let Some(asked) = continued_at(pair, FORM) else { return Ok(None) };
-    let Pair { chosen, rejected, .. } = pair;
-    let mut input = chosen.prompt(FORM, asked);
-    let mut writer = ChatWriter::new(FORM);
-    writer.messages(&mut String::new(), &input.messages)?;
-    let mut outputs = [String::new(), String::new()];
-    for (output, side) in outputs.iter_mut().zip([chosen, rejected]) {
-        let own = &side.messages[asked..];
-        let is_output = own.iter().all(|message| message.role == Role::Assistant);
-        if !is_output || writer.clone().messages(output, own)? != 1 {
-            return Ok(None);
-        }
-    }
-    let [preferred, other] = outputs;
+    let Some((asked, [preferred, other])) = outputs(pair)? else { return Ok(None) };
+    let mut input = pair.chosen.prompt(FORM, asked);
     // Fields of the record are beside the input.
     let beyond = input.layout.as_mut().and_then(|layout| layout.beyond.as_mut());
     let fields = beyond.map(|beyond| {
@@ -67,6 +55,30 @@ pub(super) fn write_pair(pair: &Pair<'_>, options: &RenderOptions) -> Result<Opt
     }
     out.push('}');
     Ok(Some(out))
+}
+
+/// Returns the number of messages in the input of a pair, which are only context.
+pub(super) fn context(document: &Document<'_>) -> usize {
+    let Document::Pair(pair) = document else { return 0 };
+    // A pair that cannot be written has no context.
+    outputs(pair).ok().flatten().map_or(0, |(asked, _)| asked)
+}
+
+/// Writes both outputs of a pair, if each is one object. Returns the number of messages in its input,
+/// too.
+fn outputs(pair: &Pair<'_>) -> Result<Option<(usize, [String; 2])>> {
+    let Some(asked) = continued_at(pair, FORM) else { return Ok(None) };
+    let mut writer = ChatWriter::new(FORM);
+    writer.messages(&mut String::new(), &pair.chosen.messages[..asked])?;
+    let mut outputs = [String::new(), String::new()];
+    for (output, side) in outputs.iter_mut().zip([&pair.chosen, &pair.rejected]) {
+        let own = &side.messages[asked..];
+        let is_output = own.iter().all(|message| message.role == Role::Assistant);
+        if !is_output || writer.clone().messages(output, own)? != 1 {
+            return Ok(None);
+        }
+    }
+    Ok(Some((asked, outputs)))
 }
 
 /// Returns the response of a service with this message, if there is one.

@@ -44,6 +44,7 @@ pub static DIALECT: Dialect = Dialect {
         read: json::read,
         write: json::write,
         pair: None,
+        context: None,
         carries: &json::CARRIES,
         composer: None,
         signs: &SIGNS,

@@ -8,7 +8,7 @@ use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, JsonForm, PairForm};
 use crate::document::NO_TOKENS;
 use crate::model::{FormId, Message};
-use crate::rules::{Carries, ContentRules};
+use crate::rules::ContentRules;
 use crate::services::{self, beyond_of, chat, parts};
 use crate::signs::{JsonSigns, Kind, Sign};
 
@@ -32,7 +32,7 @@ pub static DIALECT: Dialect = Dialect {
     used_by: "data sets with `prompt` and `completion`, or `instruction` and `output`",
     carrier: Carrier::Json,
     controls: &NO_TOKENS,
-    carries: &CARRIES,
+    carries: &chat::CARRIES,
     tools: ToolPlace::Conversation,
     dated: false,
     opening: None,
@@ -42,7 +42,8 @@ pub static DIALECT: Dialect = Dialect {
         read: read::read,
         write: write::write,
         pair: Some(&PAIR),
-        carries: &CARRIES,
+        context: Some(write::context),
+        carries: &chat::CARRIES,
         composer: None,
         signs: &SIGNS,
         contents: Some(ContentRules {
@@ -68,8 +69,6 @@ fn between(message: &Message<'_>) -> Option<&'static str> {
 /// Lists, texts and messages are sides of one record.
 static PAIR: PairForm =
     PairForm { is_of_documents: read::is_of_documents, write: write::write_pair };
-
-static CARRIES: Carries = Carries { context: Some(FORM), ..chat::CARRIES };
 
 const HOLDERS: &[&str] = &["completion", "instruction", "chosen", "rejected", "output"];
 

@@ -4,11 +4,13 @@ use super::{BETWEEN, FORM};
 use crate::document::{DocumentReader, Key, Keys, Others, Written, continued, is_pair, same};
 use crate::json::{Data, Json, JsonError, Value};
 use crate::limits::Limits;
-use crate::model::{Channel, Conversation, Document, DocumentLayout, Layout, Message, Role, Shape};
+use crate::model::{
+    Channel, Conversation, Document, DocumentLayout, Layout, Message, Role, Shape, untrain,
+};
 use crate::options::ReadOptions;
 use crate::reading::{Parsed, hide};
 use crate::services::parts::joined;
-use crate::services::{Replies, State, beyond, chat, checks, untrain};
+use crate::services::{Replies, State, beyond, chat, checks};
 use crate::{Code, Span};
 
 /// What an object lacks that is no record.

@@ -67,15 +67,8 @@ pub(super) fn write_pair(
         end(&mut out, chosen);
         return Ok(Some(out));
     }
-    let shared = pair.shared();
-    let asked = match chosen.shape(FORM) {
-        Shape::Exchange(asked) if asked <= shared => asked,
-        // A side is never empty because of its prompt.
-        _ => shared.min(chosen.messages.len().min(rejected.messages.len()).saturating_sub(1)),
-    };
-    let asked = boundary(&chosen.messages, asked);
-    let has_prompt = asked > 0 && aside_of(chosen, FORM).0.iter().all(|it| it.0 != "prompt");
-    let asked = if has_prompt { asked } else { 0 };
+    let asked = asked_of_pair(pair);
+    let has_prompt = asked > 0;
     let mut writer = ChatWriter::new(FORM);
     let mut prompt = String::new();
     writer.messages(&mut prompt, &chosen.messages[..asked])?;
@@ -209,8 +202,19 @@ fn instruction(
     true
 }
 
-/// Writes lists of messages: the last turn of the assistant is the completion.
-fn sides(out: &mut String, conversation: &Conversation<'_>) -> Result<(), RenderError> {
+/// Returns the number of messages before the completion, or before the sides of a pair: they are only
+/// context.
+pub(super) fn context(document: &Document<'_>) -> usize {
+    match document {
+        Document::Conversation(conversation) => asked(conversation),
+        Document::Pair(pair) => asked_of_pair(pair),
+        Document::Infill(_) | Document::Files(_) => 0,
+    }
+}
+
+/// Returns the number of messages before the completion. The last turn of the assistant is the
+/// completion, unless the record was read with another one.
+fn asked(conversation: &Conversation<'_>) -> usize {
     let messages = conversation.messages.as_slice();
     let last = messages.iter().rev().take_while(|it| it.role == Role::Assistant).count();
     let before = messages.len() - last;
@@ -218,16 +222,31 @@ fn sides(out: &mut String, conversation: &Conversation<'_>) -> Result<(), Render
     let asked = match conversation.shape(FORM) {
         // All rounds of an instruction are trained, but a prompt is not.
         Shape::Exchange(0) if INSTRUCTIONS.iter().any(|it| it.0 == key_of(conversation)) => {
-            if messages[..before].iter().any(is_trained) {
-                0
-            } else {
-                before
-            }
+            let has_rounds = messages[..before].iter().any(is_trained);
+            if has_rounds { 0 } else { before }
         }
         Shape::Exchange(asked) if asked <= messages.len() => asked,
         _ => before,
     };
-    let (prompt, completion) = messages.split_at(boundary(messages, asked));
+    boundary(messages, asked)
+}
+
+/// Returns the number of messages before the sides of a pair.
+fn asked_of_pair(pair: &Pair<'_>) -> usize {
+    let Pair { chosen, rejected } = pair;
+    let shared = pair.shared();
+    let asked = match chosen.shape(FORM) {
+        Shape::Exchange(asked) if asked <= shared => asked,
+        // A side is never empty because of its prompt.
+        _ => shared.min(chosen.messages.len().min(rejected.messages.len()).saturating_sub(1)),
+    };
+    let is_written = aside_of(chosen, FORM).0.iter().all(|it| it.0 != "prompt");
+    if is_written { boundary(&chosen.messages, asked) } else { 0 }
+}
+
+/// Writes lists of messages: a prompt and its completion.
+fn sides(out: &mut String, conversation: &Conversation<'_>) -> Result<(), RenderError> {
+    let (prompt, completion) = conversation.messages.split_at(asked(conversation));
     let mut writer = ChatWriter::new(FORM);
     out.push_str("{\"prompt\":[");
     writer.messages(out, prompt)?;

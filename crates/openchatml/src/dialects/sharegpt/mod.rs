@@ -39,6 +39,7 @@ pub static DIALECT: Dialect = Dialect {
         read: read::read,
         write: write::write,
         pair: Some(&PAIR),
+        context: Some(write::context),
         carries: &CARRIES,
         composer: None,
         signs: &SIGNS,

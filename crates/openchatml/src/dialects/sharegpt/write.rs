@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::FORM;
 use crate::document::{continued_at, write_shaped, write_string_field};
 use crate::json::write_string;
-use crate::model::{Document, Message, Pair, Role};
+use crate::model::{Conversation, Document, Message, Pair, Role};
 use crate::options::RenderOptions;
 use crate::services::{self, Replies, calls, joins};
 use crate::writing::RenderError;
@@ -28,19 +28,29 @@ pub(super) fn write_pair(
     pair: &Pair<'_>,
     options: &RenderOptions,
 ) -> Result<Option<String>, RenderError> {
-    let Some(asked) = continued_at(pair, FORM) else { return Ok(None) };
-    let Pair { chosen, rejected, .. } = pair;
-    let sides = [chosen, rejected].map(|side| {
-        let (mut out, mut replies) = (String::new(), Replies::default());
-        let turns = write_turns(&mut out, &side.messages[asked..], &mut replies);
-        (turns == 1).then_some(out)
-    });
-    let [Some(good), Some(bad)] = sides else { return Ok(None) };
-    let mut out = write(&chosen.prompt(FORM, asked).into(), options)?;
+    let Some((asked, [good, bad])) = continuations(pair) else { return Ok(None) };
+    let mut out = write(&pair.chosen.prompt(FORM, asked).into(), options)?;
     // It is an object, which ends with the sides.
     out.pop();
     let _ = write!(out, r#","chosen":{good},"rejected":{bad}}}"#);
     Ok(Some(out))
+}
+
+/// Returns the number of messages before the sides of a pair, which are only context.
+pub(super) fn context(document: &Document<'_>) -> usize {
+    let Document::Pair(pair) = document else { return 0 };
+    continuations(pair).map_or(0, |(asked, _)| asked)
+}
+
+/// Writes the single turns that continue the first messages of a pair. Returns their number, too.
+fn continuations(pair: &Pair<'_>) -> Option<(usize, [String; 2])> {
+    let asked = continued_at(pair, FORM)?;
+    let turn = |side: &Conversation<'_>| {
+        let (mut out, mut replies) = (String::new(), Replies::default());
+        let turns = write_turns(&mut out, &side.messages[asked..], &mut replies);
+        (turns == 1).then_some(out)
+    };
+    Some((asked, [turn(&pair.chosen)?, turn(&pair.rejected)?]))
 }
 
 /// Writes the turns of a list. Returns their number.

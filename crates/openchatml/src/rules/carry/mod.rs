@@ -10,7 +10,6 @@ mod call_id;
 mod channel;
 mod constraint;
 mod content_type;
-mod context;
 mod end;
 mod foreign;
 mod header;
@@ -111,7 +110,7 @@ rules_of_messages! {
 }
 
 /// Rules about the order of messages that fit on their own.
-const BETWEEN: &[ConversationRule] = &[before_call::RULE, context::RULE];
+const BETWEEN: &[ConversationRule] = &[before_call::RULE];
 
 /// Rules about required names. Replies get names first, while they still have the ids of their
 /// calls.
