@@ -323,6 +323,13 @@ impl<E: Encoding, T: Target> Sink for TokenSink<'_, E, T> {
         self.escaper.text_among_markers(text, &mut self.run)
     }
 
+    fn spelled(&mut self, control: Control) -> Result<(), SinkError> {
+        match self.controls.table().spelling(control) {
+            Some(spelling) if self.controls.id(control).is_some() => self.text(spelling),
+            _ => self.control(control),
+        }
+    }
+
     fn word(&mut self, word: &'static str) -> Result<(), SinkError> {
         self.escaper.word(word, &mut self.run)
     }

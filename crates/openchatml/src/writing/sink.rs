@@ -103,6 +103,30 @@ pub trait Sink {
         self.text(text)
     }
 
+    /// Writes the spelling of a control token where the format reads it as text, as in quoted code.
+    /// Text contains it unchanged. Token ids encode it as text, so that content never becomes a
+    /// control token.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`control`](Self::control).
+    ///
+    /// ```
+    /// use openchatml::render::{Sink, TextSink};
+    /// use openchatml::{Control, Section, dialects};
+    ///
+    /// let mut out = String::new();
+    /// let mut sink = TextSink::new(dialects::QWEN3.controls, &mut out);
+    /// sink.text("Write `")?;
+    /// sink.spelled(Control::OpenSection(Section::Reasoning))?;
+    /// sink.text("`.")?;
+    /// assert_eq!(out, "Write `<think>`.");
+    /// # Ok::<(), openchatml::render::SinkError>(())
+    /// ```
+    fn spelled(&mut self, control: Control) -> Result<(), SinkError> {
+        self.control(control)
+    }
+
     /// Writes a word of the format, such as a role. It contains no `<`, so it is not searched if
     /// all control tokens begin with `<`.
     ///

@@ -137,8 +137,8 @@ impl Rules {
         text.trim_ascii().is_empty() || self.reads_quotes() && Quote::is_block_after(text)
     }
 
-    /// Whether a call can be quoted: its token stands on a line of its own, and is a word that
-    /// models write about.
+    /// Whether tokens of sections can be quoted: that of a call stands on a line of its own, and is a
+    /// word that models write about.
     pub(super) fn reads_quotes(&self) -> bool {
         self.sections.calls.first().before > 0
     }

@@ -3,9 +3,9 @@
 
 use super::between::{Kind, breaks};
 use super::quote::Quote;
-use crate::Span;
 use crate::model::End;
 use crate::reading::{Draft, Out};
+use crate::{Control, Span};
 
 /// A message while its body is read.
 pub(super) struct Body<'a> {
@@ -23,8 +23,8 @@ pub(super) struct Body<'a> {
     end: usize,
     /// Whether it consists of white space so far.
     blank: bool,
-    /// The quoted code that the text of the turn ends in.
-    pub(super) quote: Quote,
+    /// The quoted code that its text ends in.
+    quote: Quote,
 }
 
 impl<'a> Body<'a> {
@@ -57,6 +57,32 @@ impl<'a> Body<'a> {
     /// Whether it consists of white space.
     pub(super) fn is_blank(&self) -> bool {
         self.blank
+    }
+
+    /// Whether a token of a section is text behind it, because it is quoted.
+    pub(super) fn quotes(&self, control: Control) -> bool {
+        let mut quote = self.quote;
+        if self.held > 0 {
+            quote.read("\n");
+        }
+        quote.quotes(control)
+    }
+
+    /// Adds a quoted token.
+    pub(super) fn quoted(
+        &mut self,
+        control: Control,
+        spelling: &str,
+        span: Span,
+        out: &mut Out<'a, '_>,
+    ) {
+        self.quote.read_token(control, "");
+        self.text(spelling, span, out);
+    }
+
+    /// Whether it is text that ends inside of a quoted block.
+    pub(super) fn is_in_block(&self) -> bool {
+        self.quote.is_block()
     }
 
     /// Returns the end of the body, without the withheld line breaks.
@@ -103,7 +129,7 @@ impl<'a> Body<'a> {
 
     fn push(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
         self.blank = self.blank && text.trim_ascii().is_empty();
-        // Only where a call has a line of its own, quoted calls can be recognised.
+        // Only where a call has a line of its own, quoted tokens can be recognised.
         if self.most > 0 && matches!(self.kind, Kind::Text { .. }) {
             self.quote.read(text);
         }
@@ -116,9 +142,6 @@ impl<'a> Body<'a> {
     pub(super) fn settle(&mut self, before: u8, out: &mut Out<'a, '_>) {
         let content = self.held.saturating_sub(before);
         self.release(content, out);
-        if self.held > 0 {
-            self.quote.read("\n");
-        }
     }
 
     /// Ends the message at byte `at`, after its end token.

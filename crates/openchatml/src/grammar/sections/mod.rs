@@ -10,6 +10,7 @@ mod call;
 mod calls;
 mod compose;
 mod ends;
+mod in_body;
 mod laid_out;
 pub(super) mod layout_tracker;
 mod quote;

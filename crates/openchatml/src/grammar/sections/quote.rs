@@ -1,4 +1,6 @@
-//! Tells whether a text ends inside of quoted code, where a call is only an example.
+//! Tells whether a text ends inside of quoted code, where tokens of sections are only an example.
+
+use crate::{Control, Section};
 
 /// The quoted code at the end of a text in Markdown, as far as it was read.
 ///
@@ -15,6 +17,8 @@ pub(super) struct Quote {
     run: usize,
     /// Whether the last byte is a backslash.
     is_escaped: bool,
+    /// Whether a token that opens reasoning was quoted.
+    has_thought: bool,
 }
 
 /// A run of backticks or tildes that opens a block.
@@ -41,6 +45,8 @@ enum Line {
     /// The words behind a run.
     Info(Fence),
     Text,
+    /// Text that is indented.
+    Code,
 }
 
 impl Default for Line {
@@ -77,7 +83,7 @@ impl Quote {
     fn read_line(&mut self, line: &[u8]) {
         let mut rest = line;
         while let Some((byte, others)) = rest.split_first() {
-            let is_plain = self.line == Line::Text && self.run == 0;
+            let is_plain = matches!(self.line, Line::Text | Line::Code) && self.run == 0;
             if is_plain && memchr::memchr(b'`', rest).is_none() {
                 // Only the end of the line is left.
                 self.is_escaped = line.ends_with(b"\\");
@@ -93,9 +99,8 @@ impl Quote {
 
     fn byte(&mut self, byte: u8) {
         if byte == b'\n' {
-            self.fence = self.end_line();
-            let fence = self.fence;
-            *self = Self { fence, ..Self::default() };
+            let fence = self.end_line();
+            *self = Self { fence, has_thought: self.has_thought, ..Self::default() };
             return;
         }
         let is_blank = byte.is_ascii_whitespace();
@@ -126,6 +131,8 @@ impl Quote {
             }
             (Line::Run(fence, _), _) if fence.count < 3 => return self.end_fence(fence, byte),
             (Line::Run(fence, _) | Line::Info(fence), _) => Line::Info(fence),
+            (Line::Start { indent: 4.., has_marks: false }, _) if !in_block => Line::Code,
+            (Line::Code, _) => Line::Code,
             _ => {
                 self.text(byte);
                 Line::Text
@@ -179,9 +186,25 @@ impl Quote {
         }
     }
 
+    /// Whether a token of a section is text behind this text, because it is quoted.
+    ///
+    /// In a block, the end of reasoning is text only if its beginning is quoted, too: in reasoning
+    /// without its first token, a block may just have no end.
+    pub(super) fn quotes(self, control: Control) -> bool {
+        let ends_reasoning = control == Control::CloseSection(Section::Reasoning);
+        self.is_open() && !(ends_reasoning && self.is_block() && !self.has_thought)
+    }
+
+    /// Reads a quoted token.
+    pub(super) fn read_token(&mut self, control: Control, spelling: &str) {
+        self.has_thought |= control == Control::OpenSection(Section::Reasoning);
+        self.read(spelling);
+    }
+
     /// Whether the text ends inside of quoted code.
-    pub(super) fn is_open(self) -> bool {
-        let is_indented = matches!(self.line, Line::Start { indent: 4.., has_marks: false });
+    fn is_open(self) -> bool {
+        let is_indented =
+            matches!(self.line, Line::Start { indent: 4.., has_marks: false } | Line::Code);
         let in_line = match self.line {
             Line::Run(fence, _) => fence.mark == b'`' && fence.count < 3,
             Line::Text => self.end_run() > 0,
@@ -219,6 +242,7 @@ mod tests {
             "> ```\n> ",
             "a:\n\n    ",
             "a:\n\t",
+            "a:\n    b ",
             "```\n- ```\n",
             "```\na ```\n",
         ];
@@ -239,6 +263,8 @@ mod tests {
             "a \\` b",
             "> ```\n> a\n> ```\n",
             "- a\n  ",
+            "    a\n",
+            "    - a",
             "```\na\n```  \nb",
         ];
         let open = open.into_iter().map(|text| (text, true));

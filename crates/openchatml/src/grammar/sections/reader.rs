@@ -6,7 +6,6 @@ use super::between::Kind;
 use super::body::Body;
 use super::call::Call;
 use super::layout_tracker::LayoutTracker;
-use super::quote::Quote;
 use super::reasoning::Thought;
 use super::{Mark, Rules, Turn};
 use crate::grammar::check_speaker;
@@ -30,8 +29,6 @@ pub(crate) struct Reader<'a> {
     pub(super) inside: Option<Section>,
     /// What its tokens say about its reasoning.
     pub(super) thought: Thought,
-    /// The quoted code that its text ends in.
-    pub(super) quote: Quote,
     /// Whether a list of calls is open in it.
     pub(super) in_list: bool,
     /// The number of line breaks that can still belong to the last token.
@@ -70,7 +67,6 @@ pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader
         said: None,
         inside: None,
         thought: Thought::default(),
-        quote: Quote::default(),
         in_list: false,
         pad: 0,
         is_short: false,
@@ -92,7 +88,11 @@ impl<'a> crate::reading::Reader<'a> for Reader<'a> {
             }
             Lexeme::Control(control, span) => {
                 self.tell_text(control, span, out);
-                self.take(self.rules.spelling(control), span, out);
+                let spelling = self.rules.spelling(control);
+                match &mut self.state {
+                    State::Body(body) => body.quoted(control, spelling, span, out),
+                    _ => self.take(spelling, span, out),
+                }
             }
         }
         self.began = true;
@@ -149,10 +149,10 @@ impl<'a> Reader<'a> {
         if self.rules.frames(control) {
             return true;
         }
-        if let State::Call(call) = &self.state
-            && call.is_in_string()
-        {
-            return false;
+        match &self.state {
+            State::Call(call) if call.is_in_string() => return false,
+            State::Body(body) if body.quotes(control) => return false,
+            _ => {}
         }
         let is_reply = matches!(
             control,
@@ -231,9 +231,7 @@ impl<'a> Reader<'a> {
             _ => 0,
         };
         let draft = self.begin(kind, "", message, at, out);
-        let mut body = Body::new(draft, kind, most, at);
-        body.quote = self.quote;
-        self.state = State::Body(body);
+        self.state = State::Body(Body::new(draft, kind, most, at));
     }
 
     /// Begins such a message in a section with its own tokens.
@@ -271,8 +269,7 @@ impl<'a> Reader<'a> {
     ) {
         body.settle(before, out);
         if let Kind::Text { .. } = body.kind {
-            self.quote = body.quote;
-            let apart = body.is_blank() || body.quote.is_block();
+            let apart = body.is_blank() || body.is_in_block();
             self.layout.place.last = Some(Kind::Text { apart });
         }
         self.layout.since = body.end();

@@ -47,7 +47,11 @@ impl<'a> Reader<'a> {
         }
         let text = format!("`{}` is read as text here", self.rules.spelling(control));
         let found = Code::ParseFrame.at(span, text);
-        out.tolerate(found.help("a model can read it as a control token"));
+        let is_quoted = matches!(&self.state, State::Body(body) if body.quotes(control));
+        out.tolerate(found.help(match is_quoted {
+            true => "it is inside of quoted code",
+            false => "a model can read it as a control token",
+        }));
     }
 
     /// Reports a token of a section that is not allowed here in the turn of the assistant. The text

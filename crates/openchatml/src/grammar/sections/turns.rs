@@ -2,7 +2,6 @@
 
 use super::between::Kind;
 use super::call::Call;
-use super::quote::Quote;
 use super::reader::{Reader, State};
 use super::reasoning::Thought;
 use super::{Mark, NoReasoning, Opening, Turn};
@@ -114,7 +113,6 @@ impl<'a> Reader<'a> {
         self.said = None;
         self.inside = None;
         self.thought = Thought::default();
-        self.quote = Quote::default();
         self.in_list = false;
         match turn.opening {
             Opening::Named(..) => {
@@ -275,8 +273,7 @@ impl<'a> Reader<'a> {
                 self.uncertain_call(span, out);
                 self.open_at(span);
                 let mut call = Call::new(span.start);
-                call.is_odd =
-                    self.thinks() || self.thought == Thought::Twice || self.quote.is_open();
+                call.is_odd = self.thinks() || self.thought == Thought::Twice;
                 self.state = State::Call(Box::new(call));
                 self.pad = 0;
             }
@@ -285,21 +282,14 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reports calls inside of reasoning and of quoted code. It is unknown whether the model makes
-    /// them or only thinks of them or shows them. The text after a call in reasoning is still
-    /// reasoning.
+    /// Reports calls inside of reasoning. It is unknown whether the model makes them or only thinks of
+    /// them. The text after such a call is still reasoning.
     fn uncertain_call(&mut self, span: Span, out: &mut Out<'a, '_>) {
-        if self.in_list {
+        if self.in_list || !self.thinks() {
             return;
         }
-        let text = if self.thinks() {
-            let close = self.rules.spelling(self.rules.sections.reasoning.close.control);
-            format!("missing `{close}` between the reasoning and the call")
-        } else if self.quote.is_open() {
-            "the call is inside of quoted code".to_owned()
-        } else {
-            return;
-        };
+        let close = self.rules.spelling(self.rules.sections.reasoning.close.control);
+        let text = format!("missing `{close}` between the reasoning and the call");
         self.layout.keeps = false;
         out.malformed(Code::ParseFrame.at(span, text).help("the call is not run"));
     }

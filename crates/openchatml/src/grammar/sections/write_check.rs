@@ -2,13 +2,13 @@
 
 use super::Rules;
 use super::between::{Written, quoted};
+use super::in_body::Piece;
 use super::laid_out::{LaidOut, Target};
 use super::reader::{Reader, reader};
 use super::writer::Failed;
 use crate::grammar::dry_run::{DryRun, unlimited};
 use crate::grammar::owner::Owner;
-use crate::lex::{Lexeme, Lexer, Mode};
-use crate::model::{End, FormId, Infill, Message, Part, Raw, Role};
+use crate::model::{End, FormId, Infill, Message, Part, Raw};
 use crate::reading::{Place, Receiver};
 use crate::{Diagnostic, Header, Span};
 
@@ -89,26 +89,17 @@ impl Target for WriteCheck<'_> {
         if text.is_empty() {
             return Ok(());
         }
-        if !matches!(message.role, Role::System | Role::Developer) {
-            return self.text(&text);
-        }
-        let start = self.run.at();
-        let mut lexer = Lexer::new(self.rules.controls, Mode::Body, start);
-        let mut rest = &*text;
-        while let Some(lexeme) = lexer.next(&mut rest, true) {
-            self.body = Some((index, lexeme.span().start - start));
-            match lexeme {
-                // The sink refuses the token, and reports its position.
-                Lexeme::Control(control, _) if self.rules.ends_said(control) => {
-                    self.text(self.rules.spelling(control))?;
-                }
-                lexeme => {
-                    self.run.lexeme(lexeme);
-                    self.result()?;
+        let rules = self.rules;
+        rules.in_body(message, &text, |at, piece| {
+            self.body = Some((index, at));
+            match piece {
+                Piece::Text(text) => self.text(text),
+                Piece::Example(control) | Piece::Quoted(control) => {
+                    self.run.control(control, rules.spelling(control));
+                    self.result()
                 }
             }
-        }
-        Ok(())
+        })
     }
 }
 

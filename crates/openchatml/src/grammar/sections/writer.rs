@@ -1,14 +1,14 @@
 //! The writer of turns with sections. It checks what it is about to write with the reader.
 
 use super::between::Written;
+use super::in_body::Piece;
 use super::laid_out::{LaidOut, Target};
 use super::write_check::WriteCheck;
 use super::{Opening, Rules};
 use crate::grammar::owner::Owner;
-use crate::lex::{Lexeme, Lexer, Mode};
-use crate::model::{Document, Message, Role};
+use crate::model::{Document, Message};
 use crate::options::RenderOptions;
-use crate::writing::{Part, Place, RenderError, Sink, SinkError};
+use crate::writing::{Part, Place, RenderError, Sink};
 use crate::{Code, Span};
 
 /// Writes a document.
@@ -92,35 +92,13 @@ impl Target for Writer<'_> {
         self.owner = Owner::Before;
         let text = message.body.text();
         let fail = |error| RenderError::sink(error, Some(index), Place::Body);
-        let written = match message.role {
-            Role::System | Role::Developer => self.among_marks(&text),
-            _ => self.sink.text(&text),
-        };
+        let written = self.rules.in_body(message, &text, |at, piece| match piece {
+            Piece::Text(text) => self.sink.text(text).map_err(|error| error.within(at)),
+            Piece::Example(control) => self.sink.control(control),
+            Piece::Quoted(control) => self.sink.spelled(control),
+        });
         written.map_err(fail)?;
         self.sink.seam(Part::End);
-        Ok(())
-    }
-}
-
-impl Writer<'_> {
-    /// Writes a system message. Tokens of sections in it show how calls are written, and open no
-    /// sections.
-    fn among_marks(&mut self, text: &str) -> Result<(), SinkError> {
-        let mut lexer = Lexer::new(self.rules.controls, Mode::Body, 0);
-        let mut rest = text;
-        while let Some(lexeme) = lexer.next(&mut rest, true) {
-            match lexeme {
-                Lexeme::Text(text, span) => {
-                    self.sink.text(text).map_err(|error| error.within(span.start))?;
-                }
-                Lexeme::Control(control, span) if self.rules.ends_said(control) => {
-                    self.sink
-                        .text(&text[span.range()])
-                        .map_err(|error| error.within(span.start))?;
-                }
-                Lexeme::Control(control, _) => self.sink.control(control)?,
-            }
-        }
         Ok(())
     }
 }

@@ -1,0 +1,68 @@
+//! The control tokens in the body of a message that are read as text.
+
+use super::Rules;
+use super::between::Kind;
+use super::quote::Quote;
+use crate::Control;
+use crate::lex::{Lexeme, Lexer, Mode};
+use crate::model::{Message, Role};
+
+/// A piece of a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Piece<'t> {
+    Text(&'t str),
+    /// A token in a system message. It shows how calls are written.
+    Example(Control),
+    /// A token in quoted code of the assistant.
+    Quoted(Control),
+}
+
+impl Rules {
+    /// Gives the pieces of the text of a message to `put`, each with its place. A control token that is
+    /// not read as text is part of a text, which the sink refuses.
+    pub(super) fn in_body<E>(
+        &self,
+        message: &Message<'_>,
+        text: &str,
+        mut put: impl FnMut(usize, Piece<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let is_example = matches!(message.role, Role::System | Role::Developer);
+        let may_quote =
+            self.reads_quotes() && matches!(self.kind(message, false), Kind::Text { .. });
+        if !is_example && !may_quote {
+            return put(0, Piece::Text(text));
+        }
+        let mut quote = Quote::default();
+        // The end of the text that the quote has read, and of the text that `put` has.
+        let (mut read, mut done) = (0, 0);
+        let mut lexer = Lexer::new(self.controls, Mode::Body, 0);
+        let mut rest = text;
+        while let Some(lexeme) = lexer.next(&mut rest, true) {
+            let Lexeme::Control(control, span) = lexeme else { continue };
+            let piece = if is_example {
+                if self.ends_said(control) {
+                    continue;
+                }
+                Piece::Example(control)
+            } else {
+                quote.read(&text[read..span.start]);
+                read = span.start;
+                if self.frames(control) || !quote.quotes(control) {
+                    continue;
+                }
+                quote.read_token(control, &text[span.range()]);
+                read = span.end;
+                Piece::Quoted(control)
+            };
+            if done < span.start {
+                put(done, Piece::Text(&text[done..span.start]))?;
+            }
+            put(span.start, piece)?;
+            done = span.end;
+        }
+        if done < text.len() {
+            put(done, Piece::Text(&text[done..]))?;
+        }
+        Ok(())
+    }
+}
