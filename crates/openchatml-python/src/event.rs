@@ -53,7 +53,7 @@ impl PyEvent {
         Ok(Self::new(Event::ToolCancel { call_id, reason }))
     }
 
-    /// The type: `"message.start"`, `"message.done"`, `"response.delta"`,
+    /// The type: `"message.start"`, `"message.done"`, `"message.hidden"`, `"response.delta"`,
     /// `"response.reasoning_text.delta"`, `"response.reasoning_summary_text.delta"`,
     /// `"response.tool_call.delta"`, `"response.delta.flush"`, `"response.done"`, `"response.cancel"`,
     /// `"tool.cancel"` or `"diagnostic"`.
@@ -72,7 +72,8 @@ impl PyEvent {
             | Event::ReasoningSummaryDelta { index, .. }
             | Event::ToolCallDelta { index, .. }
             | Event::Flush { index, .. }
-            | Event::MessageDone { index, .. } => Some(*index),
+            | Event::MessageDone { index, .. }
+            | Event::MessageHidden { index } => Some(*index),
             Event::Done { index, .. }
             | Event::Cancel { index }
             | Event::Diagnostic { index, .. }

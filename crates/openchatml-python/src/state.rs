@@ -117,6 +117,7 @@ pub(crate) fn event_state<'a>(
             state.1 = Some(*index);
             state.2 = Some(text.to_string());
         }
+        Event::MessageHidden { index } => state.1 = Some(*index),
         Event::Flush { index, is_preamble } => {
             state.1 = Some(*index);
             state.3 = *is_preamble;
@@ -160,6 +161,7 @@ pub(crate) fn event(
         }
         "response.tool_call.delta" => Event::ToolCallDelta { index: at?, text: text()? },
         "response.delta.flush" => Event::Flush { index: at?, is_preamble },
+        "message.hidden" => Event::MessageHidden { index: at? },
         "response.done" => {
             let reason = reason?;
             let all = [Done::Return, Done::Call, Done::End];

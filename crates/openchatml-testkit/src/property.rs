@@ -4,9 +4,9 @@ use openchatml::convert::Channels;
 use openchatml::lex::Escape;
 use openchatml::render::Place;
 use openchatml::{
-    Code, Content, Conversation, Diagnostic, Document, Event, Format, Infill, Keep, Message,
-    Parsed, Policy, ReadOptions, RenderError, RenderOptions, Severity, Stream, TextFormat, parse,
-    render,
+    Channel, Code, Content, Conversation, Diagnostic, Document, End, Event, Format, Infill, Keep,
+    Message, Parsed, Policy, ReadOptions, RenderError, RenderOptions, Severity, Stream, TextFormat,
+    parse, render,
 };
 
 use crate::secrets;
@@ -39,6 +39,16 @@ impl StreamOutput {
             Event::MessageDone { message, .. } => {
                 self.open = None;
                 self.messages.push(Message::clone(message).into_owned());
+                None
+            }
+            Event::MessageHidden { index } => {
+                if let Some(message) = self.messages.get_mut(*index) {
+                    message.recovered = true;
+                    match message.is_call() {
+                        true => message.end = End::End,
+                        false => message.channel = Some(Channel::Analysis),
+                    }
+                }
                 None
             }
             Event::Diagnostic { diagnostic, .. } => {

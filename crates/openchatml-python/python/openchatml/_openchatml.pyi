@@ -556,7 +556,7 @@ class Event:
         """
     @property
     def type(self) -> str:
-        """The type: `"message.start"`, `"message.done"`, `"response.delta"`,
+        """The type: `"message.start"`, `"message.done"`, `"message.hidden"`, `"response.delta"`,
         `"response.reasoning_text.delta"`, `"response.reasoning_summary_text.delta"`,
         `"response.tool_call.delta"`, `"response.delta.flush"`, `"response.done"`, `"response.cancel"`,
         `"tool.cancel"` or `"diagnostic"`.

@@ -74,6 +74,12 @@ fn withdrawn(case: &Case<'_>) -> View {
         {
             Some((message.role.to_string(), message.body.text().into_owned()))
         }
+        Event::MessageHidden { index: at } => events.iter().find_map(|event| match event {
+            Event::MessageDone { index, message } if index == at && begun(*at) => {
+                Some((message.role.to_string(), message.body.text().into_owned()))
+            }
+            _ => None,
+        }),
         _ => None,
     });
     hidden.collect()

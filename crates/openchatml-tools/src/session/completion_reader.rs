@@ -66,19 +66,21 @@ pub(super) struct CompletionOutcome {
     waits: bool,
     /// Whether the message that began last is a call.
     calls: bool,
-    /// Whether calls wait for the end of the completion, because a token that ends reasoning may
-    /// follow. It would show that the model only thought of them.
-    holds_calls: bool,
+    /// Whether messages wait for the end of the completion, because a token that ends reasoning may
+    /// follow. It would show that they were reasoning.
+    holds: bool,
     /// Whether a message of reasoning ended.
     has_reasoned: bool,
-    /// The message whose text was last emitted as visible.
-    visible: Option<usize>,
+    /// The messages with text that was emitted as visible.
+    visible: HashSet<usize>,
+    /// The messages that were reasoning, as a later token showed.
+    hidden: HashSet<usize>,
     /// Whether text was emitted as visible before a token showed that it is reasoning.
     pub(super) has_shown_reasoning: bool,
     /// Whether there was a call that the model perhaps does not make. It is left out.
     pub(super) has_uncertain_call: bool,
-    /// Whether a control token is misplaced, so that it is unknown what is reasoning.
-    is_misplaced: bool,
+    /// The messages with a misplaced control token, so that it is unknown what is reasoning.
+    misplaced: HashSet<Option<usize>>,
 }
 
 impl<'m> CompletionReader<'m> {
@@ -86,8 +88,8 @@ impl<'m> CompletionReader<'m> {
     pub(super) fn new(model: &'m Model, options: &ReadOptions, base: usize) -> Self {
         let options = options.clone();
         let end_of_reasoning = Control::CloseSection(Section::Reasoning);
-        let holds_calls = model.format().controls().spelling(end_of_reasoning).is_some();
-        let outcome = CompletionOutcome { base, holds_calls, ..CompletionOutcome::default() };
+        let holds = model.format().controls().spelling(end_of_reasoning).is_some();
+        let outcome = CompletionOutcome { base, holds, ..CompletionOutcome::default() };
         Self { model, options, reader: PieceReader::Unknown, outcome, any_end: false }
     }
 
@@ -230,14 +232,19 @@ impl CompletionOutcome {
                 self.is_foreign |= message.foreign;
                 self.calls = message.is_call();
             }
-            Event::Delta { index, .. } => self.visible = Some(*index),
+            Event::Delta { index, .. } => {
+                self.visible.insert(*index);
+            }
             Event::MessageDone { index, message } => {
-                self.has_shown_reasoning |= message.is_reasoning() && self.visible == Some(*index);
+                if message.is_reasoning() && self.visible.contains(index) {
+                    self.hide(*index);
+                }
                 let is_open = matches!(message.end, End::Open | End::Prompt);
                 self.is_cut |= is_open && !message.foreign;
                 self.has_reasoned |= message.is_reasoning() && !is_open;
                 self.done.push((*index, Message::clone(message).into_owned()));
             }
+            Event::MessageHidden { index } => self.hide(*index),
             Event::Done { reason, .. } => {
                 self.is_done = true;
                 self.has_returned |= *reason == Done::Return;
@@ -253,11 +260,21 @@ impl CompletionOutcome {
                 if diagnostic.severity == Severity::Error && !shows(diagnostic.code) =>
             {
                 self.wrong.extend(index);
-                self.is_misplaced |= diagnostic.code == Code::ParseFrame;
+                if diagnostic.code == Code::ParseFrame {
+                    self.misplaced.insert(*index);
+                }
             }
             _ => {}
         }
         emit(SessionEvent::Said(shifted(event, self.base)));
+    }
+
+    /// Hides a message: it was reasoning that no token had opened. What follows is certain again.
+    fn hide(&mut self, index: usize) {
+        self.has_shown_reasoning |= self.visible.contains(&index);
+        self.has_reasoned = true;
+        self.misplaced.remove(&Some(index));
+        self.hidden.insert(index);
     }
 
     /// Returns the complete and certain messages. A transcript contains no other messages, because
@@ -265,19 +282,22 @@ impl CompletionOutcome {
     fn take(&mut self, is_end: bool) -> Vec<Message<'static>> {
         let mut kept = Vec::new();
         let done = &mut self.done;
-        let held = done.iter().position(|(_, message)| message.is_call() && self.holds_calls);
-        let ready = held.filter(|_| !is_end).unwrap_or(done.len());
-        let is_thought = self.is_misplaced || self.is_cut && !self.has_reasoned;
+        let is_held = |(_, message): &(_, Message<'_>)| message.is_call() || !self.has_reasoned;
+        let held = done.iter().position(is_held).filter(|_| self.holds && !is_end);
+        let ready = held.unwrap_or(done.len());
+        let is_thought = !self.misplaced.is_empty() || self.is_cut && !self.has_reasoned;
         for (index, message) in done.drain(..ready) {
             if message.is_call() && !message.foreign {
-                let is_uncertain = message.recovered || self.holds_calls && is_thought;
+                let is_hidden = self.hidden.contains(&index);
+                let is_uncertain = message.recovered || is_hidden || self.holds && is_thought;
                 self.has_uncertain_call |= is_uncertain;
                 if is_uncertain {
                     continue;
                 }
             }
             let is_whole = !matches!(message.end, End::Open | End::Prompt);
-            if message.recovered || message.foreign || self.wrong.contains(&index) {
+            let is_wrong = self.wrong.contains(&index) || self.hidden.contains(&index);
+            if message.recovered || message.foreign || is_wrong {
                 continue;
             }
             if is_whole && !self.truncated.contains(&index) {

@@ -212,6 +212,7 @@ pub(super) fn shifted(event: Event<'_>, base: usize) -> Event<'_> {
         Event::MessageDone { index, message } => {
             Event::MessageDone { index: index + base, message }
         }
+        Event::MessageHidden { index } => Event::MessageHidden { index: index + base },
         Event::Done { index, reason } => Event::Done { index: moved(index), reason },
         Event::Cancel { index } => Event::Cancel { index: moved(index) },
         Event::Diagnostic { index, diagnostic } => {

@@ -346,7 +346,7 @@ async fn calls_that_may_be_thoughts_do_not_run() {
         (format!("Never write `{CALL}`.<|im_end|>"), false),
         (format!("Never write:\n```\n{CALL}\n```<|im_end|>"), false),
         (format!("I write `this`:\n{CALL}<|im_end|>"), true),
-        (format!("I could.\n</think>\n\n{CALL}<|im_end|>"), false),
+        (format!("I could.\n</think>\n\n{CALL}<|im_end|>"), true),
         (format!("<think>\n{CALL}\n</think>\n\nNo.<|im_end|>"), false),
         (format!("<think>\na <think>b</think>\n\n{CALL}\n</think>\n\nNo.<|im_end|>"), false),
     ] {
@@ -361,6 +361,40 @@ async fn calls_that_may_be_thoughts_do_not_run() {
         let is_over = matches!(came.ended, Ok(StopReason::Answered | StopReason::NoMessage));
         assert!(is_over, "{completion}: {:?}", came.ended);
     }
+}
+
+/// What a later token shows to be reasoning is not part of the answer, and what follows it is.
+#[tokio::test]
+async fn texts_and_calls_before_an_end_of_reasoning_are_not_stored() {
+    let call = |n: usize| {
+        format!("<tool_call>\n{{\"name\": \"echo\", \"arguments\": {{\"n\": {n}}}}}\n</tool_call>")
+    };
+    let text = "<|im_start|>user\nGo.<|im_end|>\n";
+    let first =
+        format!("I could\n{}\nor not.\n</think>\n\nI look.\n{}<|im_end|>", call(1), call(2));
+    let log = Log::default();
+    let came = run("qwen3", text, tools(&log), move |number| {
+        Answer::saying(if number == 0 { &first } else { "Done.<|im_end|>" })
+    })
+    .await
+    .ends(StopReason::Answered);
+    assert_eq!(log.lines().len(), 1);
+    let stored = "<|im_start|>assistant\nI look.\n<tool_call>\n{\"name\": \"echo\", \"arguments\": {\"n\": 2}}\n</tool_call><|im_end|>\n";
+    assert!(came.text.contains(stored), "{}", came.text);
+    let is_clean = !came.text.contains("I could") && !came.text.contains("or not");
+    assert!(is_clean, "{}", came.text);
+}
+
+/// An answer that shows how calls are written is stored as it is.
+#[tokio::test]
+async fn quoted_calls_are_part_of_the_answer() {
+    let text = "<|im_start|>user\nHow?<|im_end|>\n";
+    let answer = "Write `<tool_call>`, as here:\n```\n<tool_call>\n{\"name\": \"echo\", \"arguments\": {\"n\": 1}}\n</tool_call>\n```<|im_end|>";
+    let log = Log::default();
+    let came = run("qwen3", text, tools(&log), move |_| Answer::saying(answer)).await;
+    let came = came.ends(StopReason::Answered);
+    assert_eq!(log.lines().len(), 0);
+    assert!(came.text.ends_with(&format!("assistant\n{answer}\n")), "{}", came.text);
 }
 
 #[tokio::test]

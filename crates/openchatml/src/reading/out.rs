@@ -5,7 +5,8 @@ use crate::check::Checker;
 use crate::lex::Lexeme;
 use crate::limits::Limits;
 use crate::model::{
-    Content, Conversation, Document, DocumentLayout, FormId, Infill, Message, Part, Raw, Role,
+    Channel, Content, Conversation, Document, DocumentLayout, End, FormId, Infill, Message, Part,
+    Raw, Role,
 };
 use crate::options::{Mode, ReadOptions, Recover};
 use crate::{Code, Control, Diagnostic, Dropped, Header, Severity, Span};
@@ -39,6 +40,9 @@ pub(crate) trait Receiver<'a> {
 
     /// The current message is complete.
     fn end(&mut self, message: Message<'a>);
+
+    /// The last `count` complete messages were reasoning.
+    fn hide_last(&mut self, _count: usize) {}
 
     /// The end of the last message's turn is at byte `at`. The message has ended before.
     fn close_turn(&mut self, _: usize) {}
@@ -241,6 +245,13 @@ impl<'a> Out<'a, '_> {
         }
     }
 
+    /// The last `count` complete messages were reasoning.
+    pub(crate) fn hide_last(&mut self, count: usize) {
+        if count > 0 {
+            self.to.hide_last(count);
+        }
+    }
+
     /// Whether the limit allows another message.
     #[inline]
     pub(crate) fn has_room(&self) -> bool {
@@ -353,6 +364,18 @@ impl<'a> Receiver<'a> for Whole<'a> {
         }
         if let Some(around) = around {
             around.form = form;
+        }
+    }
+
+    fn hide_last(&mut self, count: usize) {
+        let messages = &mut self.conversation.messages;
+        let first = messages.len().saturating_sub(count);
+        for message in &mut messages[first..] {
+            message.recovered = true;
+            match message.is_call() {
+                true => message.end = End::End,
+                false => message.channel = Some(Channel::Analysis),
+            }
         }
     }
 

@@ -88,6 +88,13 @@ pub enum Event<'e> {
         /// The message.
         message: CowBox<'e, Message<'e>>,
     },
+    /// A message that was complete is reasoning: a later token ended reasoning that no token had
+    /// opened. A text is now [recovered](Message::recovered) and has the channel `analysis`. A call is
+    /// recovered, has the end [`End::End`], and must not run.
+    MessageHidden {
+        /// The number of the message.
+        index: usize,
+    },
     /// The response is complete. A response that is cut off is not complete, nor is one that
     /// exceeds a limit: too many messages, or too much visible text.
     Done {
@@ -180,6 +187,7 @@ impl<'e> Event<'e> {
             Self::ToolCallDelta { .. } => "response.tool_call.delta",
             Self::Flush { .. } => "response.delta.flush",
             Self::MessageDone { .. } => "message.done",
+            Self::MessageHidden { .. } => "message.hidden",
             Self::Done { .. } => "response.done",
             Self::Cancel { .. } => "response.cancel",
             Self::ToolCancel { .. } => "tool.cancel",
@@ -212,6 +220,7 @@ impl<'e> Event<'e> {
             Self::ReasoningDelta { .. }
             | Self::ToolCallDelta { .. }
             | Self::ToolCancel { .. }
+            | Self::MessageHidden { .. }
             | Self::Diagnostic { .. } => false,
         }
     }
@@ -280,6 +289,7 @@ impl<'e> Event<'e> {
                 Event::Diagnostic { index: *index, diagnostic: (&**diagnostic).into() }
             }
             Self::Flush { .. }
+            | Self::MessageHidden { .. }
             | Self::Done { .. }
             | Self::Cancel { .. }
             | Self::UserDiagnostic { .. } => self.clone(),
@@ -320,6 +330,7 @@ impl<'e> Event<'e> {
             Self::MessageDone { index, message } => {
                 Event::MessageDone { index, message: boxed(message) }
             }
+            Self::MessageHidden { index } => Event::MessageHidden { index },
             Self::Done { index, reason } => Event::Done { index, reason },
             Self::Cancel { index } => Event::Cancel { index },
             Self::ToolCancel { call_id, reason } => {
@@ -340,7 +351,8 @@ impl<'e> Event<'e> {
             | Self::ReasoningSummaryDelta { index, .. }
             | Self::ToolCallDelta { index, .. }
             | Self::Flush { index, .. }
-            | Self::MessageDone { index, .. } => Some(*index),
+            | Self::MessageDone { index, .. }
+            | Self::MessageHidden { index } => Some(*index),
             Self::Done { index, .. }
             | Self::Cancel { index }
             | Self::Diagnostic { index, .. }
@@ -421,7 +433,7 @@ impl<'e> Event<'e> {
             }
             Self::Diagnostic { diagnostic, .. } => write_diagnostic(out, diagnostic),
             Self::UserDiagnostic { code, .. } => write_kind(out, *code, code.severity()),
-            Self::Flush { .. } | Self::Cancel { .. } => {}
+            Self::Flush { .. } | Self::MessageHidden { .. } | Self::Cancel { .. } => {}
         }
         out.push('}');
     }

@@ -203,6 +203,12 @@ impl Receiver<'static> for Live<'_> {
         }
     }
 
+    fn hide_last(&mut self, count: usize) {
+        for index in self.state.done.saturating_sub(count)..self.state.done {
+            (self.emit)(Event::MessageHidden { index });
+        }
+    }
+
     fn layout(&mut self, _: Place, _: Raw<'static>, _: FormId) {}
 
     fn part(&mut self, part: Option<Part<'static>>, span: Span) {

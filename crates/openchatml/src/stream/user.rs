@@ -56,10 +56,17 @@ impl UserEvents {
     pub fn push<'e>(&mut self, event: Event<'e>) -> Option<Event<'e>> {
         self.began = true;
         self.ended |= matches!(event, Event::Done { .. } | Event::Cancel { .. });
-        let (index, is_end) = (event.index(), matches!(event, Event::MessageDone { .. }));
+        let index = event.index();
+        let (is_end, is_hidden) = match &event {
+            Event::MessageDone { .. } => (true, false),
+            Event::MessageHidden { .. } => (false, true),
+            _ => (false, false),
+        };
         let Some(visible) = event.for_user(self.policy) else {
-            // Its end shows that it is not for the user.
-            let was_shown = is_end && self.open.is_some() && self.open == index;
+            // Its end shows that it is not for the user. If a later message was shown, its own end
+            // will tell.
+            let was_shown = is_end && self.open.is_some() && self.open == index
+                || is_hidden && self.open.is_none() && self.last == index;
             self.open = self.open.filter(|_| !was_shown);
             return was_shown.then_some(Event::UserDiagnostic { index, code: Code::ParseFrame });
         };

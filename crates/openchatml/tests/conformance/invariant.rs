@@ -104,7 +104,7 @@ fn stream(case: &Case, how: &str, options: &ReadOptions, failures: &mut Failures
     let document: Value = serde_json::from_str(&canonical(&parsed.document)).expect("JSON");
     let lines = |values: &[Value]| values.iter().map(|it| format!("{it}\n")).collect::<String>();
     let messages = document["messages"].as_array().expect("messages");
-    let done = field(&whole, "message.done", "message");
+    let done = done(&whole);
     failures.equal(&format!("messages of the stream, {how}"), &lines(messages), &lines(&done));
     let place = |code: &str, severity: &str, start: usize, end: usize| {
         json!([code, severity, start, end]).to_string()
@@ -130,6 +130,23 @@ fn stream(case: &Case, how: &str, options: &ReadOptions, failures: &mut Failures
     shown(&parsed.document, &whole, how, failures);
 }
 
+/// Returns the messages of the stream. Those that a later token showed to be reasoning are changed as
+/// the documentation of the event says.
+fn done(whole: &[Told]) -> Vec<Value> {
+    let mut done = field(whole, "message.done", "message");
+    for id in field(whole, "message.hidden", "message_id") {
+        let at: usize = id.as_str().expect("an id")[1..].parse().expect("a number");
+        let message = &mut done[at];
+        message["recovered"] = true.into();
+        if message["channel"] == "commentary" {
+            message.as_object_mut().expect("a message").remove("end");
+        } else {
+            message["channel"] = "analysis".into();
+        }
+    }
+    done
+}
+
 /// Checks that the deltas for display equal the messages of the assistant in the user view, except
 /// for messages whose ends show that they are reasoning.
 fn shown(document: &Document<'_>, whole: &[Told], how: &str, failures: &mut Failures) {
@@ -138,7 +155,7 @@ fn shown(document: &Document<'_>, whole: &[Told], how: &str, failures: &mut Fail
     let view = policy.view(conversation);
     let seen = view.messages().filter(|seen| seen.role() == Role::Assistant);
     let one: String = seen.map(|seen| seen.text()).collect();
-    let done = field(whole, "message.done", "message");
+    let done = done(whole);
     let ends_hidden =
         |at: &usize| done.get(*at).is_some_and(|message| message["channel"] == "analysis");
     let two: String = whole

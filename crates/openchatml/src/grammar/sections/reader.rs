@@ -29,6 +29,8 @@ pub(crate) struct Reader<'a> {
     pub(super) inside: Option<Section>,
     /// What its tokens say about its reasoning.
     pub(super) thought: Thought,
+    /// The beginning and the number of its texts and calls so far.
+    pub(super) spoken: Option<(usize, usize)>,
     /// Whether a list of calls is open in it.
     pub(super) in_list: bool,
     /// The number of line breaks that can still belong to the last token.
@@ -67,6 +69,7 @@ pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader
         said: None,
         inside: None,
         thought: Thought::default(),
+        spoken: None,
         in_list: false,
         pad: 0,
         is_short: false,
@@ -253,6 +256,11 @@ impl<'a> Reader<'a> {
     ) -> Box<Draft<'a>> {
         self.layout.begin(kind, name, &mut message, at, out.keep);
         self.said = self.layout.place.last;
+        if matches!(kind, Kind::Text { .. } | Kind::Call { .. }) {
+            let from = if let State::Call(call) = &self.state { call.from } else { at };
+            let (from, count) = self.spoken.unwrap_or((from, 0));
+            self.spoken = Some((from, count + 1));
+        }
         let span = message.span;
         check_speaker(&mut message, span, out);
         Box::new(Draft::started(message, out))

@@ -69,31 +69,39 @@ impl<'a> Reader<'a> {
         self.speak(Kind::Text { apart: false }, text, out);
     }
 
-    /// Whether a token ends reasoning that no token opened, after text of its turn.
+    /// Whether a token ends reasoning that no token opened, after texts or calls of its turn.
     pub(super) fn ends_unopened(&self, control: Control) -> bool {
         control == Control::CloseSection(Section::Reasoning)
             && self.thought == Thought::Nothing
-            && matches!(&self.state, State::Body(body) if matches!(body.kind, Kind::Text { .. }))
+            && match &self.state {
+                State::Body(body) => matches!(body.kind, Kind::Text { .. }),
+                State::Turn(_) => self.spoken.is_some() && !self.in_list,
+                _ => false,
+            }
     }
 
-    /// Ends a text as reasoning. Templates write the token that opens it into the prompt, and then
-    /// often not into a transcript.
+    /// Ends the texts and calls of a turn as reasoning. Templates write the token that opens it into
+    /// the prompt, and then often not into a transcript.
     pub(super) fn end_unopened(&mut self, span: Span, out: &mut Out<'a, '_>) {
-        let State::Body(body) = &mut self.state else { return };
-        let found = unopened_reasoning(self.rules, span, body.draft.message.body_at);
-        body.draft.message.channel = Some(Channel::Analysis);
-        body.draft.message.recovered = true;
-        body.kind = Kind::Reasoning;
-        out.malformed(found);
+        let Some((from, count)) = self.spoken.take() else { return };
+        out.malformed(unopened_reasoning(self.rules, span, from));
+        let mut ended = count;
+        if let State::Body(body) = &mut self.state {
+            body.draft.message.channel = Some(Channel::Analysis);
+            body.draft.message.recovered = true;
+            body.kind = Kind::Reasoning;
+            ended -= 1;
+        }
+        out.hide_last(ended);
         if out.state.stopped.is_some() {
             return;
         }
-        let State::Body(body) = std::mem::replace(&mut self.state, State::Turn(Kept::default()))
-        else {
-            return;
-        };
         let close = self.rules.sections.reasoning.close;
-        self.end_body(body, close.before, End::End, span.end, out);
+        if let State::Body(body) = std::mem::replace(&mut self.state, State::Turn(Kept::default()))
+        {
+            self.end_body(body, close.before, End::End, span.end, out);
+        }
+        self.layout.edge = span.end;
         self.layout.keeps = false;
         self.layout.place.last = Some(Kind::Reasoning);
         self.said = self.layout.place.last;

@@ -41,7 +41,7 @@ impl<'a> Reader<'a> {
         if is_own && self.rules.goes_on(self.layout.place) {
             self.turn = self.rules.turn(Role::Assistant);
             self.said = None;
-            self.thought = Thought::default();
+            (self.thought, self.spoken) = (Thought::default(), None);
             let State::Outside(gap) = &mut self.state else { return };
             let gap = std::mem::take(gap);
             self.layout.opened.get_or_insert(span.start);
@@ -74,7 +74,7 @@ impl<'a> Reader<'a> {
         let gap = std::mem::take(gap);
         self.turn = Some(turn);
         self.said = None;
-        self.thought = Thought::default();
+        (self.thought, self.spoken) = (Thought::default(), None);
         let kind = match turn.role {
             Role::Assistant => Kind::Text { apart: false },
             role => Kind::Said(role),
@@ -112,7 +112,7 @@ impl<'a> Reader<'a> {
         self.layout.opened.get_or_insert(span.start);
         self.said = None;
         self.inside = None;
-        self.thought = Thought::default();
+        (self.thought, self.spoken) = (Thought::default(), None);
         self.in_list = false;
         match turn.opening {
             Opening::Named(..) => {
@@ -247,6 +247,9 @@ impl<'a> Reader<'a> {
                 self.inside = None;
                 self.thought = self.thought.close();
                 self.behind(reasoning.close);
+            }
+            Control::CloseSection(Section::Reasoning) if self.ends_unopened(control) => {
+                self.end_unopened(span, out);
             }
             Control::CloseSection(Section::Reasoning)
                 if reasoning.none == NoReasoning::Close && self.said.is_none() =>

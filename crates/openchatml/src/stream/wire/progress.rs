@@ -55,6 +55,8 @@ impl Progress {
                 self.has_uncertain_call |= is_thought;
                 self.left_out += usize::from(kind == Kind::Silent || is_thought);
             }
+            // A call in it was perhaps written as certain.
+            Event::MessageHidden { .. } => self.has_uncertain_call |= self.waits,
             Event::Done { reason, .. } => self.done = Some(*reason),
             Event::Cancel { .. } => self.is_cancelled = true,
             Event::Diagnostic { index, diagnostic } if diagnostic.severity == Severity::Error => {

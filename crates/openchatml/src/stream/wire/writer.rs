@@ -288,6 +288,7 @@ impl Writer {
             | Event::ReasoningDelta { .. }
             | Event::ReasoningSummaryDelta { .. }
             | Event::Flush { .. }
+            | Event::MessageHidden { .. }
             | Event::Done { .. }
             | Event::Cancel { .. }
             | Event::ToolCancel { .. }
