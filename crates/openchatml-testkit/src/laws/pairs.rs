@@ -62,7 +62,7 @@ pub(crate) fn pairs(case: &Case<'_>) -> Verdict {
     let is_same_text = case.from.carrier() == Carrier::Text || own == back;
     let is_same = origin == again && fields.is_empty() && is_same_text;
     let (what, cause) = match losses.is_empty() {
-        true if !fields.is_empty() && !is_lost_back => {
+        true if !fields.is_empty() && !is_lost_back && !is_weighed_back => {
             ("no loss is named", format!("{} {}", case.to, fields.join(" ")))
         }
         false if is_same && !is_weighed_back => {

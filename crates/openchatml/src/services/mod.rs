@@ -14,6 +14,7 @@ pub(crate) mod parts;
 mod replies;
 mod state;
 mod tools;
+mod training;
 mod write;
 
 pub(crate) use self::beyond::{beyond, beyond_of, content_of, joins, still_say, unless_reasoning};

@@ -5,11 +5,11 @@ use std::collections::HashSet;
 
 use super::replies::Replies;
 use super::tools::Declared;
+use super::training;
 use crate::diagnostic::quote;
 use crate::document::DocumentReader;
 use crate::json::{Data, Json, JsonError, Value};
-use crate::limits::Limits;
-use crate::model::{Beyond, Conversation, FormId, Message, untrain};
+use crate::model::{Beyond, Conversation, FormId, Message};
 use crate::{Code, Span};
 
 /// Keys and their values.
@@ -103,20 +103,18 @@ impl<'a> State<'a> {
         mut self,
         conversation: &mut Conversation<'a>,
         form: FormId,
-        limits: &Limits,
+        reader: &mut DocumentReader<'_>,
     ) {
         let is_stopped = self.mark_stopped(&mut conversation.messages);
-        let is_bad = self.is_bad();
         if let Some(first) = self.first {
             conversation.messages.insert(0, first);
-            conversation.messages.truncate(limits.messages);
+            conversation.messages.truncate(reader.options.limits.messages);
         }
+        let messages = &mut conversation.messages;
+        training::apply(&self.fields, self.has_completion, messages, form, reader);
         conversation.tools = self.declared.functions;
         if !self.declared.hosted.is_empty() {
             self.fields.push(("tools".into(), Data::List(self.declared.hosted).into()));
-        }
-        if is_bad {
-            untrain(&mut conversation.messages, form);
         }
         if is_stopped {
             let layout = conversation.layout.get_or_insert_default();
@@ -133,35 +131,6 @@ impl<'a> State<'a> {
         }
     }
 }
-
-impl State<'_> {
-    /// Whether the record says that a model is not trained on it: data sets mark bad answers, for
-    /// unpaired preferences, and give records a weight.
-    fn is_bad(&self) -> bool {
-        // Beside a completion, a label is one of these; elsewhere it can be the number of a class.
-        let has_labels = self.has_completion;
-        self.fields.iter().any(|(key, value)| {
-            let is = |keys: &[&str]| keys.iter().any(|it| key.eq_ignore_ascii_case(it));
-            let number = match &value.data {
-                Data::Bool(is_good) => return !is_good && is(&[LABELS, TRAINED].concat()),
-                Data::String(word) if word.eq_ignore_ascii_case("false") => return is(LABELS),
-                Data::String(word) if word.eq_ignore_ascii_case("no") => {
-                    return has_labels && is(LABELS);
-                }
-                Data::String(number) => number.trim_ascii().parse::<f64>(),
-                Data::Number(number) => number.parse(),
-                _ => return false,
-            };
-            let is_of_label = is(&["kto_tag"]) || has_labels && is(LABELS);
-            number.is_ok_and(|number| number <= 0.0 && (is_of_label || is(WEIGHTS)))
-        })
-    }
-}
-
-/// Keys of a record: whether its answer is good, its weight, and whether a model is trained on it.
-const LABELS: &[&str] = &["label", "kto_tag"];
-const WEIGHTS: &[&str] = &["weight", "loss_weight"];
-const TRAINED: &[&str] = &["train", "trainable", "is_trained"];
 
 /// The keys under which data sets have a conversation.
 const CONVERSATIONS: &[&str] = &["messages", "conversations", "conversation"];

@@ -43,7 +43,7 @@ pub(super) fn read_document<'a>(text: &'a str, options: &ReadOptions) -> Parsed<
         messages.truncate(options.limits.messages);
         reader.too_many(0, &json);
     }
-    state.end(&mut conversation, FORM, &options.limits);
+    state.end(&mut conversation, FORM, &mut reader);
     conversation.set_shape(FORM, shape);
     reader.finish(json, read, conversation.into(), checks)
 }

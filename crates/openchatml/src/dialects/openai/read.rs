@@ -37,7 +37,7 @@ pub(super) fn read_document<'a>(text: &'a str, options: &ReadOptions) -> Parsed<
         Root::Other => reader.no_conversation(&mut json),
     };
     let shape = if state.is_response { Shape::Response } else { root.shape() };
-    state.end(&mut conversation, FORM, &options.limits);
+    state.end(&mut conversation, FORM, &mut reader);
     let document = match sides {
         [Some(chosen), Some(rejected)] => {
             continued(&mut reader, &json, FORM, conversation, [chosen, rejected])

@@ -120,7 +120,7 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
         conversation.messages.truncate(options.limits.messages);
         reader.too_many(0, &json);
     }
-    state.end(&mut conversation, FORM, &options.limits);
+    state.end(&mut conversation, FORM, &mut reader);
     if let Some(form) = form {
         // The prompt is only context.
         let asked = form.asked.min(conversation.messages.len());
@@ -164,7 +164,7 @@ impl<'a> RecordPair<'a> {
     ) -> Document<'a> {
         let Self { form, prompt, sides } = self;
         let mut prompt = Conversation::from_messages(prompt);
-        state.end(&mut prompt, FORM, &reader.options.limits);
+        state.end(&mut prompt, FORM, reader);
         form.store(&mut prompt);
         continued(reader, json, FORM, prompt, sides)
     }

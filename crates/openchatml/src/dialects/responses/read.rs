@@ -35,7 +35,7 @@ pub(super) fn read_document<'a>(text: &'a str, options: &ReadOptions) -> Parsed<
         Root::Other => reader.no_conversation(&mut json),
     };
     let first_output = state.first_output.map(|at| at + usize::from(state.first.is_some()));
-    state.end(&mut conversation, FORM, &options.limits);
+    state.end(&mut conversation, FORM, &mut reader);
     conversation.set_shape(FORM, first_output.map_or(root.shape(), Shape::Exchange));
     reader.finish(json, read, conversation.into(), checks)
 }

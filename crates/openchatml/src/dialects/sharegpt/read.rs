@@ -35,7 +35,7 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
         Root::Object => record(&mut reader, &mut json, messages, &mut state, &mut sides),
         Root::Other => reader.no_conversation(&mut json),
     };
-    state.end(&mut conversation, FORM, &options.limits);
+    state.end(&mut conversation, FORM, &mut reader);
     let document = match sides {
         [Some(chosen), Some(rejected)] => {
             continued(&mut reader, &json, FORM, conversation, [chosen, rejected])
