@@ -20,6 +20,7 @@ mod limits;
 mod mcp;
 mod output;
 mod pairs;
+mod readme;
 mod render;
 mod reports;
 #[cfg(feature = "run")]

@@ -304,7 +304,9 @@ fn diagnostics_are_not_events_of_other_protocols() {
     let text = "<|channel|>final<|message|>Hi";
     let ran = ocml_with(args, text).exits(1);
     assert!(ran.stdout.contains("response.incomplete") && !ran.stdout.contains("E-"), "{ran:#?}");
-    assert_eq!(ran.stderr, "");
+    // The first error says why the status is 1.
+    assert_eq!(ran.stderr.lines().count(), 1, "{ran:#?}");
+    ran.says("the text ends inside a message (E-STREAM-TRUNCATED");
     ocml_with(args.iter().chain(&["-v"]), text).exits(1).says("E-STREAM-TRUNCATED");
     // Messages of other speakers are left out, and that is reported.
     let text = "<|channel|>final<|message|>Hi<|end|><|start|>user<|message|>Ho<|end|>";
@@ -355,7 +357,7 @@ fn calls_that_must_not_be_run_are_told() {
 #[test]
 fn a_user_is_told_of_text_that_turns_out_to_be_reasoning() {
     let args = ["stream", "-f", "qwen3", "--role", "assistant", "--user"];
-    let ran = ocml_with(args, "A plan.</think>Hi.<|im_end|>").exits(0);
+    let ran = ocml_with(args, "A plan.</think>Hi.<|im_end|>").exits(1).says("is not for a user");
     let events: Vec<&str> = ran.stdout.lines().collect();
     let told = events.iter().position(|event| event.contains("E-PARSE-FRAME"));
     let answer = events.iter().position(|event| event.contains("\"Hi.\""));

@@ -8,7 +8,8 @@ use std::io::{self, Read as _};
 use clap::Args;
 use openchatml::wire::{Ending, Framing};
 use openchatml::{
-    Event, Mode, ReadOptions, Recognized, Recover, Severity, TextFormat, UserEvents, recognize,
+    Diagnostic, Event, Mode, ReadOptions, Recognized, Recover, Severity, TextFormat, UserEvents,
+    recognize,
 };
 
 use self::opening::{Ids, Texts};
@@ -92,6 +93,7 @@ pub(crate) fn run(args: &StreamArgs, console: &Console) -> Result<Status, Failur
         tally: Tally::default(),
         has_messages: options.continues.is_some(),
         shows: false,
+        withdraws: false,
         outside: None,
         unframed: None,
     };
@@ -302,6 +304,8 @@ struct Events<'a> {
     has_messages: bool,
     /// Whether a message was written for the user.
     shows: bool,
+    /// Whether a message that was written for the user is hidden, as its end showed.
+    withdraws: bool,
     /// What the text outside of messages is, if it is recognized.
     outside: Option<Recognized>,
     /// The format, if its control tokens are nowhere in the input.
@@ -319,7 +323,13 @@ impl Events<'_> {
         if let Event::Diagnostic { diagnostic, .. } = &event {
             self.tally.count(diagnostic.severity);
             let is_told = self.user.is_none() && self.writer.tells_findings();
-            if !is_told && diagnostic.severity > Severity::Note {
+            // These events do not say why the exit status is that of an error. The first error does,
+            // and diagnostics are not for users.
+            let is_first_error = diagnostic.severity == Severity::Error && self.tally.errors == 1;
+            if !is_told && is_first_error && self.user.is_none() {
+                let Diagnostic { code, message, span, .. } = &**diagnostic;
+                self.console.error(&format!("{message} ({code}, at byte {})", span.start));
+            } else if !is_told && diagnostic.severity > Severity::Note {
                 self.console.detail(&diagnostic.to_string());
             }
         }
@@ -336,6 +346,7 @@ impl Events<'_> {
         };
         if let Some(event) = visible_event {
             self.shows |= matches!(event, Event::MessageStart { .. });
+            self.withdraws |= matches!(event, Event::UserDiagnostic { .. });
             writer.push(&event, text);
         }
     }
@@ -373,6 +384,10 @@ impl Events<'_> {
         if let Some(user) = self.user.take() {
             let cut_off = user.finish();
             status = if cut_off.is_some() { Status::Found } else { Status::Fine };
+            if self.withdraws {
+                self.console.error("a text that was written is not for a user, as its end showed");
+                status = Status::Found;
+            }
             // Without control tokens, there is no text that a token hides.
             if let Some(format) = self.unframed.filter(|_| !self.shows) {
                 let text = format!(
