@@ -13,7 +13,9 @@ fn a_file_is_written_completely() {
     let ran = folder.ocml(["parse", "a.txt", "-o", "out.json"]).silent();
     assert_eq!(ran.stdout, "");
     assert!(folder.read("out.json").starts_with("{\"header\""));
-    folder.ocml(["convert", "-t", "openchatml-2.2", "a.txt", "--output", "a.txt"]).silent();
+    // An input would be lost.
+    let args = ["convert", "-t", "openchatml-2.2", "a.txt", "--output", "./a.txt"];
+    folder.ocml(args).exits(2).says("the output `./a.txt` is also input");
     assert_eq!(folder.read("a.txt"), GOOD);
     assert_eq!(folder.names(), ["a.txt", "out.json"]);
     assert_eq!(folder.ocml(["parse", "a.txt", "-o", "-"]).silent().stdout, folder.read("out.json"));

@@ -254,7 +254,11 @@ impl<'a> Job<'a> {
     /// Rejects an output file that is also an input, or that is written twice.
     fn are_apart(&self, origins: &[Origin]) -> Result<(), Failure> {
         let sources = origins.iter().filter_map(Origin::path);
-        let others: Vec<&Path> = sources.chain(self.out.output.as_deref()).collect();
+        let output = self.out.output.as_deref();
+        if let Some(path) = output.filter(|output| sources.clone().any(|it| is_same(it, output))) {
+            return Err(is_input(path));
+        }
+        let others: Vec<&Path> = sources.chain(output).collect();
         let rejects = self.out.rejects.as_deref();
         let more = [("--rejects", rejects, self.sidecar), ("--sidecar", self.sidecar, rejects)];
         for (option, path, other) in more {
@@ -387,8 +391,7 @@ fn outputs<'o>(
         };
         let target = folder.join(name(path));
         if is_same(path, &target) {
-            let text = format!("the output `{}` is also input", target.display());
-            return Err(Failure::Usage(text));
+            return Err(is_input(&target));
         }
         if let Some(other) = sources.insert(target.clone(), path) {
             return Err(Failure::Usage(format!(
@@ -401,6 +404,10 @@ fn outputs<'o>(
         outputs.push((origin, target));
     }
     Ok(outputs)
+}
+
+fn is_input(output: &Path) -> Failure {
+    Failure::Usage(format!("the output `{}` is also input", output.display()))
 }
 
 /// Whether a path names a folder.

@@ -3,6 +3,7 @@
 use super::between::Kind;
 use super::call::{Call, Found};
 use super::reader::{Reader, State};
+use super::{Piece, Rules};
 use crate::grammar::rest::Rest;
 use crate::lex::Lexeme;
 use crate::model::End;
@@ -11,6 +12,21 @@ use crate::{Code, Control, Dropped, Section, Span};
 
 /// No call ends reasoning that stays open.
 const CALL: Kind = Kind::Call { leaves: false };
+
+impl Rules {
+    /// Returns the form of a call, for help.
+    fn form_of_calls(&self) -> String {
+        let pieces = self.sections.calls.pieces.iter();
+        let pieces = pieces.map(|piece| match piece {
+            Piece::Json(text) => (*text).to_owned(),
+            Piece::Name => "\"NAME\"".to_owned(),
+            Piece::PlainName => "NAME".to_owned(),
+            Piece::NameUpTo(token) => format!("NAME{}", self.spelling(*token)),
+            Piece::Arguments => "{…}".to_owned(),
+        });
+        pieces.collect()
+    }
+}
 
 impl<'a> Reader<'a> {
     /// Reads text in a call.
@@ -251,7 +267,11 @@ impl<'a> Reader<'a> {
             false => Code::ParseFrame.at(place, "malformed call"),
             true => Code::Limit.at(place, "the beginning of this call exceeds its limit"),
         };
-        out.malformed(found.help("the text after this is hidden, and the call is not run"));
+        let form = self.rules.form_of_calls();
+        let help = format!(
+            "a call is written as `{form}`; the text after this is hidden, and the call is not run"
+        );
+        out.malformed(found.help(help));
         if out.state.stopped.is_some() {
             self.state = State::Call(call);
             return;
