@@ -77,7 +77,15 @@ fn pair(source: &mut Source<'_>, format: Format) -> Document<'static> {
         let other = text::hostile(source);
         last.body = if other.is_empty() { "x".into() } else { other.into() };
     }
-    Document::Pair(Pair::new(chosen, rejected).into())
+    let mut pair = Pair::new(chosen, rejected);
+    if ["records", "openai", "sharegpt"].contains(&format.dialect().id) {
+        // These can write what both sides begin with as a prompt.
+        let shared = pair.shared();
+        for side in [&mut pair.chosen, &mut pair.rejected] {
+            untrain(&mut side.messages[..shared]);
+        }
+    }
+    Document::Pair(pair.into())
 }
 
 /// Generates a conversation whose fields `format` can carry.
@@ -115,7 +123,11 @@ pub fn conversation(source: &mut Source<'_>, format: Format) -> Conversation<'st
 fn untrain_prompt(messages: &mut [Message<'static>]) {
     let last = messages.iter().rev().take_while(|it| it.role == Role::Assistant).count();
     let before = messages.len() - last;
-    for message in messages[..before].iter_mut().filter(|it| it.role == Role::Assistant) {
+    untrain(&mut messages[..before]);
+}
+
+fn untrain(messages: &mut [Message<'static>]) {
+    for message in messages.iter_mut().filter(|it| it.role == Role::Assistant) {
         message.weight = Some(Weight::ZERO);
     }
 }
