@@ -6,7 +6,7 @@ use clap::Args;
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct FilesArgs {
-    /// Files or folders to read (`-` or none: standard input)
+    /// Files, folders or patterns (`data/*.jsonl`) to read (`-` or none: standard input)
     ///
     /// Of a folder, all files named *.json, *.jsonl, *.ndjson, *.txt and *.ocml are read, also
     /// compressed ones (*.gz, *.zst), except hidden files and those that a file `.ocmlignore`

@@ -55,11 +55,14 @@ pub(crate) fn origins(args: &FilesArgs, console: &Console) -> Result<Vec<Origin>
     }
     let mut origins = Vec::new();
     for path in &args.files {
-        if !path.is_dir() {
+        let found = if path.is_dir() {
+            folder::files(path, &args.glob)?
+        } else if let Some((folder, pattern)) = pattern(path) {
+            folder::files(&folder, &[pattern])?
+        } else {
             origins.push(Origin::of(path));
             continue;
-        }
-        let found = folder::files(path, &args.glob)?;
+        };
         for link in found.links {
             let name = link.display();
             console.warning(&format!("`{name}` is a link to a folder, which is not followed"));
@@ -75,6 +78,21 @@ pub(crate) fn origins(args: &FilesArgs, console: &Console) -> Result<Vec<Origin>
         origins.extend(found.files.into_iter().map(Origin::File));
     }
     Ok(origins)
+}
+
+/// Returns the folder and the rest of a path that is a pattern, such as `data/*.jsonl`. A file whose
+/// name has these characters is no pattern.
+fn pattern(path: &Path) -> Option<(PathBuf, String)> {
+    let text = path.to_str().filter(|text| text.contains(['*', '?', '[']) && !path.exists())?;
+    let parts: Vec<_> = text.split('/').collect();
+    let first = parts.iter().position(|part| part.contains(['*', '?', '[']))?;
+    let folder = match parts[..first].join("/") {
+        none if none.is_empty() && first == 0 => PathBuf::from("."),
+        root if root.is_empty() => PathBuf::from("/"),
+        folder => PathBuf::from(folder),
+    };
+    let pattern = format!("/{}", parts[first..].join("/"));
+    folder.is_dir().then_some((folder, pattern))
 }
 
 impl Origin {

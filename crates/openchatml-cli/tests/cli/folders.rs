@@ -35,6 +35,24 @@ fn a_folder_stands_for_its_files() {
     folder.ocml(["check", "data"]).exits(0);
 }
 
+/// A shell expands patterns, but not in quotation marks, and not those of programs.
+#[test]
+fn a_pattern_stands_for_its_files() {
+    let folder = data();
+    let read = |pattern: &str| {
+        let ran = folder.ocml(["detect", pattern]).silent();
+        let lines = ran.stdout.lines().filter(|line| !line.starts_with(' '));
+        lines.map(|line| line.split(": ").next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(read("data/*.jsonl"), ["data/a.jsonl", "data/b.jsonl"]);
+    assert_eq!(read("data/?.jsonl"), ["data/a.jsonl", "data/b.jsonl"]);
+    assert_eq!(read("data/**/*.json"), ["data/sub/c.json"]);
+    folder.file("data/x[1].json", MESSAGES);
+    assert_eq!(read("data/x[1].json"), ["data/x[1].json"]);
+    folder.ocml(["detect", "data/*.none"]).exits(2).says("has no files named /*.none");
+    folder.ocml(["detect", "none/*.json"]).exits(2).says("no such file");
+}
+
 #[test]
 fn tables_in_a_folder_are_named() {
     let folder = data();
