@@ -5,8 +5,8 @@
 //! ```
 //!
 //! `parse20`, `parse1024`, `render20` and `render1024` read or write OpenChatML 2.2 with bodies of
-//! about so many bytes, `harmony20`, `harmony1024`, `apertus20` and `apertus1024` read Harmony and
-//! Apertus, `prompt20` and `prompt1024` write Apertus from messages JSON; `TOTAL` is the size of the
+//! about so many bytes, `harmony20`, `harmony1024`, `qwen20`, `qwen1024`, `apertus20` and
+//! `apertus1024` read Harmony, Qwen 3 and Apertus, `prompt20` and `prompt1024` write Apertus from messages JSON; `TOTAL` is the size of the
 //! corpus in bytes. `ids` and `messages` write Harmony as token ids and read them, `stream` reads
 //! answers as ids, one by one. Counting instructions with
 //! callgrind needs few of them; time with perf needs many:
@@ -33,8 +33,8 @@ use openchatml_tokens::{O200kHarmony, Tokenizer};
 
 const USAGE: &str = "usage: profile JOB [ROUNDS [TOTAL]]
 
-JOB     parse20, parse1024, render20, render1024, harmony20, harmony1024, apertus20, apertus1024,
-        prompt20, prompt1024, ids, messages or stream
+JOB     parse20, parse1024, render20, render1024, harmony20, harmony1024, qwen20, qwen1024,
+        apertus20, apertus1024, prompt20, prompt1024, ids, messages or stream
 ROUNDS  how often it is done, 20 if not given
 TOTAL   how many bytes the corpus has, 10000000 if not given";
 
@@ -57,6 +57,8 @@ type Job = (Box<dyn Fn()>, usize, usize);
 
 fn job(Wanted { job, total, .. }: &Wanted) -> Option<Job> {
     Some(match job.as_str() {
+        "qwen20" => text_job("qwen3", true, *total, 12, 20),
+        "qwen1024" => text_job("qwen3", true, *total, 12, 1024),
         "harmony20" => text_job("harmony", true, *total, 12, 20),
         "harmony1024" => text_job("harmony", true, *total, 4, 1024),
         "apertus20" => text_job("apertus", true, *total, 12, 20),
