@@ -72,6 +72,14 @@ impl Reader {
         self.records.options_for(text, format)
     }
 
+    /// Whether a text is a raw completion of the assistant.
+    pub(crate) fn is_completion(&self, text: &str, format: Format) -> bool {
+        match &self.ids {
+            Some(ids) => ids.is_completion(text, self.options()),
+            None => self.options_for(text, format).continues == Some(Role::Assistant),
+        }
+    }
+
     /// Reads a document. If no format was named and this format drops a part of the document, it is
     /// read in another format that fits.
     pub(crate) fn parse<'t>(&self, text: &'t str, format: Format) -> Parsed<'t> {
@@ -92,6 +100,13 @@ impl Reader {
 struct Ids(Tokenizers);
 
 impl Ids {
+    fn is_completion(&self, text: &str, options: &ReadOptions) -> bool {
+        let Ok((numbers, ..)) = held(text) else { return false };
+        let ids: Vec<u32> = numbers.iter().map(|number| number.0).collect();
+        let begins = self.0.with(|tokenizer| tokenizer.is_completion(&ids) == Some(true));
+        options.continues == Some(Role::Assistant) || options.continues.is_none() && begins
+    }
+
     fn parse(&self, text: &str, options: &ReadOptions) -> Parsed<'static> {
         let (numbers, sidecar, beside) = match held(text) {
             Ok(held) => held,

@@ -11,6 +11,9 @@ pub struct Consent {
     no_loss: bool,
     /// The allowed kinds of dropped input: one bit for each.
     dropped: u32,
+    /// The kinds of dropped input that are errors, and yet do not keep the document from being
+    /// written: one bit for each.
+    told: u32,
     /// The exceptions to `no_loss`: one bit for each.
     lost: u128,
 }
@@ -33,6 +36,12 @@ impl Consent {
     /// Also allows dropped input of this kind.
     pub fn allow(&mut self, dropped: Dropped) {
         self.dropped |= 1 << dropped as u32;
+    }
+
+    /// Also writes a document without dropped input of this kind, which remains an error: nobody can
+    /// correct what a model wrote.
+    pub fn tell(&mut self, dropped: Dropped) {
+        self.told |= 1 << dropped as u32;
     }
 
     /// Also allows this loss of a conversion.
@@ -73,6 +82,7 @@ impl Consent {
                 Some(dropped) if self.allows_drop(dropped) => {
                     found.severity = found.severity.min(Severity::Warning);
                 }
+                Some(dropped) if self.told & 1 << dropped as u32 != 0 => {}
                 Some(dropped) => refuse(dropped.as_str().to_owned()),
                 None => {}
             }

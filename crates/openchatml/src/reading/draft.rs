@@ -68,6 +68,11 @@ impl<'a> Draft<'a> {
         self.literal
     }
 
+    /// Returns the text so far, without literal blocks and markers before it, if it is kept.
+    pub(crate) fn kept_text(&self) -> Option<&str> {
+        self.keeps.then(|| self.text.as_str())
+    }
+
     /// Whether text was dropped because the message exceeds its limit. The diagnostic then covers
     /// the rest of the message.
     pub(crate) fn is_full(&self) -> bool {

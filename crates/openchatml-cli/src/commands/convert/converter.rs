@@ -94,6 +94,8 @@ pub(super) struct Converted {
     pub(super) sidecar: Option<Sidecar>,
     /// Whether the output is a JSON object with both sides of a pair, in any format.
     pub(super) is_pair: bool,
+    /// Whether the document is a raw completion of the assistant.
+    pub(super) is_completion: bool,
 }
 
 impl Converter {
@@ -280,16 +282,18 @@ impl Converter {
     /// Converts the document `text`.
     pub(super) fn convert(&self, text: &str, format: Format) -> Converted {
         let (parsed, own) = self.reader.parse_as(text, format);
-        if own == self.reads.unwrap_or(own) {
-            return self.converted(parsed);
-        }
-        match self.reading(own) {
-            Ok(other) => other.converted(parsed),
-            Err(failure) => {
-                let found = finding(Code::RenderUnsupported, Span::at(0), failure.to_string());
-                Converted { found: vec![found], ..Converted::default() }
+        let converted = if own == self.reads.unwrap_or(own) {
+            self.converted(parsed)
+        } else {
+            match self.reading(own) {
+                Ok(other) => other.converted(parsed),
+                Err(failure) => {
+                    let found = finding(Code::RenderUnsupported, Span::at(0), failure.to_string());
+                    Converted { found: vec![found], ..Converted::default() }
+                }
             }
-        }
+        };
+        Converted { is_completion: self.reader.is_completion(text, own), ..converted }
     }
 
     /// Converts a parsed document.

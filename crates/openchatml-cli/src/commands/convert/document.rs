@@ -1,7 +1,7 @@
 //! The result of a document: its output and its messages.
 
 use openchatml::convert::{Loss, Lost, Sidecar};
-use openchatml::{Carrier, Diagnostic, Format, Severity};
+use openchatml::{Carrier, Diagnostic, Dropped, Format, Severity};
 use openchatml_data::record::{Consent, reject};
 
 use super::converter::{Converted, Converter};
@@ -69,7 +69,7 @@ impl OutputRules {
         format: Format,
         before: &[Diagnostic],
     ) -> Outcome {
-        let Converted { mut output, found, mut losses, sidecar, is_pair } =
+        let Converted { mut output, found, mut losses, sidecar, is_pair, is_completion } =
             converter.convert(&slot.text, format);
         let mut all = before.to_vec();
         for mut found in found {
@@ -86,6 +86,9 @@ impl OutputRules {
         if converter.writes_prompts() && !consent.forbids_losses() {
             // As in a run, a model can be asked to go on with it.
             consent.allow_loss(Lost::Pairing);
+        }
+        if is_completion && !consent.forbids_losses() {
+            consent.tell(Dropped::Text);
         }
         let refused = consent.judge(&mut all, &mut losses);
         if !refused.is_empty()

@@ -35,6 +35,22 @@ impl<'a> Reader<'a> {
             }
             return;
         }
+        // Models forget the tokens between two messages.
+        let is_own = self.speaks_as.is_some() && self.draft.message.role == Role::Assistant;
+        if control == Control::Channel && is_own && !self.is_foreign {
+            let text = format!("the message has no stop token before `{spelling}`");
+            let help = "it is read as the start of another message of the assistant";
+            out.malformed(Code::StreamTruncated.at(span, text).help(help));
+            if out.state.stopped.is_some() {
+                return;
+            }
+            self.end_body(End::Open, span.start, out);
+            self.keeps_gap = false;
+            if out.admits(span) {
+                self.open_orphan(control, span);
+            }
+            return;
+        }
         let text = match spelling {
             "" => "a control token of another format inside a message".to_owned(),
             spelling => format!("`{spelling}` is not allowed in a message"),
@@ -240,11 +256,16 @@ impl<'a> Reader<'a> {
             self.begin_body(hidden(Role::Assistant, span, span.end), out);
             self.is_rest = true;
         } else {
-            self.opening.begin(Some(Role::Assistant), Span::at(span.start));
-            self.opening.is_orphan = true;
-            self.opening.control(control, span);
-            self.stage = Stage::Header;
+            self.open_orphan(control, span);
         }
+    }
+
+    /// Begins a message of the assistant at a token of its header.
+    fn open_orphan(&mut self, control: Control, span: Span) {
+        self.opening.begin(Some(Role::Assistant), Span::at(span.start));
+        self.opening.is_orphan = true;
+        self.opening.control(control, span);
+        self.stage = Stage::Header;
     }
 
     /// Handles text outside of messages.

@@ -23,8 +23,10 @@ pub(super) struct Body<'a> {
     end: usize,
     /// Whether it consists of white space so far.
     blank: bool,
-    /// The quoted code that its text ends in.
+    /// The quoted code that its text ends in, as far as it was read.
     quote: Quote,
+    /// The number of bytes of the kept text that were read for it.
+    read: usize,
 }
 
 impl<'a> Body<'a> {
@@ -40,6 +42,7 @@ impl<'a> Body<'a> {
             end: at,
             blank: true,
             quote: Quote::default(),
+            read: 0,
         }
     }
 
@@ -60,7 +63,8 @@ impl<'a> Body<'a> {
     }
 
     /// Whether a token of a section is text behind it, because it is quoted.
-    pub(super) fn quotes(&self, control: Control) -> bool {
+    pub(super) fn quotes(&mut self, control: Control) -> bool {
+        self.catch_up();
         let mut quote = self.quote;
         if self.held > 0 {
             quote.read("\n");
@@ -81,8 +85,25 @@ impl<'a> Body<'a> {
     }
 
     /// Whether it is text that ends inside of a quoted block.
-    pub(super) fn is_in_block(&self) -> bool {
+    pub(super) fn is_in_block(&mut self) -> bool {
+        if self.draft.kept_text().is_some_and(|text| !Quote::may_open_block(text)) {
+            return false;
+        }
+        self.catch_up();
         self.quote.is_block()
+    }
+
+    /// Whether quoted tokens can be recognised: only where a call has a line of its own.
+    fn is_quoting(&self) -> bool {
+        self.most > 0 && matches!(self.kind, Kind::Text { .. })
+    }
+
+    /// Reads the rest of the kept text. Most texts have no tokens, so that they are never read.
+    fn catch_up(&mut self) {
+        if let Some(text) = self.draft.kept_text().filter(|_| self.is_quoting()) {
+            self.quote.read(text.get(self.read..).unwrap_or_default());
+            self.read = text.len();
+        }
     }
 
     /// Returns the end of the body, without the withheld line breaks.
@@ -129,8 +150,7 @@ impl<'a> Body<'a> {
 
     fn push(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
         self.blank = self.blank && text.trim_ascii().is_empty();
-        // Only where a call has a line of its own, quoted tokens can be recognised.
-        if self.most > 0 && matches!(self.kind, Kind::Text { .. }) {
+        if self.draft.kept_text().is_none() && self.is_quoting() {
             self.quote.read(text);
         }
         self.draft.push(text, span, out);

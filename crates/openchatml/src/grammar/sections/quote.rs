@@ -56,8 +56,18 @@ impl Default for Line {
 }
 
 impl Quote {
+    /// Whether a text has a run that can open a block. It is much faster than reading the text.
+    pub(super) fn may_open_block(text: &str) -> bool {
+        let bytes = text.as_bytes();
+        memchr::memchr2_iter(b'`', b'~', bytes)
+            .any(|at| bytes.get(at..at + 3).is_some_and(|run| matches!(run, b"```" | b"~~~")))
+    }
+
     /// Whether a text ends inside of a block.
     pub(super) fn is_block_after(text: &str) -> bool {
+        if !Self::may_open_block(text) {
+            return false;
+        }
         let mut quote = Self::default();
         quote.read(text);
         quote.is_block()
@@ -83,14 +93,19 @@ impl Quote {
     fn read_line(&mut self, line: &[u8]) {
         let mut rest = line;
         while let Some((byte, others)) = rest.split_first() {
-            let is_plain = matches!(self.line, Line::Text | Line::Code) && self.run == 0;
-            if is_plain && memchr::memchr(b'`', rest).is_none() {
-                // Only the end of the line is left.
-                self.is_escaped = line.ends_with(b"\\");
-                if line.ends_with(b"\n") {
-                    self.byte(b'\n');
+            if matches!(self.line, Line::Text | Line::Code) && self.run == 0 {
+                // The text up to the next backtick changes nothing.
+                let is_code = self.line == Line::Code || self.fence.is_some();
+                let next = memchr::memchr(b'`', rest).filter(|_| !is_code);
+                let skipped = &rest[..next.unwrap_or(rest.len())];
+                if let Some(last) = skipped.last() {
+                    self.is_escaped = *last == b'\\';
+                    if *last == b'\n' {
+                        self.byte(b'\n');
+                    }
+                    rest = &rest[skipped.len()..];
+                    continue;
                 }
-                return;
             }
             self.byte(*byte);
             rest = others;

@@ -148,14 +148,17 @@ impl<'a> Reader<'a> {
     }
 
     /// Whether a control token is recognized here, and not read as text.
-    fn counts(&self, control: Control) -> bool {
+    fn counts(&mut self, control: Control) -> bool {
         if self.rules.frames(control) {
             return true;
         }
-        match &self.state {
-            State::Call(call) if call.is_in_string() => return false,
-            State::Body(body) if body.quotes(control) => return false,
-            _ => {}
+        let is_text = match &mut self.state {
+            State::Call(call) => call.is_in_string(),
+            State::Body(body) => body.quotes(control),
+            _ => false,
+        };
+        if is_text {
+            return false;
         }
         let is_reply = matches!(
             control,

@@ -40,14 +40,15 @@ impl<'a> Reader<'a> {
     }
 
     /// Reports a control token that is read as text.
-    pub(super) fn tell_text(&self, control: Control, span: Span, out: &mut Out<'a, '_>) {
+    pub(super) fn tell_text(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         // System messages show how calls are written.
         if self.turn.is_none_or(|turn| matches!(turn.role, Role::System | Role::Developer)) {
             return;
         }
         let text = format!("`{}` is read as text here", self.rules.spelling(control));
         let found = Code::ParseFrame.at(span, text);
-        let is_quoted = matches!(&self.state, State::Body(body) if body.quotes(control));
+        let is_quoted =
+            if let State::Body(body) = &mut self.state { body.quotes(control) } else { false };
         out.tolerate(found.help(match is_quoted {
             true => "it is inside of quoted code",
             false => "a model can read it as a control token",
