@@ -43,7 +43,7 @@ fn raw_completions_are_recognised_by_what_they_begin_with() {
         ("<|channel|>final<|message|>Hi.<|return|>", "harmony", true),
         ("\n<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant", "harmony", true),
         (" to=functions.f<|channel|>commentary json<|message|>{}<|call|>", "harmony", true),
-        ("<|start|>assistant<|channel|>final<|message|>Hi.<|return|>", "openchatml-2.2", false),
+        ("<|start|>assistant<|channel|>final<|message|>Hi.<|return|>", "harmony", false),
         ("<|inner_prefix|>Hm.<|inner_suffix|>Hi.<|assistant_end|>", "apertus", true),
         (
             "<tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n</tool_call><|im_end|>",

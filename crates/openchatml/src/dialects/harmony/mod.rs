@@ -224,9 +224,13 @@ fn look(scan: &Scan<'_>, case: &mut Case) {
     if scan.version.is_some() || !frame::look(scan, 35, case) {
         return case.rule_out();
     }
-    // Only OpenChatML has literal blocks, but a message can quote one.
+    // Only OpenChatML has literal blocks and escaped tokens, but a message can quote one.
     if scan.has_block {
         case.against(10);
+    }
+    let escaped = RULES.controls.spelling(Control::Start).map(|token| format!("<{token}"));
+    if escaped.is_some_and(|escaped| scan.text.contains(&escaped)) {
+        case.against(15);
     }
     // The models that write such completions use this format.
     let is_completion = scan.begins_inside().is_some();
@@ -235,9 +239,6 @@ fn look(scan: &Scan<'_>, case: &mut Case) {
     }
     let joined = scan.gaps.iter().find(|gap| gap.is_empty()).copied();
     case.sign(25, "no text between messages", joined);
-    if joined.is_none() && !scan.gaps.is_empty() && !is_completion {
-        case.against(15);
-    }
     let constrain = RULES.controls.spelling(Control::Constrain).unwrap_or_default();
     let spaced = scan.header(|header| header.contains(&format!(" {constrain}")));
     case.sign(20, format!("a space before `{constrain}`"), spaced);

@@ -14,7 +14,7 @@ use crate::pairing::Pairing;
 use crate::rules::History;
 use crate::rules::{Carries, Channels, Completion, Framed, Markers};
 use crate::signs::{Case, Framing, JsonSigns, Kind, Scan, Sign, TextSigns};
-use crate::{Control, function_name};
+use crate::{Control, Span, function_name};
 
 /// OpenChatML 2.0: six control tokens, JSON per turn.
 ///
@@ -171,5 +171,8 @@ fn look(scan: &Scan<'_>, case: &mut Case) {
     let calls = scan.header(|header| header.starts_with("assistant to=functions."));
     let has_ids = scan.header(|header| header.contains(" call_id=")).is_some();
     case.sign(15, "a call without `call_id`", calls.filter(|_| !has_ids));
+    let own_lines = format!("{}\n", RULES.controls.spelling(Control::Message).unwrap_or_default());
+    let at = scan.text.find(&own_lines).map(|at| Span::new(at, at + own_lines.len()));
+    case.sign(15, "the text of a message begins a line", at);
     frame::look_between(scan, case);
 }

@@ -30,13 +30,17 @@ pub(crate) fn look(scan: &Scan<'_>, base: u32, case: &mut Case) -> bool {
     true
 }
 
-/// Adds the evidence of the text between frames: a line break in OpenChatML, nothing in Harmony.
+/// Adds the evidence of the text between frames: a line break in OpenChatML, nothing in Harmony. But
+/// transcripts of OpenChatML have a header, and Harmony's documentation has line breaks, too.
 pub(crate) fn look_between(scan: &Scan<'_>, case: &mut Case) {
     let is_line = |text: &str| text.contains('\n') && text.trim().is_empty();
     let line = scan.gaps.iter().find(|gap| is_line(scan.at(**gap))).copied();
     case.sign(10, "each message begins a line", line);
     if scan.gaps.iter().any(|gap| gap.is_empty()) {
         case.against(20);
+    }
+    if scan.version.is_none() {
+        case.against(25);
     }
 }
 
