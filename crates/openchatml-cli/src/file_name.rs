@@ -46,6 +46,12 @@ pub(crate) fn is_jsonl(path: &Path) -> bool {
     ends_with(&name, &["jsonl", "ndjson"])
 }
 
+/// Whether the unpacked file is one JSON document: `.json`.
+pub(crate) fn is_json(path: &Path) -> bool {
+    let (name, _) = unpacked(path);
+    ends_with(&name, &["json"])
+}
+
 /// Whether a name has one of these endings.
 pub(crate) fn ends_with(path: &Path, endings: &[&str]) -> bool {
     path.extension().is_some_and(|end| endings.iter().any(|ending| end == *ending))

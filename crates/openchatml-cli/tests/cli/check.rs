@@ -24,7 +24,7 @@ fn all_findings_are_reported() {
 
 #[test]
 fn check_is_strict_unless_told_otherwise() {
-    let text = "<|start|>user<|message|>Hi.<|end|>\n";
+    let text = "<|start|>assistant intent=status<|channel|>commentary<|message|>Hi.<|end|>\n";
     ocml_with(["check"], text).exits(1).says("error[E-PARSE-HEADER]");
     ocml_with(["check", "--lenient"], text).exits(0).says("warning[E-PARSE-HEADER]");
     ocml_with(["check", "--lenient", "--deny-warnings"], text).exits(1);
@@ -98,7 +98,7 @@ fn a_file_without_fixes_is_not_touched() {
 fn lines_of_jsonl_are_fixed_in_their_place() {
     let folder = Folder::new();
     let line =
-        "{\"id\": 1, \"text\": \"<|start|>user<|message|>Hi.<|end|>\\n\", \"x\": \"\\u00e9\"}\r\n";
+        "{\"id\": 1, \"text\": \"<|start|>user<|message|>Hi <<|end|>.<|end|>\\n\", \"x\": \"\\u00e9\"}\r\n";
     let fine = "\"version: 2.2\\n\\n<|start|>user<|message|>\\u00e9<|end|>\\n\"\n";
     folder.file("a.jsonl", format!("{line}\n{fine}"));
     folder.ocml(["check", "--fix", "a.jsonl"]).exits(0).says("1 problem fixed");
@@ -179,7 +179,7 @@ fn a_file_that_would_be_detected_as_another_format_is_not_fixed() {
 #[test]
 fn an_uncertain_format_is_not_written_into_a_file() {
     let folder = Folder::new();
-    let text = "<|start|>user<|message|>Hi.<|end|>\n";
+    let text = "<|start|>assistant intent=status<|channel|>commentary<|message|>Hi.<|end|>\n";
     folder.file("a.txt", text);
     let ran = folder.ocml(["check", "--fix", "a.txt"]).exits(1);
     ran.says("if the format is right, use `--from openchatml-2.2`");

@@ -131,8 +131,9 @@ fn recovered_documents_are_written() {
 fn strict_refuses_input_with_errors() {
     let ran = ocml_with(["parse", "--strict"], BAD).exits(1).says("error[E-PARSE-FRAME]");
     assert_eq!(ran.stdout, "");
-    // A missing header is a warning in lenient mode and an error in strict mode.
-    let text = "<|start|>user<|message|>Hi.<|end|>\n";
+    // A missing header is a warning in lenient mode and an error in strict mode. Only OpenChatML has
+    // intents.
+    let text = "<|start|>assistant intent=status<|channel|>commentary<|message|>Hi.<|end|>\n";
     ocml_with(["parse", "--lenient"], text).exits(0).says("warning[E-PARSE-HEADER]");
     ocml_with(["parse", "--strict"], text).exits(1).says("error[E-PARSE-HEADER]");
     ocml_with(["parse", "--strict", "--lenient"], text).exits(2);
@@ -279,4 +280,19 @@ fn tools_of_another_service_are_not_detected_as_openai_in_long_documents() {
     assert_eq!(refused.says("this format has no tools with `input_schema`").stdout, "");
     let allowed = ocml_with(args.into_iter().chain(["--allow-loss=unknown-item"]), &text).stdout;
     assert_eq!(json(&allowed)["tools"].as_array().map(Vec::len), Some(1));
+}
+
+/// Nobody can correct what a model wrote, so a completion is written without what cannot be read.
+#[test]
+fn a_malformed_completion_is_written() {
+    let call = "<think>\nHm.\n</think>\n\nI look.\n<tool_call>\n\
+        {\"name\": \"f\", \"arguments\": {}}}\n</tool_call><|im_end|>";
+    let ran = ocml_with(["convert", "-t", "openai"], call).exits(1).says("not part of the call");
+    assert!(ran.stdout.contains("I look.") && !ran.stdout.contains("tool_calls"), "{ran:?}");
+    let ran = ocml_with(["convert", "-t", "openai", "--no-loss"], call).exits(1);
+    assert_eq!(ran.stdout, "");
+    // The same in a transcript can be corrected.
+    let transcript = format!("<|im_start|>assistant\n{call}\n");
+    let ran = ocml_with(["convert", "-t", "openai"], transcript).exits(1);
+    assert_eq!(ran.says("--allow-loss=stray-text").stdout, "");
 }

@@ -188,3 +188,22 @@ fn an_output_inside_of_the_input_is_not_read() {
     folder.ocml(["convert", "-t", "openai", "in/out", "-o", "back"]).exits(0);
     assert!(folder.path().join("back/a.jsonl").exists());
 }
+
+#[test]
+fn an_array_in_a_json_file_stays_an_array() {
+    let folder = Folder::new();
+    create_dir_all(folder.path().join("data")).unwrap();
+    folder.file("data/a.json", format!("[{MESSAGES},\n{MESSAGES}]"));
+    folder.file("data/b.jsonl", format!("{MESSAGES}\n{MESSAGES}\n"));
+    folder.ocml(["convert", "-t", "sharegpt", "data", "-o", "out"]).silent();
+    assert_eq!(json(&folder.read("out/a.json")).as_array().unwrap().len(), 2);
+    assert_eq!(folder.read("out/b.jsonl").lines().count(), 2);
+    folder.ocml(["convert", "-t", "sharegpt", "data/a.json", "-o", "c.json"]).silent();
+    assert_eq!(folder.read("c.json"), folder.read("out/a.json"));
+    // Lines and texts are written as lines.
+    for (format, target) in [("sharegpt", "d.jsonl"), ("chatml", "d.json"), ("sharegpt", "-")] {
+        let ran = folder.ocml(["convert", "-t", format, "data/a.json", "-o", target]).silent();
+        let written = if target == "-" { ran.stdout } else { folder.read(target) };
+        assert_eq!(written.lines().count(), 2, "{target}: {written}");
+    }
+}

@@ -11,7 +11,7 @@ fn said(args: &[&str], text: &str) -> String {
 
 #[test]
 fn a_missing_header() {
-    assert_snapshot!(said(&[], "<|start|>user<|message|>Hi.<|end|>\n"));
+    assert_snapshot!(said(&["-f", "openchatml-2.2"], "<|start|>user<|message|>Hi.<|end|>\n"));
 }
 
 #[test]

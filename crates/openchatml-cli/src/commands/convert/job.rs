@@ -11,6 +11,7 @@ use super::document::{DocumentLayout, Outcome, OutputRules, refusal};
 use crate::args::{Choice, DenyArgs, FilesArgs, JsonlArgs, OutArgs, ReadArgs};
 use crate::console::Console;
 use crate::failure::{Failure, Status};
+use crate::file_name;
 use crate::input::{Decoded, Input, Opened, Origin, Page, Slot, Unreadable, format_of, origins};
 use crate::jsonl::{Entry, LineReader};
 use crate::output::Target;
@@ -38,6 +39,8 @@ struct Targets {
     several: bool,
     /// Whether there is any output. Without output, no file is replaced.
     has_output: bool,
+    /// Whether the output is one JSON document, so that records of an array remain an array.
+    is_array: bool,
 }
 
 impl Targets {
@@ -93,7 +96,10 @@ impl<'a> Job<'a> {
         }
         let several = origins.len() > 1;
         let rejects = self.rejects()?;
-        let mut targets = Targets { output, rejects, several, has_output: several };
+        let is_array =
+            self.out.output.as_deref().is_some_and(|path| self.is_array(path, converter));
+        let is_array = is_array && !several;
+        let mut targets = Targets { output, rejects, several, has_output: several, is_array };
         let done = self.each(converter, origins, &mut targets, console);
         match done {
             Ok((tally, status)) => {
@@ -136,8 +142,10 @@ impl<'a> Job<'a> {
                 made.map_err(|error| Failure::write(&quoted, &error))?;
             }
             let output = Target::open(Some(&target))?;
-            let mut targets =
-                Targets { output, rejects: rejects.take(), several: false, has_output: false };
+            let is_array = self.is_array(&target, converter);
+            let rejected = rejects.take();
+            let (several, has_output) = (false, false);
+            let mut targets = Targets { output, rejects: rejected, several, has_output, is_array };
             let done = self.each(converter, std::slice::from_ref(origin), &mut targets, console);
             rejects = targets.rejects.take();
             match done {
@@ -159,6 +167,12 @@ impl<'a> Job<'a> {
         }
         rejects.map_or(Ok(()), Target::finish)?;
         Ok(status.max(tally.status(self.deny_warnings)))
+    }
+
+    /// Whether a file of this name is one JSON document, so that records of an array remain an array.
+    fn is_array(&self, path: &Path, converter: &Converter) -> bool {
+        let is_json = converter.carrier() == Carrier::Json && !converter.writes_tokens();
+        is_json && !self.jsonl.jsonl && file_name::is_json(path)
     }
 
     fn rejects(&self) -> Result<Option<Target>, Failure> {
@@ -313,18 +327,23 @@ impl<'a> Job<'a> {
         console: &Console,
     ) -> Result<Tally, Failure> {
         let (from, most) = (self.from, self.input_bytes);
+        let is_array = opened.is_array;
         let feed = LineReader::open(name.clone(), opened, from, most, self.jsonl, console)?;
         let Some(feed) = feed else { return Ok(Tally::default()) };
         let output_rules = self.output_rules(DocumentLayout::Line, console);
         let converter = converter.reading(feed.format())?.into_owned();
         let mut all = Lines::default();
+        let mut array = (is_array && targets.is_array).then(Array::default);
         feed.run(
             console,
             move |entry, lines: &mut Lines| lines.add(output_rules, &converter, entry),
             |_, lines| lines.output.push('\n'),
             |lines| {
                 console.print(&lines.report);
-                targets.output.write(lines.output.as_bytes())?;
+                match &mut array {
+                    Some(array) => targets.output.write(array.add(&lines.output).as_bytes())?,
+                    None => targets.output.write(lines.output.as_bytes())?,
+                }
                 if let Some(rejects) = &mut targets.rejects {
                     rejects.write(lines.rejects.as_bytes())?;
                 }
@@ -332,6 +351,9 @@ impl<'a> Job<'a> {
                 Ok(())
             },
         )?;
+        if let Some(array) = array {
+            targets.output.write(array.end().as_bytes())?;
+        }
         all.losses.say(&name, console);
         if all.refused > 0 {
             let refused = count(all.refused, "line");
@@ -425,6 +447,30 @@ fn is_same(one: &Path, two: &Path) -> bool {
     let [one, two] =
         [one, two].map(|path| (path.as_os_str() != "-").then(|| place(path)).flatten());
     one.is_some() && one == two
+}
+
+/// Joins lines to a JSON array.
+#[derive(Default)]
+struct Array {
+    has_items: bool,
+}
+
+impl Array {
+    /// Returns the text of more lines.
+    fn add(&mut self, lines: &str) -> String {
+        let mut text = String::with_capacity(lines.len() + 2);
+        for line in lines.lines().filter(|line| !line.is_empty()) {
+            text.push_str(if self.has_items { ",\n" } else { "[\n" });
+            text.push_str(line);
+            self.has_items = true;
+        }
+        text
+    }
+
+    /// Returns the end of the array.
+    const fn end(self) -> &'static str {
+        if self.has_items { "\n]\n" } else { "[]\n" }
+    }
 }
 
 /// The result of some lines.

@@ -14,7 +14,7 @@ use crate::dialect::{Carrier, Dialect, JsonForm, TextForm};
 use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Spaces, Speaker, TypeStyle};
 use crate::harmony::{self, declares_tools};
 use crate::lex::Mode;
-use crate::model::{End, FormId, Intent, Message, Role};
+use crate::model::{End, FormId, Intent, Marker, Message, Role};
 use crate::options::Profile;
 use crate::pairing::Pairing;
 use crate::rules::{Carries, Channels, Completion, ContentRules, Framed, Intents, Opening};
@@ -224,12 +224,16 @@ fn look(scan: &Scan<'_>, case: &mut Case) {
     if scan.version.is_some() || !frame::look(scan, 35, case) {
         return case.rule_out();
     }
-    // Only OpenChatML has literal blocks and escaped tokens, but a message can quote one.
+    // Only OpenChatML has literal blocks, but a message can quote one.
     if scan.has_block {
         case.against(10);
     }
-    let escaped = RULES.controls.spelling(Control::Start).map(|token| format!("<{token}"));
-    if escaped.is_some_and(|escaped| scan.text.contains(&escaped)) {
+    // Only OpenChatML has escaped tokens and markers, and text after them can be hidden there.
+    let markers = [Marker::Reason, Marker::Reflect, Marker::Introspect].map(Control::Marker);
+    let markers = markers.into_iter().flat_map(|marker| scan.spelled_elsewhere(marker));
+    let start = RULES.controls.spelling(Control::Start).unwrap_or_default();
+    let is_escaped = scan.text.contains(&format!("<{start}"));
+    if is_escaped || markers.into_iter().any(|marker| scan.text.contains(marker)) {
         case.against(15);
     }
     // The models that write such completions use this format.

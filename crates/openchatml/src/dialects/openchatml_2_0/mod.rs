@@ -173,6 +173,6 @@ fn look(scan: &Scan<'_>, case: &mut Case) {
     case.sign(15, "a call without `call_id`", calls.filter(|_| !has_ids));
     let own_lines = format!("{}\n", RULES.controls.spelling(Control::Message).unwrap_or_default());
     let at = scan.text.find(&own_lines).map(|at| Span::new(at, at + own_lines.len()));
-    case.sign(15, "the text of a message begins a line", at);
+    case.sign(10, "the text of a message begins a line", at);
     frame::look_between(scan, case);
 }

@@ -40,7 +40,7 @@ pub(crate) fn look_between(scan: &Scan<'_>, case: &mut Case) {
         case.against(20);
     }
     if scan.version.is_none() {
-        case.against(25);
+        case.against(if scan.gaps.is_empty() { 10 } else { 20 });
     }
 }
 
