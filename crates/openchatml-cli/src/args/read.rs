@@ -54,9 +54,9 @@ pub(crate) struct ReaderArgs {
     #[arg(long, requires = "role")]
     past_stop: bool,
 
-    /// With `--role assistant`: the prompt ended with the token that opens reasoning, such as
-    /// `<think>`
-    #[arg(long, requires = "role")]
+    /// Read a completion of the assistant whose prompt ended with the token that opens reasoning,
+    /// such as `<think>` (implies `--role assistant`)
+    #[arg(long)]
     in_reasoning: bool,
 
     /// Read the input as a prompt: the last message can be open
@@ -119,7 +119,7 @@ impl ReaderArgs {
             RecoverArg::Stripped => Recover::Stripped,
         };
         options.open_prompt = self.open_prompt;
-        options.continues = self.role;
+        options.continues = self.role.or(self.in_reasoning.then_some(Role::Assistant));
         options.past_stop = self.past_stop;
         options.in_reasoning = self.in_reasoning;
         options.limits = self.bounds().limits;

@@ -97,8 +97,7 @@ fn a_file_without_fixes_is_not_touched() {
 #[test]
 fn lines_of_jsonl_are_fixed_in_their_place() {
     let folder = Folder::new();
-    let line =
-        "{\"id\": 1, \"text\": \"<|start|>user<|message|>Hi <<|end|>.<|end|>\\n\", \"x\": \"\\u00e9\"}\r\n";
+    let line = "{\"id\": 1, \"text\": \"<|start|>user<|message|>Hi <<|end|>.<|end|>\\n\", \"x\": \"\\u00e9\"}\r\n";
     let fine = "\"version: 2.2\\n\\n<|start|>user<|message|>\\u00e9<|end|>\\n\"\n";
     folder.file("a.jsonl", format!("{line}\n{fine}"));
     folder.ocml(["check", "--fix", "a.jsonl"]).exits(0).says("1 problem fixed");

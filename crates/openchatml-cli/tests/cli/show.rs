@@ -197,7 +197,7 @@ fn a_text_in_which_nothing_is_visible_is_reported() {
         <|start|>assistant<|channel|>Final<|message|>Hi.<|return|>";
     let ran = ocml_with(["show"], text).exits(1);
     assert_eq!(ran.stdout, "");
-    ran.says("no message is visible: run `ocml check`");
+    ran.says("no message is visible: run `ocml show --debug`");
 }
 
 #[test]

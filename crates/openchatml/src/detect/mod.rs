@@ -24,10 +24,10 @@ const LOOK_BYTES: usize = 1 << 20;
 /// ```
 /// use openchatml::detect;
 ///
-/// // Nothing here says which of the two versions it is.
+/// // Transcripts of OpenChatML have a header, those of Harmony have none.
 /// let found = detect("<|start|>user<|message|>Hi.<|end|>\n");
 /// let names: Vec<_> = found.iter().map(|candidate| candidate.format.to_string()).collect();
-/// assert_eq!(names[..2], ["openchatml-2.2", "openchatml-2.0"]);
+/// assert_eq!(names[..2], ["harmony", "openchatml-2.2"]);
 /// assert!(found[0].confidence > found[1].confidence);
 /// ```
 #[derive(Clone, Debug)]

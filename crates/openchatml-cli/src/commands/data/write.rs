@@ -187,6 +187,10 @@ pub(super) fn tokenize(args: &TokenizeArgs, console: &Console) -> Result<Status,
         false => Purpose::Training,
     };
     set(&mut kernel, purpose, render, console)?;
+    if args.to.dialect().dated && kernel.render.date.is_none() {
+        let text = "no system message is added: with `--date YYYY-MM-DD`, each sample begins as prompts for this model do";
+        console.warning(text);
+    }
     let mut run = args.input.run(Some(&args.output), console);
     run.description = args.record.describe();
     run.description.extend([

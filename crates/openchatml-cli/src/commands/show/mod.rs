@@ -264,7 +264,7 @@ impl Show {
             shows_none &= shown.text.len() == length;
         }
         if shows_none && conversations.iter().any(|it| !it.messages.is_empty()) {
-            let text = "no message is visible: run `ocml check`, or `ocml show --debug`";
+            let text = "no message is visible: run `ocml show --debug`, which shows calls and reasoning, too, or `ocml check`";
             shown.report.push_str(&warning_line(text));
             shown.status = Status::Found;
         }

@@ -80,6 +80,12 @@ pub(super) const KEYS: &[&str] = &[
     "promptFeedback",
     "prompt_feedback",
     "createTime",
+    // What a dump of the official Python library has beside a response.
+    "sdkHttpResponse",
+    "sdk_http_response",
+    "parsed",
+    "automaticFunctionCallingHistory",
+    "automatic_function_calling_history",
     "create_time",
     "modelStatus",
     "model_status",

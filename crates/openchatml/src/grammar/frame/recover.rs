@@ -283,10 +283,16 @@ impl<'a> Reader<'a> {
         if out.state.is_over && self.stage == Stage::Header {
             return out.malformed(Code::CompletionRole.at(at, GOES_ON));
         }
-        let found = Code::StreamTruncated
-            .at(at, text)
-            .help("the rest is missing; send or read the complete text");
-        let end = self.spelled(Control::End);
+        let help = match (self.speaks_as, self.stage) {
+            (Some(_), Stage::Body) => {
+                "the rest is missing, or the server left out the stop token: vLLM keeps it with \
+                 `include_stop_str_in_output`"
+            }
+            _ => "the rest is missing; send or read the complete text",
+        };
+        let found = Code::StreamTruncated.at(at, text).help(help);
+        let is_call = self.stage == Stage::Body && self.draft.message.is_call();
+        let end = self.spelled(if is_call { Control::Call } else { Control::End });
         let found = match self.stage {
             Stage::Body if self.draft.in_literal() => {
                 let close = self.spelled(Control::EndLiteral);
