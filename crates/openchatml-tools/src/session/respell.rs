@@ -1,7 +1,8 @@
 //! Replaces spellings of control tokens in text, for formats without an escape.
 
+use openchatml::convert::convert;
 use openchatml::lex::{Escape, TokenTable};
-use openchatml::{Carrier, Format, Message};
+use openchatml::{Carrier, Conversation, Format, Message, RenderOptions};
 
 /// Changes the text of a message so that it contains no spelling of a control token, for formats
 /// without an escape (OpenChatML 2.0, Harmony, Apertus). The change is reversible.
@@ -16,7 +17,8 @@ pub(super) fn respell(message: &mut Message<'static>, format: Format) {
         return;
     }
     let text = message.body.text();
-    if controls.find(&text).is_none() && !text.contains('&') {
+    let has_token = controls.find(&text).is_some();
+    if !has_token && !text.contains('&') || has_token && is_quoted(message, format) {
         return;
     }
     let is_json = serde_json::from_str::<&serde_json::value::RawValue>(&text).is_ok();
@@ -28,6 +30,13 @@ pub(super) fn respell(message: &mut Message<'static>, format: Format) {
     if spelled != text {
         message.body = spelled.into();
     }
+}
+
+/// Whether the format reads the control tokens of a message as text, because they are quoted code.
+fn is_quoted(message: &Message<'static>, format: Format) -> bool {
+    let messages = [Message::user("-"), message.clone()];
+    let document = Conversation::from_messages(messages).into();
+    message.is_answer() && convert(&document, format, &RenderOptions::default()).is_ok()
 }
 
 /// Makes the end of a reply visible in a format that does not mark it: text that is not JSON

@@ -212,7 +212,9 @@ impl Session {
     /// or the reply to it cannot be written in the transcript or in a prompt, because that would
     /// end the session.
     pub(super) fn writable(&self, mut message: Message<'static>) -> Option<Message<'static>> {
-        self.spelled_in().iter().for_each(|format| respell(&mut message, *format));
+        let mut formats = self.spelled_in();
+        formats.dedup();
+        formats.iter().for_each(|format| respell(&mut message, *format));
         let reply = message.is_call().then(|| {
             let mut reply = Message::new(Role::Tool, "{}");
             (reply.name, reply.recipient) = (message.recipient.clone(), Some("assistant".into()));
