@@ -1,6 +1,6 @@
 //! What a record says beside its messages about whether a model is trained on it.
 
-use super::state::Field;
+use super::state::{Field, WEIGHT_KEYS};
 use crate::document::DocumentReader;
 use crate::json::Data;
 use crate::model::{FormId, Message, Role, Weight, untrain};
@@ -9,18 +9,8 @@ use crate::{Code, Severity};
 /// Keys that say whether an answer is good. Data sets for unpaired preferences have them.
 const LABELS: &[&str] = &["label", "kto_tag"];
 
-/// Keys of a weight, or of whether a model is trained on a record.
-const TRAINED: &[&str] = &[
-    "weight",
-    "loss_weight",
-    "loss_scale",
-    "loss",
-    "train",
-    "trainable",
-    "training",
-    "is_trained",
-    "train_on_turn",
-];
+/// A key that records have beside [those of messages](WEIGHT_KEYS).
+const IS_TRAINED: &str = "is_trained";
 
 /// Gives the messages of the assistant the weight 0, if one of the fields around them says that a
 /// model is not trained on them. `has_completion` says whether the record is a prompt and a completion.
@@ -40,7 +30,7 @@ pub(super) fn apply(
         // class.
         let counts = is_clear || has_completion;
         if counts && !is_clear {
-            let text = format!("the `{key}` {} is read as that of a bad answer", value.to_json());
+            let text = format!("`{key}`: {} is read as the label of a bad answer", value.to_json());
             let found = Code::ParseJson.at(value.span, text).severity(Severity::Warning);
             let help =
                 "a model is not trained on it; write `label`: false, or rename other columns";
@@ -63,7 +53,8 @@ pub(super) fn apply(
 
 /// Whether a field says that an answer is bad, or that a model is not trained on it.
 fn says_no((key, value): &Field<'_>) -> bool {
-    if !is_one_of(key, LABELS) && !is_one_of(key, TRAINED) {
+    let is_known = [LABELS, WEIGHT_KEYS, &[IS_TRAINED]].iter().any(|keys| is_one_of(key, keys));
+    if !is_known {
         return false;
     }
     let is_no = |number: &str| number.parse::<f64>().is_ok_and(|number| number <= 0.0);

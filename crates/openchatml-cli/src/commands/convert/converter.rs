@@ -10,8 +10,8 @@ use openchatml::convert::{
 use openchatml::harmony::has_system_message;
 use openchatml::render::Profile;
 use openchatml::{
-    Carrier, Code, Conversation, Diagnostic, Document, Format, Mode, Pair, Parsed, RenderOptions,
-    Severity, Span, Tool,
+    Carrier, Code, Conversation, Diagnostic, Document, Dropped, Format, Mode, Pair, Parsed,
+    RenderOptions, Severity, Span, Tool,
 };
 use openchatml_data::record::{KeptMessages, Purpose, is_empty};
 
@@ -94,7 +94,7 @@ pub(super) struct Converted {
     pub(super) sidecar: Option<Sidecar>,
     /// Whether the output is a JSON object with both sides of a pair, in any format.
     pub(super) is_pair: bool,
-    /// Whether the document is a raw completion of the assistant.
+    /// Whether the document is a raw completion of the assistant of which text was dropped.
     pub(super) is_completion: bool,
 }
 
@@ -293,7 +293,10 @@ impl Converter {
                 }
             }
         };
-        Converted { is_completion: self.reader.is_completion(text, own), ..converted }
+        // Only what was dropped makes a difference.
+        let drops_text = converted.found.iter().any(|it| it.dropped == Some(Dropped::Text));
+        let is_completion = drops_text && self.reader.is_completion(text, own);
+        Converted { is_completion, ..converted }
     }
 
     /// Converts a parsed document.
