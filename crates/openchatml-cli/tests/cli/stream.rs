@@ -363,6 +363,11 @@ fn a_user_is_told_of_text_that_turns_out_to_be_reasoning() {
     let answer = events.iter().position(|event| event.contains("\"Hi.\""));
     assert!(told.is_some() && told < answer, "{events:#?}");
     assert!(!events.iter().any(|event| event.contains("\"content\":\"A plan.\"")), "{events:#?}");
+    // The text was complete when the token arrived.
+    let call = "<tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n</tool_call>";
+    let ran = ocml_with(args, format!("Or\n{call}\n</think>\n\nHi.<|im_end|>")).exits(1);
+    assert_eq!(ran.stdout.matches("E-PARSE-FRAME").count(), 1, "{}", ran.stdout);
+    ran.says("is not for a user");
     // Text after reasoning that began twice waits until it is certain.
     let ran = ocml_with(args, "<think><think>a</think>A plan.</think>Hi.<|im_end|>").exits(0);
     assert!(!ran.stdout.contains("plan"), "{}", ran.stdout);
