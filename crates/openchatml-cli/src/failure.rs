@@ -55,7 +55,11 @@ pub(crate) enum Failure {
 impl Failure {
     /// Reading `name` failed.
     pub(crate) fn read(name: &str, error: &io::Error) -> Self {
-        Self::Io(format!("cannot read {name}: {}", reason(error)))
+        let help = match name {
+            "`all`" => "; losses are allowed with an equals sign: --allow-loss=all",
+            _ => "",
+        };
+        Self::Io(format!("cannot read {name}: {}{help}", reason(error)))
     }
 
     /// Writing `name` failed.

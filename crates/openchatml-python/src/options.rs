@@ -25,6 +25,7 @@ pub(crate) fn read(options: &mut ReadOptions, argument: &Argument<'_, '_>) -> Py
         }
         "in_reasoning" => options.in_reasoning = argument.flag()?,
         "past_stop" => options.past_stop = argument.flag()?,
+        "split_reasoning" => options.split_reasoning = argument.flag()?,
         "open_prompt" => options.open_prompt = argument.flag()?,
         "mode" => options.mode = argument.word(&[Mode::Lenient, Mode::Strict], mode)?,
         "recover" => options.recover = argument.word(RECOVER, recover)?,

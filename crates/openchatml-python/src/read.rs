@@ -28,6 +28,8 @@ use crate::record::{diagnostics, record};
 ///         assistant speaks. The same as `continues="assistant"`.
 ///     continues: The role whose message the text continues.
 ///     in_reasoning: The prompt ended inside reasoning.
+///     split_reasoning: `<think>…</think>` at the beginning of an assistant's text in JSON is read as
+///         its reasoning.
 ///     past_stop: A completion continues after its stop token.
 ///     open_prompt: The last message can be open: a prompt that a model will continue.
 ///     mode: `"strict"` makes everything an error that the specification does not allow.
@@ -48,7 +50,7 @@ use crate::record::{diagnostics, record};
 #[pyfunction]
 #[pyo3(
     signature = (text, format = None, **options),
-    text_signature = "(text, format='auto', *, completion=False, continues=None, in_reasoning=False, past_stop=False, open_prompt=False, mode='lenient', recover='keep', limits=None)"
+    text_signature = "(text, format='auto', *, completion=False, continues=None, in_reasoning=False, split_reasoning=False, past_stop=False, open_prompt=False, mode='lenient', recover='keep', limits=None)"
 )]
 pub(crate) fn parse(
     py: Python<'_>,
@@ -77,6 +79,8 @@ pub(crate) fn parse(
 ///         assistant speaks. The same as `continues="assistant"`.
 ///     continues: The role whose message the text continues.
 ///     in_reasoning: The prompt ended inside reasoning.
+///     split_reasoning: `<think>…</think>` at the beginning of an assistant's text in JSON is read as
+///         its reasoning.
 ///     past_stop: A completion continues after its stop token.
 ///     open_prompt: The last message can be open: a prompt that a model will continue.
 ///     mode: `"strict"` makes everything an error that the specification does not allow.
@@ -99,7 +103,7 @@ pub(crate) fn parse(
 #[pyfunction]
 #[pyo3(
     signature = (source, format = None, **options),
-    text_signature = "(source, format='auto', *, lints='document', select=(), ignore=(), completion=False, continues=None, in_reasoning=False, past_stop=False, open_prompt=False, mode='strict', recover='keep', limits=None)"
+    text_signature = "(source, format='auto', *, lints='document', select=(), ignore=(), completion=False, continues=None, in_reasoning=False, split_reasoning=False, past_stop=False, open_prompt=False, mode='strict', recover='keep', limits=None)"
 )]
 pub(crate) fn check<'py>(
     py: Python<'py>,
@@ -162,6 +166,8 @@ fn codes(argument: &Argument<'_, '_>) -> PyResult<Vec<Code>> {
 ///         assistant speaks. The same as `continues="assistant"`.
 ///     continues: The role whose message the text continues.
 ///     in_reasoning: The prompt ended inside reasoning.
+///     split_reasoning: `<think>…</think>` at the beginning of an assistant's text in JSON is read as
+///         its reasoning.
 ///     past_stop: A completion continues after its stop token.
 ///     open_prompt: The last message can be open: a prompt that a model will continue.
 ///     mode: `"strict"` makes everything an error that the specification does not allow.
@@ -179,7 +185,7 @@ fn codes(argument: &Argument<'_, '_>) -> PyResult<Vec<Code>> {
 #[pyfunction]
 #[pyo3(
     signature = (text, format = None, **options),
-    text_signature = "(text, format='auto', *, unsafe_fixes=False, completion=False, continues=None, in_reasoning=False, past_stop=False, open_prompt=False, mode='strict', recover='keep', limits=None)"
+    text_signature = "(text, format='auto', *, unsafe_fixes=False, completion=False, continues=None, in_reasoning=False, split_reasoning=False, past_stop=False, open_prompt=False, mode='strict', recover='keep', limits=None)"
 )]
 pub(crate) fn fix<'py>(
     py: Python<'py>,

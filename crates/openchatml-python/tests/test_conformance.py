@@ -40,7 +40,8 @@ def tokenizer(format: str, controls: list[str]) -> Tokenizer:
 
 
 def reading(case: dict[str, Any]) -> dict[str, Any]:
-    keys = ("mode", "recover", "open_prompt", "continues", "past_stop", "in_reasoning", "limits")
+    keys = ("mode", "recover", "open_prompt", "continues", "past_stop", "in_reasoning")
+    keys += ("split_reasoning", "limits")
     return {key: case[key] for key in keys if key in case}
 
 
@@ -407,6 +408,7 @@ def test_every_key_is_checked() -> None:
     known = {
         *["name", "clause", "why", "format", "input", "bytes", "mode", "recover", "open_prompt"],
         *["continues", "past_stop", "in_reasoning", "limits", "cancelled", "tool_cancelled"],
+        "split_reasoning",
         *["expect", "diagnostics", "rejected_as", "fixed", "suggested", "renders", "canonical"],
         *["user_view", "next_prompt", "answers", "hierarchy", "converts", "detect", "events"],
         *["user_events", "writes", "ids", "truncates", "trains", "negotiate"],

@@ -167,6 +167,7 @@ mod services;
 mod signs;
 mod span;
 mod stream;
+mod tagged;
 mod text_format;
 mod view;
 mod words;

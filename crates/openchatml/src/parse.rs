@@ -9,6 +9,7 @@ use crate::lex::Tape;
 use crate::model::FormId;
 use crate::options::{ReadOptions, Recover};
 use crate::reading::{Keep, Parsed, Whole};
+use crate::tagged;
 use crate::text_format::TextFormat;
 use crate::{Control, Span};
 
@@ -45,6 +46,9 @@ pub fn parse<'a>(text: &'a str, format: Format, options: &ReadOptions) -> Parsed
             for conversation in parsed.document.conversations_mut() {
                 if conversation.is_of(FormId::NONE) {
                     conversation.origin = json.id;
+                }
+                if options.split_reasoning {
+                    tagged::split(conversation, options.limits.messages);
                 }
             }
             parsed

@@ -10,6 +10,7 @@ pub(crate) enum Protocol {
     /// The stream of the Responses API
     Responses,
     /// The chunks of Chat Completions
+    #[value(alias = "openai")]
     Chat,
     /// The stream of Anthropic's Messages API
     Anthropic,

@@ -63,6 +63,10 @@ pub(crate) struct ReaderArgs {
     #[arg(long)]
     open_prompt: bool,
 
+    /// Read `<think>…</think>` at the beginning of an assistant's text in JSON as its reasoning
+    #[arg(long)]
+    split_reasoning: bool,
+
     /// How to handle text outside of messages
     #[arg(long, value_name = "POLICY", default_value = "keep")]
     recover: RecoverArg,
@@ -122,6 +126,7 @@ impl ReaderArgs {
         options.continues = self.role.or(self.in_reasoning.then_some(Role::Assistant));
         options.past_stop = self.past_stop;
         options.in_reasoning = self.in_reasoning;
+        options.split_reasoning = self.split_reasoning;
         options.limits = self.bounds().limits;
         options
     }

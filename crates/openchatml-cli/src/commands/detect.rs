@@ -1,5 +1,6 @@
 //! `detect`: detects the format of files and shows the evidence.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -87,10 +88,10 @@ struct Seen {
     lines: BTreeMap<String, usize>,
     /// The name of a recognized format that is not supported.
     #[serde(skip_serializing_if = "Option::is_none")]
-    recognized: Option<&'static str>,
+    recognized: Option<Cow<'static, str>>,
     /// What to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    help: Option<&'static str>,
+    help: Option<Cow<'static, str>>,
 }
 
 /// A piece of evidence for the format.
@@ -165,7 +166,7 @@ fn kinds(lines: &[&str], alone: &[Option<Candidate>]) -> BTreeMap<String, usize>
     let mut kinds = BTreeMap::new();
     for (line, best) in lines.iter().zip(alone) {
         let kind = match (best, recognize([*line])) {
-            (_, Some(recognized)) => recognized.name.to_owned(),
+            (_, Some(recognized)) => recognized.name.into_owned(),
             (Some(best), None) => best.format.to_string(),
             (None, None) => "no format".to_owned(),
         };
@@ -231,8 +232,7 @@ impl Seen {
         name.clone_into(&mut self.file);
         if self.format.is_none() {
             let found = recognize(pages.iter().map(|page| page.text));
-            self.help = found.as_ref().map(|found| found.help);
-            self.recognized = found.map(|found| found.name);
+            (self.recognized, self.help) = found.map(|it| (it.name, it.help)).unzip();
         }
     }
 }
@@ -249,9 +249,10 @@ impl DetectStyle {
 fn text(seen: &Seen) -> String {
     let name = visible_line(&seen.file);
     let Some(format) = &seen.format else {
-        return match seen.recognized {
+        return match &seen.recognized {
             Some(what) => {
-                let help = seen.help.map_or_else(String::new, |help| format!("  help: {help}\n"));
+                let help =
+                    seen.help.as_ref().map_or_else(String::new, |help| format!("  help: {help}\n"));
                 format!("{name}: {what}\n{help}")
             }
             None if seen.is_empty => format!("{name}: the file is empty\n"),

@@ -47,7 +47,7 @@ fn dialect(name: &str) -> Result<&'static Dialect, String> {
             Err(format!("`{name}` has no tokens, because it has no text form"))
         }
         Ok(format) => Ok(format.dialect()),
-        Err(_) => Err("there is no such format: `ocml formats` lists them".to_owned()),
+        Err(error) => Err(format!("{error}\n\n  `ocml formats` lists all formats")),
     }
 }
 

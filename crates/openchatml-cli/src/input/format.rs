@@ -145,7 +145,7 @@ fn unknown(
         lines.push(nothing_found(evidence.page));
     }
     let help = match recognized {
-        Some(recognized) => recognized.help,
+        Some(recognized) => &recognized.help,
         None => "name the format with `--from FORMAT`; `ocml formats` lists them",
     };
     lines.push(format!("help: {help}"));

@@ -296,3 +296,41 @@ fn a_malformed_completion_is_written() {
     let ran = ocml_with(["convert", "-t", "openai"], transcript).exits(1);
     assert_eq!(ran.says("--allow-loss=stray-text").stdout, "");
 }
+
+#[test]
+fn reasoning_in_tags_is_split_on_request() {
+    let text = r#"[{"role":"assistant","content":"<think>\nEasy.\n</think>\n\n4."}]"#;
+    let refused = ocml_with(["convert", "-t", "qwen3"], text).exits(1);
+    refused.says("reading with `split_reasoning` (`--split-reasoning`) does it");
+    let split = ocml_with(["convert", "-t", "qwen3", "--split-reasoning"], text).silent();
+    assert_eq!(split.stdout, "<|im_start|>assistant\n<think>\nEasy.\n</think>\n\n4.<|im_end|>\n");
+    let args = ["tokens", "-t", "harmony"];
+    ocml_with(args, text).exits(0).says("warning[W-VISIBLE-REASONING]");
+    ocml_with(args.into_iter().chain(["--split-reasoning"]), text).silent();
+}
+
+#[test]
+fn formats_have_the_names_of_models() {
+    let text = r#"[{"role":"user","content":"Hi!"}]"#;
+    for (alias, name) in [("gpt-oss", "harmony"), ("claude", "anthropic")] {
+        let convert = |name| ocml_with(["convert", "-t", name], text).silent().stdout;
+        assert_eq!(convert(alias), convert(name));
+    }
+    ocml_with(["formats", "harmny"], "").exits(2).says("did you mean `harmony`?");
+}
+
+#[test]
+fn a_loss_without_an_equals_sign_is_explained() {
+    let args = ["convert", "-t", "openai", "--allow-loss", "all"];
+    ocml_with(args, "").says("--allow-loss=all");
+}
+
+#[test]
+fn misspelled_keys_of_conversations_are_named() {
+    let text = r#"{"mesages":[{"role":"user","content":"Hi!"}]}"#;
+    ocml_with(["check"], text).exits(1).says("did you mean `messages`?");
+    assert!(ocml_with(["detect"], text).stdout.contains("did you mean `messages`?"));
+    // Another column is no mistake.
+    let text = r#"{"prompt":"Hi!","completion":"Hello!","message":["a"]}"#;
+    assert!(ocml_with(["detect"], text).exits(0).stdout.contains("records"));
+}

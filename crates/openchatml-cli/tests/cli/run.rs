@@ -382,6 +382,16 @@ fn a_rejected_request_does_not_change_the_transcript() {
     assert_eq!(folder.read("chat.ocml"), before);
 }
 
+/// A server that removes control tokens does so each time.
+#[test]
+fn a_stripped_completion_is_named_and_not_requested_again() {
+    let server = ScriptedServer::start(|_, _| Answer::saying("analysisHm.assistantfinalHi."));
+    let folder = folder(QUESTION);
+    let args = ["--upstream", server.url(), "-t", "harmony", "chat.ocml"];
+    run(&folder, &args).exits(1).says("skip_special_tokens=False");
+    assert_eq!((server.asked().len(), folder.read("chat.ocml")), (1, QUESTION.to_owned()));
+}
+
 #[test]
 fn approval_requires_a_terminal() {
     let text = format!("{QUESTION}<|start|>assistant{}\n", call(1, "note"));

@@ -334,6 +334,8 @@ fn text_without_a_message_is_an_error() {
     let stripped = "analysisHm.assistantfinalHi.";
     let args = ["stream", "-f", "harmony"];
     ocml_with(args, stripped).exits(1).says("skip_special_tokens=False");
+    let completion = args.into_iter().chain(["--role", "assistant", "--events", "openai"]);
+    ocml_with(completion, stripped).exits(1).says("skip_special_tokens=False");
     let user = ocml_with(args.iter().chain(&["--user"]), stripped).exits(1);
     assert!(!user.stderr.contains("looks like"), "{user:#?}");
     let args = ["stream", "-f", "harmony", "--recover", "stripped"];

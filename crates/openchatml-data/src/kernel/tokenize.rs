@@ -7,7 +7,7 @@ use arrow_buffer::NullBufferBuilder;
 use arrow_schema::{ArrowError, DataType, Field, Fields};
 use openchatml::convert::{Loss, Lost, Weighed, prepare};
 use openchatml::{
-    Code, Control, Conversation, Diagnostic, Document, Message, RenderError, Span, Weight,
+    Code, Control, Conversation, Diagnostic, Document, Message, RenderError, Span, Weight, lint,
 };
 use openchatml_tokens::{Rendered, Tokenizer, TruncateError, Truncated, Truncation};
 
@@ -15,7 +15,7 @@ use super::columns::{Cell, Offsets, Structs, item, list_field, number, structs_f
 use super::convert::pair;
 use super::options::{KernelOptions, SharedEncoding, TokenizeOptions, TooLong};
 use super::task::{Columns, Outcome, ReadDocument};
-use crate::record::{KeptMessages, finding};
+use crate::record::{KeptMessages, add_lints, finding};
 
 /// The encoding of a thread.
 pub(super) type OneTokenizer = Tokenizer<Box<dyn SharedEncoding>>;
@@ -245,6 +245,7 @@ impl Columns for Ids<'_> {
             return read.refuse_for(pair("a row of ids has one"));
         }
         read.found.extend(read.slot.dropped_fields());
+        add_lints(&read.document, lint::OF_TOKENS, &mut read.found);
         let format = self.tokenize.tokens.format.into();
         let (mut document, mut losses, mut kept) = read.prepare(format, self.options);
         let mut written = match self.write(&mut document, &mut kept) {

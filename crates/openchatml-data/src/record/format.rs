@@ -198,7 +198,7 @@ fn text_in(line: &str) -> Option<Slot<'_>> {
 pub fn foreign(recognized: &Recognized) -> Diagnostic {
     let Recognized { name, evidence, help, .. } = recognized;
     let text = format!("the input looks like {name}");
-    let mut found = finding(Code::FormatUnknown, evidence.span, text).help(*help);
+    let mut found = finding(Code::FormatUnknown, evidence.span, text).help(help.clone());
     found.dropped = Some(Dropped::Record);
     found
 }

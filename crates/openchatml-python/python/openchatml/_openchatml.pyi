@@ -382,6 +382,7 @@ class Conversation:
         completion: bool = False,
         continues: _Role | None = None,
         in_reasoning: bool = False,
+        split_reasoning: bool = False,
         past_stop: bool = False,
         open_prompt: bool = False,
         mode: Literal["lenient", "strict"] = "lenient",
@@ -1212,6 +1213,7 @@ def parse(
     completion: bool = False,
     continues: _Role | None = None,
     in_reasoning: bool = False,
+    split_reasoning: bool = False,
     past_stop: bool = False,
     open_prompt: bool = False,
     mode: Literal["lenient", "strict"] = "lenient",
@@ -1230,6 +1232,8 @@ def parse(
             assistant speaks. The same as `continues="assistant"`.
         continues: The role whose message the text continues.
         in_reasoning: The prompt ended inside reasoning.
+        split_reasoning: `<think>…</think>` at the beginning of an assistant's text in JSON is read as
+            its reasoning.
         past_stop: A completion continues after its stop token.
         open_prompt: The last message can be open: a prompt that a model will continue.
         mode: `"strict"` makes everything an error that the specification does not allow.
@@ -1258,6 +1262,7 @@ def check(
     completion: bool = False,
     continues: _Role | None = None,
     in_reasoning: bool = False,
+    split_reasoning: bool = False,
     past_stop: bool = False,
     open_prompt: bool = False,
     mode: Literal["lenient", "strict"] = "strict",
@@ -1278,6 +1283,8 @@ def check(
             assistant speaks. The same as `continues="assistant"`.
         continues: The role whose message the text continues.
         in_reasoning: The prompt ended inside reasoning.
+        split_reasoning: `<think>…</think>` at the beginning of an assistant's text in JSON is read as
+            its reasoning.
         past_stop: A completion continues after its stop token.
         open_prompt: The last message can be open: a prompt that a model will continue.
         mode: `"strict"` makes everything an error that the specification does not allow.
@@ -1306,6 +1313,7 @@ def fix(
     completion: bool = False,
     continues: _Role | None = None,
     in_reasoning: bool = False,
+    split_reasoning: bool = False,
     past_stop: bool = False,
     open_prompt: bool = False,
     mode: Literal["lenient", "strict"] = "strict",
@@ -1322,6 +1330,8 @@ def fix(
             assistant speaks. The same as `continues="assistant"`.
         continues: The role whose message the text continues.
         in_reasoning: The prompt ended inside reasoning.
+        split_reasoning: `<think>…</think>` at the beginning of an assistant's text in JSON is read as
+            its reasoning.
         past_stop: A completion continues after its stop token.
         open_prompt: The last message can be open: a prompt that a model will continue.
         mode: `"strict"` makes everything an error that the specification does not allow.
@@ -1449,6 +1459,7 @@ def convert(
     completion: bool = False,
     continues: _Role | None = None,
     in_reasoning: bool = False,
+    split_reasoning: bool = False,
     past_stop: bool = False,
     open_prompt: bool = False,
     mode: Literal["lenient", "strict"] = "lenient",
@@ -1491,6 +1502,8 @@ def convert(
             assistant speaks. The same as `continues="assistant"`.
         continues: The role whose message the text continues.
         in_reasoning: The prompt ended inside reasoning.
+        split_reasoning: `<think>…</think>` at the beginning of an assistant's text in JSON is read as
+            its reasoning.
         past_stop: A completion continues after its stop token.
         open_prompt: The last message can be open: a prompt that a model will continue.
         mode: `"strict"` makes everything an error that the specification does not allow.

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use openchatml::{
-    Code, Control, Done, End, Event, Message, ReadOptions, Section, Severity, Stream,
+    Code, Control, Done, End, Event, Message, ReadOptions, Recognized, Section, Severity, Stream,
+    recognize,
 };
 use openchatml_tokens::TokenStream;
 
@@ -77,6 +78,8 @@ pub(super) struct CompletionOutcome {
     hidden: HashSet<usize>,
     /// Whether text was emitted as visible before a token showed that it is reasoning.
     pub(super) has_shown_reasoning: bool,
+    /// What the text outside of messages is, if it is recognized.
+    pub(super) recognized: Option<Recognized>,
     /// Whether there was a call that the model perhaps does not make. It is left out.
     pub(super) has_uncertain_call: bool,
     /// The messages with a misplaced control token, so that it is unknown what is reasoning.
@@ -294,6 +297,9 @@ impl CompletionOutcome {
                 if is_uncertain {
                     continue;
                 }
+            }
+            if message.recovered && self.recognized.is_none() {
+                self.recognized = recognize([&*message.body.text()]);
             }
             let is_whole = !matches!(message.end, End::Open | End::Prompt);
             let is_wrong = self.wrong.contains(&index) || self.hidden.contains(&index);

@@ -23,8 +23,8 @@ use std::time::Duration;
 
 use openchatml::convert::{Loss, convert};
 use openchatml::{
-    Carrier, Conversation, Document, Format, Message, ReadOptions, RenderError, RenderOptions,
-    Role, Settings, Tool, parse,
+    Carrier, Conversation, Document, Format, Message, ReadOptions, Recognized, RenderError,
+    RenderOptions, Role, Settings, Tool, parse,
 };
 use openchatml_grammars::{GrammarError, Unenforced};
 
@@ -102,6 +102,8 @@ pub struct Session {
     unenforced: Vec<Unenforced>,
     /// The losses in the prompts: the first of each kind.
     prompt_losses: Vec<Loss>,
+    /// What a completion of this run is that cannot be read, if it is recognized.
+    recognized: Option<Recognized>,
 }
 
 /// The usage of a run, for its limits.
@@ -281,6 +283,7 @@ impl Session {
             spent: RunUsage::default(),
             unenforced: Vec::new(),
             prompt_losses: Vec::new(),
+            recognized: None,
         }
     }
 
@@ -358,6 +361,13 @@ impl Session {
     /// it: it is malformed, or perhaps a part of reasoning or of quoted code.
     pub fn has_uncertain_call(&self) -> bool {
         self.spent.has_uncertain_call
+    }
+
+    /// Returns what the last completion of the last [run](Self::run) is, if it has no certain message
+    /// but is recognized: a server has removed its control tokens. Another request would get the
+    /// same, so the run ends with [`StopReason::NoMessage`].
+    pub fn recognized(&self) -> Option<&Recognized> {
+        self.recognized.as_ref()
     }
 
     /// Returns the first loss of each kind in the prompts of the last [run](Self::run).

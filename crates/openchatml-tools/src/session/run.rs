@@ -66,6 +66,7 @@ impl Session {
     ) -> Result<StopReason, SessionError> {
         self.spent = RunUsage::default();
         self.unenforced.clear();
+        self.recognized = None;
         self.prompt_losses.clear();
         let limited = cancel.child_token();
         let _timer = self.options.most_time.map(|time| {
@@ -156,6 +157,7 @@ impl Session {
         let SampleResult { is_kept, has_calls, outcome, is_cancelled } = sampled;
         Ok(match () {
             () if is_cancelled => Some(StopReason::Cancelled),
+            () if self.recognized.is_some() => Some(StopReason::NoMessage),
             // The completion may contain a complete answer before the incomplete part.
             () if outcome.is_cut
                 && !has_calls
@@ -449,6 +451,7 @@ impl Session {
         }
         self.drop_preambles(before);
         let is_kept = self.conversation.messages.len() > before;
+        self.recognized = outcome.recognized.take().filter(|_| !is_kept && !has_calls);
         self.wait(&mut calls, cancel, emit).await?;
         // Without new messages, the transcript does not change.
         if is_kept || has_calls {

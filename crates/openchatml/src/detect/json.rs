@@ -6,10 +6,11 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use super::{Candidate, candidate};
+use super::{Candidate, Evidence, Recognized, candidate};
+use crate::diagnostic::{did_you_mean, is_misspelled, quote};
 use crate::dialect::Carrier;
 use crate::dialects::ALL;
-use crate::signs::{Case, Items, JsonSigns, SIDES, Seen, Sketch};
+use crate::signs::{Case, Items, JsonSigns, Kind, SIDES, Seen, Sketch};
 
 /// The score against a format for each unknown key.
 const MISFIT: u32 = 20;
@@ -30,6 +31,21 @@ pub(super) fn detect(sketch: &Sketch) -> Vec<Candidate> {
         candidate(case, dialect, Carrier::Json)
     });
     cases.collect()
+}
+
+/// Recognizes a document with a list under a key that is a misspelled key of messages.
+pub(super) fn misspelled(sketch: &Sketch) -> Option<Recognized> {
+    let forms = ALL.iter().filter_map(|dialect| dialect.json.as_ref());
+    let holders: Vec<_> = forms.flat_map(|form| form.signs.holders).copied().collect();
+    let mut lists =
+        sketch.keys.iter().filter_map(|(key, kinds)| Some((key, *kinds.get(&Kind::List)?)));
+    let (key, Seen { record, span }) = lists.find(|(key, _)| is_misspelled(key, &holders))?;
+    let what = format!("key {}", quote(key));
+    Some(Recognized {
+        name: format!("a conversation under the unknown key {}", quote(key)).into(),
+        evidence: Evidence { what, record, span },
+        help: did_you_mean(key, &holders, "").into(),
+    })
 }
 
 /// Computes how well documents match a format.

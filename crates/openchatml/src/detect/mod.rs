@@ -9,6 +9,8 @@ mod reading;
 
 pub use crate::signs::Evidence;
 
+use std::borrow::Cow;
+
 use crate::Span;
 use crate::dialect::{Carrier, Dialect, Format};
 use crate::dialects::ALL;
@@ -75,11 +77,11 @@ impl Candidate {
 #[non_exhaustive]
 pub struct Recognized {
     /// The name.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// The evidence.
     pub evidence: Evidence,
     /// What helps.
-    pub help: &'static str,
+    pub help: Cow<'static, str>,
 }
 
 /// Returns the formats that `text` can be in, the most likely one first. Empty if there is no
@@ -138,11 +140,21 @@ pub fn detect_records<'t>(records: impl IntoIterator<Item = &'t str>) -> Vec<Can
 /// // A server has removed the control tokens.
 /// let stripped = recognize(["analysisThe user says hi.assistantfinalHello!"]).unwrap();
 /// assert!(stripped.help.contains("skip_special_tokens=False"));
+///
+/// // A key is misspelled.
+/// let misspelled = recognize([r#"{"mesages": [{"role": "user", "content": "Hi."}]}"#]).unwrap();
+/// assert_eq!(misspelled.help, "did you mean `messages`?");
 /// ```
 pub fn recognize<'t>(records: impl IntoIterator<Item = &'t str>) -> Option<Recognized> {
     let first = records.into_iter().find(|record| !record.trim_ascii().is_empty())?;
     let first = &first[..first.floor_char_boundary(LOOK_BYTES)];
-    if begins_json(first) { None } else { stripped(first) }
+    match begins_json(first) {
+        true => sketch([first])
+            .0
+            .filter(|it| json::detect(it).is_empty())
+            .and_then(|it| json::misspelled(&it)),
+        false => stripped(first),
+    }
 }
 
 /// Recognizes a completion from which a server has removed the control tokens.
@@ -154,7 +166,7 @@ fn stripped(text: &str) -> Option<Recognized> {
     let span = parsed.diagnostics.first().map_or(Span::at(0), |found| found.span);
     let what = "words of headers without control tokens".to_owned();
     let evidence = Evidence { what, record: 0, span };
-    Some(Recognized { name: form.name, evidence, help: form.help })
+    Some(Recognized { name: form.name.into(), evidence, help: form.help.into() })
 }
 
 /// Returns a sketch of the records if they are JSON, and the inspected records from the first that

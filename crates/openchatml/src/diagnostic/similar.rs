@@ -40,7 +40,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
 
 /// Returns the known word that another format calls `word`, or the most similar known word. At most
 /// a third of its letters may differ.
-fn similar<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
+pub(super) fn similar<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     if word.is_empty() || word.len() > LONGEST {
         return None;
     }

@@ -7,18 +7,25 @@ use std::fmt;
 /// ```
 /// use openchatml::Format;
 ///
-/// let error = "openchatml-7".parse::<Format>().unwrap_err();
-/// assert_eq!(error.to_string(), "unknown format `openchatml-7`");
+/// let error = "harmny".parse::<Format>().unwrap_err();
+/// assert_eq!(error.to_string(), "unknown format `harmny`; did you mean `harmony`?");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownName {
     what: &'static str,
     name: String,
+    meant: Option<&'static str>,
 }
 
 impl UnknownName {
     pub(crate) fn new(what: &'static str, name: &str) -> Self {
-        Self { what, name: name.to_owned() }
+        Self { what, name: name.to_owned(), meant: None }
+    }
+
+    /// Proposes the most similar of the known names.
+    pub(crate) fn among(mut self, known: &[&'static str]) -> Self {
+        self.meant = super::similar::similar(&self.name, known);
+        self
     }
 
     /// Returns the unknown name.
@@ -36,7 +43,11 @@ impl UnknownName {
 
 impl fmt::Display for UnknownName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "unknown {} {}", self.what, super::quote(&self.name))
+        write!(f, "unknown {} {}", self.what, super::quote(&self.name))?;
+        match self.meant {
+            Some(meant) => write!(f, "; did you mean {}?", super::quote(meant)),
+            None => Ok(()),
+        }
     }
 }
 

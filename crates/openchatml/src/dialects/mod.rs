@@ -185,7 +185,10 @@ impl FromStr for Format {
             None => (name, None),
         };
         let dialect = ALL.iter().find(|dialect| dialect.is_named(id));
-        let dialect = dialect.ok_or_else(|| UnknownName::new("format", name))?;
+        let dialect = dialect.ok_or_else(|| {
+            let names = ALL.iter().flat_map(|dialect| dialect.aliases.iter().chain([&dialect.id]));
+            UnknownName::new("format", name).among(&names.copied().collect::<Vec<_>>())
+        })?;
         let mut carriers = dialect.carriers();
         let found = match carrier {
             Some(word) => carriers.find(|carrier| carrier.as_str() == word),

@@ -13,7 +13,9 @@ mod write;
 pub(crate) use self::keys::{Key, Keys, Others, is_harmless, may_hide, same};
 pub(crate) use self::known::Known;
 pub(crate) use self::message::{Speaker, Written};
-pub(crate) use self::pair::{continued, continued_at, is_pair, one_side, read_pair, write_pair};
+pub(crate) use self::pair::{
+    continued, continued_at, is_pair, one_side, read_pair, shared_turns, write_pair,
+};
 pub(crate) use self::reader::DocumentReader;
 pub(crate) use self::shape::{Root, read_messages, write_shaped};
 pub(crate) use self::tool::function_of;

@@ -1,7 +1,7 @@
 //! Preference pairs in formats of one conversation: an object with both conversations.
 
 use crate::json::Json;
-use crate::model::{Conversation, Document, FormId, Message, Pair, Shape, untrain};
+use crate::model::{Conversation, Document, FormId, Message, Pair, Role, Shape, untrain};
 use crate::options::{ReadOptions, RenderOptions};
 use crate::reading::Parsed;
 use crate::writing::RenderError;
@@ -146,13 +146,25 @@ fn place(found: &mut Diagnostic, start: usize) {
 /// Returns where two continuations of one prompt begin, if a pair can be written as that in this form:
 /// if it was not read as two documents, and both sides have the same tools.
 pub(crate) fn continued_at(pair: &Pair<'_>, form: FormId) -> Option<usize> {
-    let shared = pair.shared();
     let asked = match pair.chosen.shape(form) {
-        Shape::Exchange(asked) if asked <= shared => asked,
+        Shape::Exchange(asked) if asked <= pair.shared() => asked,
         _ if pair.chosen.is_of(form) => return None,
-        _ => shared,
+        _ => shared_turns(pair),
     };
     (pair.chosen.tools == pair.rejected.tools).then_some(asked)
+}
+
+/// Returns the number of messages before the turn in which the sides of a pair differ. The whole
+/// turn of the assistant belongs to the sides, even if it begins with the same reasoning. A side is
+/// never empty.
+pub(crate) fn shared_turns(pair: &Pair<'_>) -> usize {
+    let Pair { chosen, rejected } = pair;
+    let last = chosen.messages.len().min(rejected.messages.len()).saturating_sub(1);
+    let shared = pair.shared().min(last);
+    let is_assistant = |it: &Message<'_>| it.role == Role::Assistant;
+    let mut next = pair.sides().into_iter().filter_map(|(_, side)| side.messages.get(shared));
+    let begun = chosen.messages[..shared].iter().rev().take_while(|it| is_assistant(it)).count();
+    if next.any(is_assistant) { shared - begun } else { shared }
 }
 
 /// Writes an object with both sides of a pair, each of which `write` writes.

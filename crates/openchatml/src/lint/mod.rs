@@ -48,6 +48,10 @@ pub const SAMPLE: &[Code] = &[
     Code::UnbalancedPair,
 ];
 
+/// The lints for conversations that are written as token ids: text that spells control tokens is
+/// encoded as text, which a writer of text would refuse.
+pub const OF_TOKENS: &[Code] = &[Code::VisibleReasoning];
+
 /// The errors of readers that a check can ignore: the conversation is read as it is.
 ///
 /// ```

@@ -5,25 +5,18 @@ use std::sync::LazyLock;
 use crate::dialects::ALL;
 use crate::model::{Channel, Conversation, Role};
 use crate::options::ReadOptions;
-use crate::{Code, Control, Diagnostic, Section, Span};
-
-/// Tags of models whose formats are not in the registry.
-const OTHERS: &[&str] = &["<thinking>", "</thinking>", "[THINK]", "[/THINK]"];
+use crate::tagged::TAGS;
+use crate::{Code, Control, Diagnostic, Span};
 
 /// The tags in which models write reasoning, and the headers of messages with it.
-static TAGS: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let mut tags: Vec<String> = OTHERS.iter().map(|tag| (*tag).to_owned()).collect();
-    for dialect in ALL {
-        let spelling = |control| dialect.controls.spelling(control);
-        let section = Section::Reasoning;
-        let ends = [Control::OpenSection(section), Control::CloseSection(section)];
-        tags.extend(ends.into_iter().filter_map(spelling).map(str::to_owned));
-        let channel = spelling(Control::Channel);
-        tags.extend(channel.map(|token| format!("{token}{}", Channel::Analysis.as_str())));
-    }
-    tags.sort();
-    tags.dedup();
-    tags
+static MARKS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let tags = TAGS.iter().flat_map(|(open, close)| [open, close]);
+    let mut marks: Vec<String> = tags.map(|tag| (*tag).to_owned()).collect();
+    let channels = ALL.iter().filter_map(|dialect| dialect.controls.spelling(Control::Channel));
+    marks.extend(channels.map(|token| format!("{token}{}", Channel::Analysis.as_str())));
+    marks.sort();
+    marks.dedup();
+    marks
 });
 
 /// Finds the first tag in each visible message of the assistant, and messages that are completions
@@ -36,11 +29,13 @@ pub(super) fn visible(conversation: &Conversation<'_>, found: &mut Vec<Diagnosti
             continue;
         }
         let body = message.body.text();
-        let places = TAGS.iter().filter_map(|tag| Some((body.find(tag.as_str())?, tag)));
+        let places = MARKS.iter().filter_map(|tag| Some((body.find(tag.as_str())?, tag)));
         if let Some((at, tag)) = places.min() {
             let span = message.body_span(Span::new(at, at + tag.len()));
             let found_one = Code::VisibleReasoning.at(span, format!("`{tag}` in visible text"));
-            found.push(found_one.help("move the reasoning to its own message or field"));
+            found.push(found_one.help(
+                "move the reasoning to its own message or field; reading with `split_reasoning` (`--split-reasoning`) does it",
+            ));
             continue;
         }
         let mut forms = ALL.iter().filter_map(|dialect| dialect.text?.stripped);

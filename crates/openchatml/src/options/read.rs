@@ -37,6 +37,23 @@ pub struct ReadOptions {
     /// read as its next messages. Use it for several generations in one text, and for servers that
     /// continue where HIP-1 §8 requires a stop.
     pub past_stop: bool,
+    /// Whether text of the assistant in JSON that begins with reasoning in tags, such as
+    /// `<think>Easy.</think>4.`, is read as two messages: the reasoning and the answer. Text before a
+    /// lone `</think>` is reasoning, too. The tags and the line breaks beside them are dropped. Text
+    /// formats with such tokens always read them.
+    ///
+    /// ```
+    /// use openchatml::{Format, ReadOptions, parse};
+    ///
+    /// let text = r#"[{"role":"assistant","content":"<think>\nEasy.\n</think>\n\n4."}]"#;
+    /// let mut options = ReadOptions::default();
+    /// assert!(parse(text, Format::OPENAI, &options).into_conversation().messages[0].is_answer());
+    /// options.split_reasoning = true;
+    /// let messages = parse(text, Format::OPENAI, &options).into_conversation().messages;
+    /// assert!(messages[0].is_reasoning() && messages[1].is_answer());
+    /// assert_eq!((messages[0].body.text(), messages[1].body.text()), ("Easy.".into(), "4.".into()));
+    /// ```
+    pub split_reasoning: bool,
     /// The limits on the input.
     pub limits: Limits,
 }

@@ -92,9 +92,9 @@ impl Place {
 impl RenderError {
     pub(crate) fn new(code: Code, message: Option<usize>, text: impl Into<String>) -> Self {
         let help = match code {
-            Code::RenderControl => Some(
-                "remove these characters, or write another format; reasoning belongs in a field or message of its own, such as `reasoning_content`",
-            ),
+            Code::RenderControl => {
+                Some("remove these characters, or write another format or token ids")
+            }
             Code::ParseHeader => Some(
                 "remove white space and control tokens, or sanitize values, which writes `_` instead",
             ),

@@ -27,6 +27,8 @@ pub(crate) struct Case {
     #[serde(default)]
     in_reasoning: bool,
     #[serde(default)]
+    split_reasoning: bool,
+    #[serde(default)]
     limits: BTreeMap<String, usize>,
     #[serde(default)]
     pub(crate) input: String,
@@ -294,6 +296,7 @@ impl Case {
         options.continues = self.continues.as_deref().map(|word| role(word, self));
         options.past_stop = self.past_stop;
         options.in_reasoning = self.in_reasoning;
+        options.split_reasoning = self.split_reasoning;
         for (key, value) in &self.limits {
             *limit(&mut options.limits, key) = *value;
         }

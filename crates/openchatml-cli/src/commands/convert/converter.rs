@@ -11,9 +11,9 @@ use openchatml::harmony::has_system_message;
 use openchatml::render::Profile;
 use openchatml::{
     Carrier, Code, Conversation, Diagnostic, Document, Dropped, Format, Mode, Pair, Parsed,
-    RenderOptions, Severity, Span, Tool,
+    RenderOptions, Severity, Span, Tool, lint,
 };
-use openchatml_data::record::{KeptMessages, Purpose, is_empty};
+use openchatml_data::record::{KeptMessages, Purpose, add_lints, is_empty};
 
 use super::beside::{self, BesideArgs};
 use super::template::Templated;
@@ -316,6 +316,9 @@ impl Converter {
             converted.found.push(found.help(help));
         }
         converted.found.extend(self.unused_options(&document));
+        if self.tokens.is_some() {
+            add_lints(&document, lint::OF_TOKENS, &mut converted.found);
+        }
         let (mut document, left_out, mut kept) = self.prepare(document);
         converted.losses = left_out;
         if let Some(budget) = &self.budget

@@ -1,5 +1,6 @@
 //! Reports what is uncertain in the completions of a run.
 
+use openchatml::Recognized;
 use openchatml_tools::Session;
 
 use crate::console::Console;
@@ -13,6 +14,10 @@ pub(super) fn tell(session: &Session, console: &Console) -> Status {
         console.error(
             "text that was shown as an answer turned out to be reasoning (`--open-reasoning` is for models that always think)",
         );
+    }
+    if let Some(Recognized { name, help, .. }) = session.recognized() {
+        status = Status::Found;
+        console.error(&format!("the completion looks like {name}: {help}"));
     }
     if session.has_uncertain_call() {
         status = Status::Found;

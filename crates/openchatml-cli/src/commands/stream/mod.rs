@@ -91,7 +91,8 @@ pub(crate) fn run(args: &StreamArgs, console: &Console) -> Result<Status, Failur
         console,
         text: String::new(),
         tally: Tally::default(),
-        has_messages: options.continues.is_some(),
+        has_messages: false,
+        continues: options.continues.is_some(),
         shows: false,
         withdraws: false,
         outside: None,
@@ -300,8 +301,10 @@ struct Events<'a> {
     console: &'a Console,
     text: String,
     tally: Tally,
-    /// Whether a message was read that is not text outside of messages, or the input continues one.
+    /// Whether a message was read that is not text outside of messages.
     has_messages: bool,
+    /// Whether the input continues a message.
+    continues: bool,
     /// Whether a message was written for the user.
     shows: bool,
     /// Whether a message that was written for the user is hidden, as its end showed.
@@ -371,15 +374,14 @@ impl Events<'_> {
         let mut status = self.tally.status(deny.deny_warnings);
         // For a user, this could depend on hidden text.
         if !self.has_messages && self.tally.errors > 0 && self.user.is_none() {
-            self.console.error(&match &self.outside {
-                Some(Recognized { name, help, .. }) => {
-                    format!("the input contains no message, but looks like {name}: {help}")
-                }
-                None => {
-                    "the input contains no message; if it is a completion, use --role assistant"
-                        .to_owned()
-                }
-            });
+            if let Some(Recognized { name, help, .. }) = &self.outside {
+                let text = format!("the input contains no message, but looks like {name}: {help}");
+                self.console.error(&text);
+            } else if !self.continues {
+                self.console.error(
+                    "the input contains no message; if it is a completion, use --role assistant",
+                );
+            }
         }
         if let Some(user) = self.user.take() {
             let cut_off = user.finish();

@@ -32,7 +32,7 @@ use crate::signs::{JsonSigns, Kind, Sign};
 /// ```
 pub static DIALECT: Dialect = Dialect {
     id: FORM.name(),
-    aliases: &[],
+    aliases: &["claude"],
     title: "Anthropic Messages",
     used_by: "the Messages API",
     carrier: Carrier::Json,

@@ -32,7 +32,7 @@ use crate::signs::{Case, Framing, JsonSigns, Kind, Scan, Sign, TextSigns};
 /// ```
 pub static DIALECT: Dialect = Dialect {
     id: "harmony",
-    aliases: &[],
+    aliases: &["gpt-oss"],
     title: "Harmony (gpt-oss)",
     used_by: "gpt-oss",
     carrier: Carrier::Text,

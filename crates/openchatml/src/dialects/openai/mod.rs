@@ -26,7 +26,7 @@ use crate::signs::{JsonSigns, Kind, Sign};
 /// ```
 pub static DIALECT: Dialect = Dialect {
     id: FORM.name(),
-    aliases: &[],
+    aliases: &["chat-completions"],
     title: "OpenAI Chat Completions messages",
     used_by: "Chat Completions, fine-tuning files, and most data sets",
     carrier: Carrier::Json,

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::read::{INSTRUCTION, INSTRUCTIONS, MESSAGES, TEXTS};
 use super::{BETWEEN, FORM};
-use crate::document::write_string_field;
+use crate::document::{shared_turns, write_string_field};
 use crate::json::{Value, write_string};
 use crate::model::{Beyond, Conversation, Document, Message, Pair, Role, Shape, Weight};
 use crate::options::RenderOptions;
@@ -233,12 +233,10 @@ fn asked(conversation: &Conversation<'_>) -> usize {
 
 /// Returns the number of messages before the sides of a pair.
 fn asked_of_pair(pair: &Pair<'_>) -> usize {
-    let Pair { chosen, rejected } = pair;
-    let shared = pair.shared();
+    let chosen = &pair.chosen;
     let asked = match chosen.shape(FORM) {
-        Shape::Exchange(asked) if asked <= shared => asked,
-        // A side is never empty because of its prompt.
-        _ => shared.min(chosen.messages.len().min(rejected.messages.len()).saturating_sub(1)),
+        Shape::Exchange(asked) if asked <= pair.shared() => asked,
+        _ => shared_turns(pair),
     };
     let is_written = aside_of(chosen, FORM).0.iter().all(|it| it.0 != "prompt");
     if is_written { boundary(&chosen.messages, asked) } else { 0 }

@@ -8,8 +8,11 @@ use super::{Opening, Rules};
 use crate::grammar::owner::Owner;
 use crate::model::{Document, Message};
 use crate::options::RenderOptions;
-use crate::writing::{Part, Place, RenderError, Sink};
-use crate::{Code, Span};
+use crate::writing::{Part, Place, RenderError, Sink, SinkError};
+use crate::{Code, Control, Section, Span};
+
+/// The help for tokens of reasoning in content.
+const APART: &str = "write reasoning as a message or field of its own, such as `reasoning_content`; reading with `split_reasoning` (`--split-reasoning`) does it";
 
 /// Writes a document.
 pub(crate) fn write(
@@ -91,7 +94,13 @@ impl Target for Writer<'_> {
         self.sink.seam(Part::Body);
         self.owner = Owner::Before;
         let text = message.body.text();
-        let fail = |error| RenderError::sink(error, Some(index), Place::Body);
+        let fail = |error: SinkError| {
+            let is = |tag| self.rules.controls.spelling(tag) == Some(error.spelling);
+            let is_reasoning = is(Control::OpenSection(Section::Reasoning))
+                || is(Control::CloseSection(Section::Reasoning));
+            let refused = RenderError::sink(error, Some(index), Place::Body);
+            if is_reasoning { refused.help(APART) } else { refused }
+        };
         let written = self.rules.in_body(message, &text, |at, piece| match piece {
             Piece::Text(text) => self.sink.text(text).map_err(|error| error.within(at)),
             Piece::Example(control) => self.sink.control(control),
