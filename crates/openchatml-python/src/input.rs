@@ -73,6 +73,7 @@ pub(crate) fn detected(py: Python<'_>, text: &str) -> PyResult<Format> {
         (None, Some(best)) => format!("cannot detect the format: `{}` is not certain", best.format),
         (None, None) => "cannot detect the format of the input".to_owned(),
     };
-    let help = recognized.map_or("name the format; `formats()` lists them", |it| it.help);
+    let help = "name the format; `formats()` lists them".into();
+    let help = recognized.map_or(help, |it| it.help);
     Err(Failure::new("FormatError", text).help(help).into())
 }

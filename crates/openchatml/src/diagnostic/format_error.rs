@@ -12,9 +12,9 @@ use super::UnknownName;
 /// let error = Format::OPENAI.text().unwrap_err();
 /// assert_eq!(error.to_string(), "`openai` has no text form");
 ///
-/// let error = "openchatml-7".parse::<TextFormat>().unwrap_err();
+/// let error = "wizard".parse::<TextFormat>().unwrap_err();
 /// assert!(matches!(error, FormatError::Unknown(_)));
-/// assert_eq!(error.to_string(), "unknown format `openchatml-7`");
+/// assert_eq!(error.to_string(), "unknown format `wizard`");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
