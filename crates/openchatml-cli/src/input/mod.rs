@@ -58,7 +58,9 @@ pub(crate) fn origins(args: &FilesArgs, console: &Console) -> Result<Vec<Origin>
         let found = if path.is_dir() {
             folder::files(path, &args.glob)?
         } else if let Some((folder, pattern)) = pattern(path) {
-            folder::files(&folder, &[pattern])?
+            // Other globs would add files that the pattern leaves out.
+            let excluded = args.glob.iter().filter(|glob| glob.starts_with('!')).cloned();
+            folder::files(&folder, &std::iter::once(pattern).chain(excluded).collect::<Vec<_>>())?
         } else {
             origins.push(Origin::of(path));
             continue;

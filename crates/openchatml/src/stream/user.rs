@@ -57,16 +57,14 @@ impl UserEvents {
         self.began = true;
         self.ended |= matches!(event, Event::Done { .. } | Event::Cancel { .. });
         let index = event.index();
-        let (is_end, is_hidden) = match &event {
-            Event::MessageDone { .. } => (true, false),
-            Event::MessageHidden { .. } => (false, true),
-            _ => (false, false),
+        // Whether a text that was shown is not for the user, if the event is not.
+        let was_shown = match &event {
+            Event::MessageDone { .. } => self.open.is_some() && self.open == index,
+            // If a later message is being shown, its own end will tell.
+            Event::MessageHidden { .. } => self.open.is_none() && self.last == index,
+            _ => false,
         };
         let Some(visible) = event.for_user(self.policy) else {
-            // Its end shows that it is not for the user. If a later message was shown, its own end
-            // will tell.
-            let was_shown = is_end && self.open.is_some() && self.open == index
-                || is_hidden && self.open.is_none() && self.last == index;
             self.open = self.open.filter(|_| !was_shown);
             return was_shown.then_some(Event::UserDiagnostic { index, code: Code::ParseFrame });
         };
