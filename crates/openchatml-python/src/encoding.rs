@@ -1,5 +1,6 @@
 //! Encodings: by name, from files, and from the tokenizers of other libraries.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,9 +14,9 @@ use crate::argument::{Argument, cut};
 use crate::error::{Failure, detached, wrong_type, wrong_value};
 
 /// An encoding that threads share.
-pub(crate) trait SharedEncoding: Encoding + Send + Sync {}
+pub(crate) trait SharedEncoding: Encoding + fmt::Debug + Send + Sync {}
 
-impl<E: Encoding + Send + Sync> SharedEncoding for E {}
+impl<E: Encoding + fmt::Debug + Send + Sync> SharedEncoding for E {}
 
 /// A pointer to an encoding.
 pub(crate) type AnyEncoding = Arc<dyn SharedEncoding>;

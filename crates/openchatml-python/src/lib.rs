@@ -26,6 +26,7 @@ mod id_writer;
 mod input;
 #[cfg(feature = "internals")]
 mod internals;
+mod kernel;
 mod message;
 mod message_fields;
 mod options;
@@ -69,6 +70,8 @@ mod _openchatml {
     #[cfg(feature = "internals")]
     #[pymodule_export]
     use super::internals::{PyEmpty, empty, panic_for_test, repeat_feed, repeat_parse};
+    #[pymodule_export]
+    use super::kernel::{PyKernel, PyRows, PySchema};
     #[pymodule_export]
     use super::message::{PyMessage, restore_message};
     #[pymodule_export]

@@ -148,7 +148,7 @@ fn lints(codes: &[Code]) -> &'static str {
     }
 }
 
-fn codes(argument: &Argument<'_, '_>) -> PyResult<Vec<Code>> {
+pub(crate) fn codes(argument: &Argument<'_, '_>) -> PyResult<Vec<Code>> {
     let code = |word: &String| {
         let why = || wrong_value(argument.name, &format!("there is no code `{}`", cut(word)));
         word.parse().map_err(|_| why())

@@ -22,6 +22,8 @@
 pub struct Limits {
     /// The source of the template, in bytes.
     pub source_bytes: usize,
+    /// The operators in one tag. The engine follows them with its stack.
+    pub operators: usize,
     /// The output, in bytes.
     pub output_bytes: usize,
     /// One text that the template creates, in bytes.
@@ -42,6 +44,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             source_bytes: 1 << 20,
+            operators: 1000,
             output_bytes: 64 << 20,
             value_bytes: 64 << 20,
             value_items: 1 << 20,

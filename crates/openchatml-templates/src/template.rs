@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 
 use minijinja::Environment;
-use openchatml::{Code, Conversation};
+use openchatml::{Code, Conversation, Span};
 
 use crate::context;
 use crate::controls::{Controls, spelled};
@@ -15,7 +15,7 @@ use crate::limits::Limits;
 use crate::marks::{Marked, Marker, Marks};
 use crate::options::Options;
 use crate::pieces::{self, Rendered};
-use crate::source::{Literals, Rewritten, rewrite};
+use crate::source::{Literals, Rewritten, crowded_tag, rewrite};
 
 /// The name of the template in the engine.
 const NAME: &str = "chat_template";
@@ -49,7 +49,8 @@ impl Template {
     /// # Errors
     ///
     /// - [`Code::TemplateSyntax`]: the source is not a template.
-    /// - [`Code::Limit`]: the source is longer than [`Limits::source_bytes`].
+    /// - [`Code::Limit`]: the source is longer than [`Limits::source_bytes`], or a tag has more
+    ///   operators than [`Limits::operators`].
     pub fn new(source: &str, limits: &Limits) -> Result<Self, TemplateError> {
         if source.len() > limits.source_bytes {
             return Err(TemplateError::limit(
@@ -57,6 +58,10 @@ impl Template {
                 limits.source_bytes,
                 ErrorPlace::Nowhere,
             ));
+        }
+        if let Some(span) = crowded_tag(source, limits.operators) {
+            let place = ErrorPlace::Template(Span::new(span.start, span.end));
+            return Err(TemplateError::limit("operators", limits.operators, place));
         }
         let rewritten = rewrite(source);
         let mut environment = bare(limits);

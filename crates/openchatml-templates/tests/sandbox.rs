@@ -120,3 +120,37 @@ fn templates_read_no_file() {
         assert_eq!(run(source, &Limits::default()).unwrap_err().code, Code::TemplateSyntax);
     }
 }
+
+/// Chains of operators, which the engine follows with its stack.
+#[test]
+fn long_chains_of_operators_are_refused_before_they_exhaust_the_stack() {
+    let chains: &[(&str, &str, &str)] = &[
+        ("", "not ", "1"),
+        ("", "-", "1"),
+        ("", "1 if 1 else ", "1"),
+        ("1", "**1", ""),
+        ("1", "|string", ""),
+        ("a", ".b", ""),
+        ("a", "[0]", ""),
+        ("1", "+1", ""),
+        ("1", " and 1", ""),
+        ("1", "~1", ""),
+        ("[1]", "[0:1]", ""),
+        ("1", " in 1", ""),
+        ("1", " is defined", ""),
+        ("", "[", ""),
+        ("", "(", ""),
+    ];
+    for (start, step, end) in chains {
+        let chain = |count: usize| format!("{{{{ {start}{}{end} }}}}", step.repeat(count));
+        let error = Template::new(&chain(100_000), &Limits::default()).unwrap_err();
+        assert_eq!(error.code, Code::Limit, "{step}");
+        assert!(error.message.contains("`operators`"), "{step}: {}", error.message);
+        // What is allowed may be malformed, but the stack is large enough for it.
+        for count in [250, 333, 499, 999] {
+            if let Ok(template) = Template::new(&chain(count), &Limits::default()) {
+                let _ = template.render(&Conversation::default(), &Options::default());
+            }
+        }
+    }
+}

@@ -175,7 +175,8 @@ mod writing;
 
 pub use self::control::{Control, Section};
 pub use self::detect::{
-    Candidate, Evidence, Recognized, detect, detect_records, detect_stream, recognize,
+    Candidate, Evidence, Recognized, detect, detect_records, detect_stream, is_part_of_record,
+    recognize,
 };
 pub use self::diagnostic::{
     Applicability, Code, Diagnostic, Dropped, Edit, Fix, FormatError, Severity, UnknownName,

@@ -14,8 +14,11 @@ pub(crate) enum Pairing {
     None,
     /// By recipient and order.
     ByOrder,
-    /// By `call_id`.
+    /// By `call_id`, which no two calls share.
     ById,
+    /// By `call_id`, which later calls can have again: many services number the calls of each
+    /// request.
+    ByLastId,
 }
 
 /// The calls so far, numbered from 0, and which of them have a reply. Its memory grows with the
@@ -93,11 +96,12 @@ impl Pairs {
         earlier.by_order.append(&mut current.by_order);
     }
 
-    /// Adds a call and returns its number, or `None` if its id is already used.
+    /// Adds a call and returns its number, or `None` if a call with its id still waits for a reply. A
+    /// reply answers the last call with its id.
     pub(crate) fn call(&mut self, id: Option<&str>, tool: &str) -> Option<usize> {
         let at = self.calls.len();
         if let Some(id) = id {
-            if self.find(id).is_some() {
+            if self.find(id).is_some_and(|call| !self.calls[call].answered) {
                 return None;
             }
             if at >= FEW {
@@ -145,10 +149,16 @@ impl Pairs {
         self.calls[call].answered
     }
 
+    /// Whether a call has this id.
+    pub(crate) fn has(&self, id: &str) -> bool {
+        self.find(id).is_some()
+    }
+
+    /// Returns the last call with this id.
     fn find(&self, id: &str) -> Option<usize> {
         let few = &self.calls[..self.calls.len().min(FEW)];
         let is_it = |call: &Call| call.id.clone().is_some_and(|at| &self.words[at] == id);
-        few.iter().position(is_it).or_else(|| self.by_id.get(id).copied())
+        self.by_id.get(id).copied().or_else(|| few.iter().rposition(is_it))
     }
 
     /// Finds the first of a few calls that waits for a reply (of this tool, if given).
@@ -236,6 +246,17 @@ pub(crate) fn sort_replies<'c, T>(
 #[cfg(test)]
 mod tests {
     use super::{Paired, Pairs};
+
+    #[test]
+    fn an_id_can_be_used_again_when_its_call_has_a_reply() {
+        let mut pairs = Pairs::default();
+        for number in 0..40 {
+            assert_eq!(pairs.call(Some("c"), "functions.f"), Some(number));
+            assert_eq!(pairs.call(Some("c"), "functions.f"), None);
+            assert_eq!(pairs.reply(Some("c"), None), Paired::Answer(number));
+            assert_eq!(pairs.reply(Some("c"), None), Paired::Again(number));
+        }
+    }
 
     #[test]
     fn replies_with_ids_find_their_calls_in_any_order_and_once() {

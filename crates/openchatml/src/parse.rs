@@ -43,13 +43,18 @@ pub fn parse<'a>(text: &'a str, format: Format, options: &ReadOptions) -> Parsed
                 true => read_pair(text, json.read, options),
                 false => (json.read)(text, options),
             };
+            let mut found = Vec::new();
             for conversation in parsed.document.conversations_mut() {
                 if conversation.is_of(FormId::NONE) {
                     conversation.origin = json.id;
                 }
                 if options.split_reasoning {
-                    tagged::split(conversation, options.limits.messages);
+                    found.extend(tagged::split(conversation, options.limits.messages));
                 }
+            }
+            if !found.is_empty() {
+                parsed.diagnostics.append(&mut found);
+                parsed.diagnostics.truncate(options.limits.diagnostics);
             }
             parsed
         }

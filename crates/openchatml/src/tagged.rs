@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use crate::dialects::ALL;
-use crate::model::{Channel, Conversation, Message, Role, Shape};
-use crate::{Control, Section};
+use crate::model::{Channel, Conversation, End, Message, Role, Shape};
+use crate::{Code, Control, Diagnostic, Section};
 
 /// The tags that open and close reasoning.
 type Pair = (&'static str, &'static str);
@@ -28,7 +28,9 @@ pub(crate) static TAGS: LazyLock<Vec<Pair>> = LazyLock::new(|| {
 });
 
 /// Moves reasoning in tags to messages of its own. A conversation gets at most `most` messages.
-pub(crate) fn split(conversation: &mut Conversation<'_>, most: usize) {
+/// Returns what is wrong with the tags.
+pub(crate) fn split(conversation: &mut Conversation<'_>, most: usize) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
     let asked = match conversation.layout.as_deref().map(|layout| layout.shape) {
         Some(Shape::Exchange(asked)) => asked,
         _ => 0,
@@ -41,7 +43,13 @@ pub(crate) fn split(conversation: &mut Conversation<'_>, most: usize) {
             asked_now = messages.len();
         }
         match (left > 0).then(|| take_reasoning(&mut message)).flatten() {
+            // As a message with an empty field of reasoning.
+            Some(reasoning) if reasoning.body.is_empty() => messages.push(message),
             Some(reasoning) => {
+                if reasoning.end == End::Open {
+                    let text = "the reasoning has no end: there is no tag that closes it";
+                    found.push(Code::StreamTruncated.at(reasoning.span, text));
+                }
                 messages.push(reasoning);
                 if !message.body.is_empty() {
                     left -= 1;
@@ -57,6 +65,7 @@ pub(crate) fn split(conversation: &mut Conversation<'_>, most: usize) {
     {
         *asked = if *asked == 0 { 0 } else { asked_now };
     }
+    found
 }
 
 /// Takes the reasoning from the text of a message that a user can see.
@@ -65,7 +74,7 @@ fn take_reasoning<'a>(message: &mut Message<'a>) -> Option<Message<'a>> {
         && !message.is_reasoning()
         && !message.is_call()
         && !message.recovered;
-    let (thought, answer) = cut(message.body.as_plain().filter(|_| is_text)?)?;
+    let (thought, answer, is_closed) = cut(message.body.as_plain().filter(|_| is_text)?)?;
     let text = std::mem::take(&mut message.body).into_text();
     message.pieces = None;
     let mut reasoning = message.clone();
@@ -73,6 +82,7 @@ fn take_reasoning<'a>(message: &mut Message<'a>) -> Option<Message<'a>> {
     reasoning.channel = Some(Channel::Analysis);
     reasoning.intent = None;
     reasoning.content_type = None;
+    reasoning.end = if is_closed { End::End } else { End::Open };
     message.body = part(&text, answer).into();
     // What the object says about itself belongs to its first message.
     if let Some(layout) = &mut reasoning.layout {
@@ -89,22 +99,32 @@ fn take_reasoning<'a>(message: &mut Message<'a>) -> Option<Message<'a>> {
     Some(reasoning)
 }
 
-/// Returns the places of the reasoning and of the answer. Without a tag that opens it, as after a
-/// prompt that ends in the tag, the text before the tag that closes it is reasoning.
-fn cut(text: &str) -> Option<(Range<usize>, Range<usize>)> {
+/// Returns the places of the reasoning and of the answer, and whether a tag closes the reasoning.
+/// Without a tag that opens it, as after a prompt that ends in the tag, the text before the tag that
+/// closes it is reasoning. If a tag opens it twice, it is unknown which tag closes it, so it is the
+/// last one.
+fn cut(text: &str) -> Option<(Range<usize>, Range<usize>, bool)> {
     let start = text.len() - text.trim_start().len();
     TAGS.iter().find_map(|(open, close)| {
-        let first = text[start..].strip_prefix(open).map(|_| start + open.len());
-        let end = text[first.unwrap_or(0)..].find(close).map(|at| first.unwrap_or(0) + at);
-        let (first, end) = match (first, end) {
-            (Some(first), end) => (first, end),
-            (None, Some(end)) if !text[..end].contains(open) && !text[..end].ends_with('`') => {
-                (0, Some(end))
-            }
-            _ => return None,
-        };
+        let is_opened = text[start..].starts_with(open);
+        let first = if is_opened { start + open.len() } else { 0 };
+        let end = text[first..].find(close).map(|at| first + at);
+        let is_opened_twice = text[first..end.unwrap_or(text.len())].contains(open);
+        let mut end = if is_opened && is_opened_twice { text.rfind(close).or(end) } else { end };
+        // Blocks of reasoning one after the other.
+        while let Some(before) = end
+            && let rest = text[before + close.len()..].trim_start()
+            && rest.starts_with(open)
+        {
+            let rest = text.len() - rest.len();
+            end = text[rest..].find(close).map(|at| rest + at);
+        }
+        if !is_opened && (is_opened_twice || end.is_none_or(|end| text[..end].ends_with('`'))) {
+            return None;
+        }
         let answer = end.map_or(text.len(), |end| end + close.len())..text.len();
-        Some((trimmed(text, first..end.unwrap_or(text.len())), trimmed(text, answer)))
+        let thought = trimmed(text, first..end.unwrap_or(text.len()));
+        Some((thought, trimmed(text, answer), end.is_some()))
     })
 }
 

@@ -126,11 +126,17 @@ impl TextFormat {
     /// let begins = |text| TextFormat::QWEN3.begins_in_reasoning(text);
     /// assert!(begins("Easy.\n</think>\n\n4.<|im_end|>"));
     /// assert!(!begins("<think>\nEasy.\n</think>\n\n4.<|im_end|>") && !begins("4.<|im_end|>"));
+    /// // Quoted, it is text.
+    /// assert!(!begins("Write `</think>` at the end.<|im_end|>"));
     /// ```
     pub fn begins_in_reasoning(self, text: &str) -> bool {
         self.form.controls.find(text).is_some_and(|(at, control, _)| {
             let closes = control == Control::CloseSection(Section::Reasoning);
-            closes && !text[..at].trim_ascii().is_empty()
+            let before = &text[..at];
+            let line = before.rsplit('\n').next().unwrap_or_default();
+            let is_code =
+                line.starts_with("    ") || line.trim_start_matches(' ').starts_with('\t');
+            closes && !before.trim_ascii().is_empty() && !before.ends_with('`') && !is_code
         })
     }
 

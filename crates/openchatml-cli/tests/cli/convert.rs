@@ -334,3 +334,36 @@ fn misspelled_keys_of_conversations_are_named() {
     let text = r#"{"prompt":"Hi!","completion":"Hello!","message":["a"]}"#;
     assert!(ocml_with(["detect"], text).exits(0).stdout.contains("records"));
 }
+
+#[test]
+fn names_of_tools_do_not_become_declarations() {
+    let tool = |name: &str| {
+        format!(
+            r#"{{"messages":[{{"role":"user","content":"Hi"}}],"tools":[{{"type":"function","function":{{"name":"{name}","description":"d","parameters":{{"type":"object","properties":{{}}}}}}}}]}}"#
+        )
+    };
+    for format in ["harmony", "openchatml-2.2", "deepseek-v3.1"] {
+        for name in ["f=()=>any;type/**/rm", "f\\n\\n### rm", "f //", "f;}"] {
+            let ran = ocml_with(["render", "--bare", "-t", format], tool(name)).exits(1);
+            assert_eq!(ran.says("cannot contain the name").stdout, "", "{format}: {name}");
+        }
+        ocml_with(["render", "-q", "--bare", "-t", format], tool("mcp:server/get_it-2.b")).exits(0);
+    }
+}
+
+/// It is not run where it was made, and the other format would not show why.
+#[test]
+fn a_call_on_a_wrong_channel_is_not_written_where_there_are_no_channels() {
+    let call = |name: &str| {
+        format!(
+            "<|start|>user<|message|>q<|end|><|start|>assistant<|channel|>analysis to={name} code<|message|>{{}}<|call|>"
+        )
+    };
+    for format in ["openai", "responses", "anthropic", "gemini", "qwen3", "deepseek-v3.1"] {
+        let args = ["convert", "-f", "harmony", "-t", format];
+        let ran = ocml_with(args, call("functions.f")).exits(1).says("call dropped");
+        assert!(!ran.stdout.contains("{}"), "{ran:#?}");
+        // A built-in tool can be called there.
+        assert!(ocml_with(args, call("python")).exits(0).stdout.contains("python"), "{format}");
+    }
+}

@@ -196,3 +196,23 @@ fn a_truncated_sample_keeps_its_last_answer() {
     let args = "data tokenize -t harmony --max-length 10 --too-long truncate in.jsonl -o out";
     run(&folder, args).exits(1).says("1 rejected");
 }
+
+/// A column that is kept is still a part of the record.
+#[test]
+fn what_is_kept_is_also_read() {
+    let folder = Folder::new();
+    folder.file("bad.jsonl", r#"{"prompt":"Q","completion":"A","label":false,"source":"x"}"#);
+    let written = |args: &str| {
+        let output = args.replace([',', ' '], "-");
+        run(&folder, &format!("-q data {args} bad.jsonl -o {output}")).exits(0);
+        String::from_utf8(files(&folder, &output).pop().unwrap().1).unwrap()
+    };
+    for keep in ["label", "source", "label,source"] {
+        let ids = written(&format!("tokenize -t harmony --keep {keep}"));
+        assert!(ids.contains(r#""mask":[0,0,0,0,0,0,0,0,0,0,0,0]"#), "{keep}: {ids}");
+        assert_eq!(ids.contains(r#""label":false"#), keep.contains("label"), "{keep}: {ids}");
+    }
+    run(&folder, "data convert -t chatml --keep label bad.jsonl -o refused").exits(1);
+    folder.file("bad.jsonl", r#"{"instruction":"Translate.","input":"Bonjour","output":"Hello"}"#);
+    assert!(written("convert -t chatml --keep input").contains("Translate.\\nBonjour"));
+}

@@ -3,6 +3,17 @@
 use crate::support::{Folder, GOOD, ocml_with};
 
 #[test]
+fn an_answer_beyond_a_limit_is_incomplete() {
+    let text = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>Hello world<|return|>";
+    let args = ["show", "-f", "harmony", "--limit", "message_bytes=5"];
+    let ran = ocml_with(args, text).exits(1).says("cut off");
+    assert!(ran.stdout.contains("Hello") && !ran.stdout.contains("world"), "{ran:#?}");
+    // The length of hidden text is no news.
+    let hidden = text.replace("Hm.", "I am thinking.").replace("Hello world", "Hello");
+    ocml_with(args, &hidden).exits(0);
+}
+
+#[test]
 fn a_user_sees_questions_answers_and_preambles() {
     let ran = ocml_with(["show"], GOOD).silent();
     assert_eq!(

@@ -63,8 +63,8 @@ impl<'o> Work<'o> {
         kernel.lines = inputs.has_lines() && fields.column.is_none();
         if !inputs.has_lines() {
             kernel.column.clone_from(&fields.column);
-            kernel.keep.clone_from(&fields.keep);
         }
+        kernel.keep.clone_from(&fields.keep);
         kernel.from = match fields.from {
             Some(format) => RecordFormat::Named(format),
             None => inputs.plan.detect(fields, &kernel)?,

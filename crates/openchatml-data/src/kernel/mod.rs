@@ -3,6 +3,7 @@
 mod columns;
 mod convert;
 mod counts;
+mod each_row;
 mod findings;
 mod fingerprint;
 mod options;

@@ -32,7 +32,8 @@ pub struct KernelOptions {
     /// The column with the conversations. Without one, each row is a record: an object with its
     /// columns as keys. A table with one column has only this column.
     pub column: Option<String>,
-    /// The columns that are not part of the conversations, if each row is a record.
+    /// The columns that are kept beside the conversations. If each row is a record, they are read, too,
+    /// if they are [a part of it](openchatml::is_part_of_record).
     pub keep: Vec<String>,
     /// Whether the texts of the column are lines of JSONL: a document in a JSON format, a JSON
     /// string with the text of one, or an object with this text as `text`. Otherwise, they are

@@ -1,7 +1,8 @@
 //! Rows of a batch as documents.
 
 use arrow_array::RecordBatch;
-use openchatml::{Code, Diagnostic, Dropped, Span};
+use arrow_schema::Schema;
+use openchatml::{Code, Diagnostic, Dropped, Span, is_part_of_record};
 use serde_json::value::RawValue;
 
 use super::options::KernelOptions;
@@ -31,7 +32,7 @@ impl<'b> Records<'b> {
     pub(super) fn new(batch: &'b RecordBatch, options: &KernelOptions) -> Result<Self, DataError> {
         let schema = batch.schema_ref();
         let index = match &options.column {
-            Some(name) => Some(schema.index_of(name).map_err(|_| missing(name, batch))?),
+            Some(name) => Some(schema.index_of(name).map_err(|_| missing(name, schema))?),
             None => (batch.num_columns() == 1).then_some(0),
         };
         if let Some(index) = index {
@@ -49,7 +50,9 @@ impl<'b> Records<'b> {
             return Err(DataError::Column { column: name.clone(), what });
         }
         let columns = schema.fields().iter().zip(batch.columns());
-        let columns = columns.filter(|(field, _)| !options.keep.contains(field.name()));
+        // A part of the conversation is read although it is kept.
+        let is_read = |name: &String| !options.keep.contains(name) || is_part_of_record(name);
+        let columns = columns.filter(|(field, _)| is_read(field.name()));
         let columns = columns.map(|(field, array)| {
             let values = JsonColumn::new(array.as_ref(), field.name());
             let values = values.map_err(|error| with_help(error, field.name()))?;
@@ -109,8 +112,8 @@ pub(super) fn dropped(mut found: Diagnostic) -> Diagnostic {
     found
 }
 
-fn missing(name: &str, batch: &RecordBatch) -> DataError {
-    let schema = batch.schema_ref();
+/// Reports that there is no column of this name.
+pub(super) fn missing(name: &str, schema: &Schema) -> DataError {
     let names: Vec<_> = schema.fields().iter().map(|it| format!("`{}`", it.name())).collect();
     let what = format!("there is no such column; the columns are {}", names.join(", "));
     DataError::Column { column: name.to_owned(), what }

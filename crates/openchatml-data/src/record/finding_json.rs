@@ -7,6 +7,7 @@ use super::page::Page;
 
 #[derive(Serialize)]
 struct Finding<'f> {
+    #[serde(skip_serializing_if = "str::is_empty")]
     file: &'f str,
     code: &'static str,
     severity: &'static str,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::builder::{ArrayBuilder as _, LargeStringBuilder};
 use arrow_array::{Array as _, RecordBatch, UInt32Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use openchatml::{Code, Diagnostic, Dropped, Format, Span};
+use openchatml::{Code, Diagnostic, Dropped, Format, Span, is_part_of_record};
 
 use crate::error::DataError;
 use crate::input::{RowPlace, Rows};
@@ -151,11 +151,15 @@ impl Fields {
                 }
                 continue;
             };
-            let (own, mut rest): (Vec<_>, Vec<_>) =
-                fields.into_iter().partition(|(name, _)| match &self.column {
-                    Some(column) => self.keeps(name) && name != column,
-                    None => self.keep.contains(name),
-                });
+            let is_kept = |name: &String| match &self.column {
+                Some(column) => self.keeps(name) && name != column,
+                None => self.keep.contains(name),
+            };
+            let own: Vec<_> = fields.iter().filter(|field| is_kept(&field.0)).cloned().collect();
+            // A part of the conversation is read although it is kept.
+            let is_part = |name: &str| self.column.is_none() && is_part_of_record(name);
+            let mut rest = fields;
+            rest.retain(|(name, _)| !is_kept(name) || is_part(name));
             match &self.column {
                 None => records.append_value(join_fields(&rest)),
                 Some(column) => {

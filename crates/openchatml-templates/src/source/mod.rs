@@ -2,8 +2,10 @@
 
 mod literals;
 mod operands;
+mod operators;
 mod rewrite;
 mod scan;
 
 pub(crate) use self::literals::Literals;
+pub(crate) use self::operators::crowded_tag;
 pub(crate) use self::rewrite::{Names, Rewritten, rewrite};

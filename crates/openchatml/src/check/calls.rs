@@ -4,7 +4,12 @@
 use crate::diagnostic::quote;
 use crate::model::{End, Message, Role, bare_name};
 use crate::pairing::{Paired, Pairing, Pairs, ends_turn};
-use crate::{Code, Diagnostic, Span};
+use crate::{Code, Diagnostic, Severity, Span};
+
+fn duplicate(id: &str, span: Span) -> Diagnostic {
+    let text = format!("duplicate `call_id` {}", quote(id));
+    Code::ParseHeader.at(span, text).help("give each call its own id")
+}
 
 /// The calls so far.
 #[derive(Debug)]
@@ -38,18 +43,28 @@ impl Calls {
         let span = message.header_span();
         let tool = message.recipient.as_deref().unwrap_or_default();
         let id = self.id(message);
-        if self.pairing == Pairing::ById && id.is_none() {
+        let is_reused = id.is_some_and(|id| self.pairs.has(id));
+        if self.has_ids() && id.is_none() {
             let diagnostic = Code::ParseHeader.at(span, "the call has no `call_id`");
             found.push(diagnostic.help("add `call_id=` to its header"));
         }
         match (self.pairs.call(id, tool), id) {
-            (None, Some(id)) => {
-                let text = format!("duplicate `call_id` {}", quote(id));
-                let diagnostic = Code::ParseHeader.at(span, text);
-                found.push(diagnostic.help("give each call its own id"));
+            (None, Some(id)) => found.push(duplicate(id, span)),
+            (_, Some(id)) if is_reused => {
+                let mut diagnostic = duplicate(id, span);
+                if self.pairing == Pairing::ByLastId {
+                    diagnostic.severity = Severity::Warning;
+                }
+                found.push(diagnostic);
+                self.spans.push(span);
             }
             _ => self.spans.push(span),
         }
+    }
+
+    /// Whether calls and replies are paired by id.
+    fn has_ids(&self) -> bool {
+        matches!(self.pairing, Pairing::ById | Pairing::ByLastId)
     }
 
     fn reply(&mut self, message: &Message<'_>, found: &mut Vec<Diagnostic>) {
@@ -66,7 +81,7 @@ impl Calls {
                 let id = quote(id.unwrap_or_default());
                 (unmatched, format!("the call {id} already has a reply"))
             }
-            (Paired::Answer(_), None) if self.pairing == Pairing::ById => {
+            (Paired::Answer(_), None) if self.has_ids() => {
                 (Code::ParseHeader, "the reply has no `call_id`".to_owned())
             }
             (Paired::Answer(call), Some(id)) => {
@@ -86,7 +101,7 @@ impl Calls {
 
     /// Returns the id, if calls and replies are paired by id.
     fn id<'m>(&self, message: &'m Message<'_>) -> Option<&'m str> {
-        message.call_id.as_deref().filter(|_| self.pairing == Pairing::ById)
+        message.call_id.as_deref().filter(|_| self.has_ids())
     }
 
     /// Handles a message of the user or an answer. Calls before it can no longer get a reply.

@@ -234,6 +234,11 @@ fn prepare_side<'d>(
             prepared
         });
     }
+    if let Some(conversation) = document.as_conversation()
+        && target.carries().declared_tools
+    {
+        RenderError::of_tools(&conversation.tools).map_or(Ok(()), Err)?;
+    }
     let mut draft = Draft::of(document, target);
     draft.require(rules::NAMES);
     draft.order_replies();

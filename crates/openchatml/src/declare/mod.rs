@@ -21,6 +21,14 @@ pub(crate) fn says_all(tool: &Tool<'_>, style: Style) -> bool {
     tool.extra.is_empty() && schema.is_none_or(|schema| typescript(schema, style).1.is_empty())
 }
 
+/// Returns the first name of a tool that is not only a name in a declaration that is text: a model
+/// could read it as another declaration.
+pub(crate) fn unwritable_name<'t>(tools: &'t [Tool<'_>]) -> Option<&'t str> {
+    let is_of_name = |c: char| c.is_alphanumeric() || "_-.:/@$".contains(c);
+    let is_name = |name: &&str| name.chars().all(is_of_name) && !name.contains("//");
+    tools.iter().map(|tool| &*tool.name).find(|name| !is_name(name))
+}
+
 /// The style of a schema.
 ///
 /// ```

@@ -10,6 +10,7 @@ use super::{Candidate, Evidence, Recognized, candidate};
 use crate::diagnostic::{did_you_mean, is_misspelled, quote};
 use crate::dialect::Carrier;
 use crate::dialects::ALL;
+use crate::services::is_of_training;
 use crate::signs::{Case, Items, JsonSigns, Kind, SIDES, Seen, Sketch};
 
 /// The score against a format for each unknown key.
@@ -91,6 +92,12 @@ fn score(sketch: &Sketch, signs: &JsonSigns, case: &mut Case) {
 
 /// Keys of requests and responses that data sets also have as columns.
 const COLUMNS: &[&str] = &["id", "model", "metadata", "user", "usage", "created", "title"];
+
+/// Whether a key of a record can be a part of its conversation, or say whether a model is trained on it.
+pub(super) fn is_part(key: &str) -> bool {
+    let is_known = DOCUMENT_KEYS.contains(key) || SIDES.contains(&key) || is_of_training(key);
+    is_known && !COLUMNS.contains(&key)
+}
 
 /// Counts the keys of the document that a format does not know, but another one does. A key that no
 /// format knows, such as a column of a data set, is no evidence.

@@ -157,6 +157,19 @@ pub fn recognize<'t>(records: impl IntoIterator<Item = &'t str>) -> Option<Recog
     }
 }
 
+/// Whether a key of a record can be a part of its conversation in some format, or say whether a model is
+/// trained on it. Other keys are columns beside the conversation.
+///
+/// ```
+/// use openchatml::is_part_of_record;
+///
+/// assert!(is_part_of_record("messages") && is_part_of_record("label"));
+/// assert!(!is_part_of_record("source") && !is_part_of_record("id"));
+/// ```
+pub fn is_part_of_record(key: &str) -> bool {
+    json::is_part(key)
+}
+
 /// Recognizes a completion from which a server has removed the control tokens.
 fn stripped(text: &str) -> Option<Recognized> {
     let forms = ALL.iter().filter_map(|dialect| dialect.text?.stripped);
@@ -190,6 +203,7 @@ fn sketch<'t>(records: impl IntoIterator<Item = &'t str>) -> (Option<Sketch>, Ve
             break;
         }
     }
+    sketch.forget_absent();
     (is_json.then_some(sketch), looked)
 }
 

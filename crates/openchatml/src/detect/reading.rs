@@ -54,6 +54,9 @@ impl<'t> Reading<'t> {
         self.documents.push(parsed.document);
         let is_text = self.format().carrier == Carrier::Text;
         for found in parsed.diagnostics {
+            if !is_text && is_of_content(&found) {
+                continue;
+            }
             // A format reads control tokens that it does not know as text, without an error. A
             // header can be missing in any format, which is a warning in some.
             match found.severity {
@@ -74,6 +77,23 @@ impl<'t> Reading<'t> {
 
     fn findings(&self) -> (usize, usize) {
         (self.errors, self.warnings)
+    }
+}
+
+/// Whether a diagnostic is about what a document says, and no evidence against a format: calls, their
+/// arguments and replies, and misspelled keys.
+fn is_of_content(found: &Diagnostic) -> bool {
+    match found.code {
+        Code::BodyConstraintViolation
+        | Code::CallRoute
+        | Code::CallSchema
+        | Code::CallUnanswered
+        | Code::CallUnknown
+        | Code::DuplicateKey
+        | Code::ParseHeader
+        | Code::ReplyUnmatched => true,
+        Code::UnknownKey => found.help.as_deref().is_some_and(|it| it.starts_with("did you mean")),
+        _ => false,
     }
 }
 

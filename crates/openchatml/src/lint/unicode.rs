@@ -178,7 +178,17 @@ fn name(c: char, last: Option<char>, next: Option<char>) -> Option<&'static str>
         | '\u{3164}'
         | '\u{ffa0}'
         | '\u{fff9}'..='\u{fffb}'
+        | '\u{2065}'
+        | '\u{1bca0}'..='\u{1bca3}'
         | '\u{1d173}'..='\u{1d17a}' => Some("an invisible character"),
+        // Vowels that are written with others, and shapes of Mongolian letters.
+        '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180d}' | '\u{180f}'
+            if is_ascii(last) && is_ascii(next) =>
+        {
+            Some("an invisible character")
+        }
+        '\u{2028}' | '\u{2029}' => Some("a line break that most programs do not know"),
+        '\u{2800}' if is_ascii(last) && is_ascii(next) => Some("a blank character of Braille"),
         '\u{e0000}'..='\u{e007f}' => Some("an invisible tag character"),
         '\u{fe00}'..='\u{fe0f}' if last.is_none_or(takes_no_variation) => {
             Some("an invisible variation selector")

@@ -39,7 +39,8 @@ pub struct ReadOptions {
     pub past_stop: bool,
     /// Whether text of the assistant in JSON that begins with reasoning in tags, such as
     /// `<think>Easy.</think>4.`, is read as two messages: the reasoning and the answer. Text before a
-    /// lone `</think>` is reasoning, too. The tags and the line breaks beside them are dropped. Text
+    /// lone `</think>` is reasoning, too. The tags and the line breaks beside them are dropped.
+    /// Without `</think>`, all of the text is reasoning, and reported (`E-STREAM-TRUNCATED`). Text
     /// formats with such tokens always read them.
     ///
     /// ```

@@ -197,12 +197,12 @@ impl<'a> BlockTurn<'_, '_, 'a> {
         for block in blocks {
             let is_text = |part: &Value<'_>| Kind::of(part) == Kind::Text && text(part).is_some();
             match block {
-                Block::Part(part) if is_text(&part) => {
-                    if is_single || !is_silent_part(&part) {
-                        parts.push(part);
-                    }
+                // Empty text with a signature says nothing: it is kept like a block of another kind.
+                Block::Part(part) if is_text(&part) && (is_single || text(&part) != Some("")) => {
+                    parts.push(part);
                     continue;
                 }
+                Block::Part(part) if is_silent_part(&part) => continue,
                 Block::Result(message, ..) => {
                     self.only("the user", "results of calls", message.span);
                     continue;

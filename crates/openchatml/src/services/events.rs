@@ -35,12 +35,13 @@ impl<'o> EventReader<'o> {
         text: &'a str,
         mut read: impl FnMut(&mut Self, Fields<'a>, Span),
     ) {
+        let end = text.trim_ascii_end().len();
         match captured::events(text, &self.options.limits) {
             Ok(lines) => {
                 for line in lines {
                     match line {
                         Line::Event(event, span) => {
-                            if let Some(fields) = self.parse(event, span) {
+                            if let Some(fields) = self.parse(event, span, span.end == end) {
                                 read(self, fields, span);
                             }
                         }
@@ -82,8 +83,8 @@ impl<'o> EventReader<'o> {
         self.report(found.help("the response is incomplete"));
     }
 
-    /// Parses the JSON of an event.
-    fn parse<'a>(&mut self, event: &'a str, span: Span) -> Option<Fields<'a>> {
+    /// Parses the JSON of an event. `is_last` tells whether the text ends with it.
+    fn parse<'a>(&mut self, event: &'a str, span: Span, is_last: bool) -> Option<Fields<'a>> {
         let mut json = Json::new(event, &self.options.limits).repairing();
         let value = json.value().and_then(|value| json.end().map(|()| value));
         let place = |inner: Span| Span::new(span.start + inner.start, span.start + inner.end);
@@ -104,6 +105,12 @@ impl<'o> EventReader<'o> {
                 return (!fields.is_empty()).then_some(fields);
             }
             Ok(_) => self.drop(span, "an event must be an object"),
+            // A connection usually breaks in the middle of an event.
+            Err(_) if is_last => self.report(
+                Code::StreamTruncated
+                    .at(span, "the stream ends in the middle of an event")
+                    .help("the response is incomplete"),
+            ),
             Err(error) => self.drop(place(error.span), error.message),
         }
         None

@@ -21,6 +21,7 @@ pub(crate) use self::beyond::{beyond, beyond_of, content_of, joins, still_say, u
 pub(crate) use self::replies::Replies;
 pub(crate) use self::state::{Fields, State, WEIGHT_KEYS, last_of_each, push_column};
 pub(crate) use self::tools::Declared;
+pub(crate) use self::training::is_of_training;
 pub(crate) use self::write::{
     aside_of, conversation, estimate, write_document, write_field, write_fields,
 };
@@ -44,7 +45,7 @@ pub(crate) fn has_ids(conversation: &Conversation<'_>) -> bool {
 static BY_ID: CheckRules = CheckRules {
     controls: &NO_TOKENS,
     versions: &[],
-    pairing: Pairing::ById,
+    pairing: Pairing::ByLastId,
     requires_channels: false,
     rules: RULES_OF_ALL,
 };

@@ -12,6 +12,11 @@ const LABELS: &[&str] = &["label", "kto_tag"];
 /// A key that records have beside [those of messages](WEIGHT_KEYS).
 const IS_TRAINED: &str = "is_trained";
 
+/// Whether a key of a record can say that a model is not trained on it.
+pub(crate) fn is_of_training(key: &str) -> bool {
+    LABELS.contains(&key) || WEIGHT_KEYS.contains(&key) || key == IS_TRAINED
+}
+
 /// Gives the messages of the assistant the weight 0, if one of the fields around them says that a
 /// model is not trained on them. `has_completion` says whether the record is a prompt and a completion.
 pub(super) fn apply(

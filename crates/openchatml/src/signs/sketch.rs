@@ -130,6 +130,14 @@ impl Sketch {
         Seen { record: self.record, span }
     }
 
+    /// Forgets the keys without values, if there are lists of objects: data sets that were joined have
+    /// the columns of each other.
+    pub(crate) fn forget_absent(&mut self) {
+        if self.items.iter().any(|(key, items)| !key.is_empty() && !items.keys.is_empty()) {
+            self.keys.retain(|_, kinds| kinds.keys().any(|kind| *kind != Kind::Null));
+        }
+    }
+
     fn document(&mut self, json: &mut Json<'_>) -> Result<()> {
         let start = json.offset();
         match json.peek() {

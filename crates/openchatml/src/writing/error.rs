@@ -3,6 +3,9 @@
 use std::fmt;
 
 use super::SinkError;
+use crate::declare::unwritable_name;
+use crate::diagnostic::quote;
+use crate::model::Tool;
 use crate::{Code, Conversation, Diagnostic, Span};
 
 /// A document that a format cannot express, with the reason and the place.
@@ -109,6 +112,14 @@ impl RenderError {
         let text = format!("`{dialect}` supports only conversations");
         Self::new(Code::RenderUnsupported, None, text)
             .help("write `json`, which supports every document")
+    }
+
+    /// Creates the error for a tool that cannot be declared as text, if there is one.
+    pub(crate) fn of_tools(tools: &[Tool<'_>]) -> Option<Self> {
+        let name = quote(unwritable_name(tools)?);
+        let text = format!("the declaration of tools cannot contain the name {name}");
+        let error = Self::new(Code::RenderUnsupported, None, text);
+        Some(error.help("rename the tool: use letters, digits, `_`, `-` and `.`"))
     }
 
     pub(crate) fn help(mut self, help: &'static str) -> Self {

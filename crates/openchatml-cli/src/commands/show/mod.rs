@@ -5,7 +5,10 @@ mod out;
 use std::path::PathBuf;
 
 use clap::Args;
-use openchatml::{Code, Conversation, Diagnostic, Document, End, Format, Message, Mode, Policy};
+use openchatml::{
+    Code, Conversation, Diagnostic, Document, End, Format, Message, Mode, Parsed, Policy,
+    Visibility,
+};
 use serde::de::IgnoredAny;
 
 use self::out::{OutputTarget, body};
@@ -169,6 +172,7 @@ impl Show {
     ) -> Shown {
         let Some(slot) = slot else { return self.nothing(page, &found) };
         let parsed = self.reader.parse(&slot.text, format);
+        let is_cut_off = self.is_cut_off(&parsed);
         let document = parsed.document;
         for mut diagnostic in parsed.diagnostics {
             slot.place(&mut diagnostic);
@@ -187,7 +191,7 @@ impl Show {
                 shown.report = error_line(text);
                 shown.status = Status::Found;
             }
-            if self.is_cut_off(&document) {
+            if is_cut_off {
                 shown.report.push_str(&warning_line(Code::StreamTruncated.user_summary()));
                 shown.status = Status::Found;
             }
@@ -206,14 +210,25 @@ impl Show {
         shown
     }
 
-    /// Whether the last message has no end. A stream reports the same to users. Text after the stop
-    /// token of a completion does not count.
-    fn is_cut_off(&self, document: &Document<'_>) -> bool {
+    /// Whether the last message has no end, or a visible one exceeds a limit. A stream reports the same
+    /// to users. Text after the stop token of a completion does not count.
+    fn is_cut_off(&self, parsed: &Parsed<'_>) -> bool {
+        let document = &parsed.document;
+        let is_visible =
+            |message: &Message<'_>| self.policy.visibility(message) == Visibility::User;
+        let mut limits = parsed.diagnostics.iter().filter(|found| found.code == Code::Limit);
+        let is_limited = limits.any(|found| {
+            let place = found.span.start;
+            document.conversations().iter().any(|conversation| {
+                let mut messages = conversation.messages.iter();
+                messages.any(|it| is_visible(it) && it.span.start < place && place < it.span.end)
+            })
+        });
         let is_open = |message: &Message<'_>| matches!(message.end, End::Open | End::Prompt);
         let conversations = document.conversations();
         let is_own = |message: &&Message<'_>| !message.foreign;
         let mut last = conversations.iter().filter_map(|it| it.messages.iter().rfind(is_own));
-        !self.reader.options().open_prompt && last.any(is_open)
+        is_limited || !self.reader.options().open_prompt && last.any(is_open)
     }
 
     /// Explains why there is nothing to show.

@@ -45,6 +45,7 @@ fn compose<'a>(
             _ => opened.rest.push((message, place)),
         }
     }
+    RenderError::of_tools(tools).map_or(Ok(()), Err)?;
     if !tools.is_empty() {
         opened.composed.remarks.push(Loss::new(None, Span::default(), Lost::ToolsAsText));
         // The template writes no other fields than these.

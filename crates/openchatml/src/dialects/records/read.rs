@@ -202,6 +202,7 @@ impl<'a> Record<'a> {
                     self.read_prompt(reader, json, key, state)?;
                 }
                 "tools" | "functions" => state.declared.read(reader, json)?,
+                "history" if json.peek() == Some(b'n') => json.word().map(|_| ())?,
                 "instruction" => self.instruction = text(reader, json, Role::User)?,
                 "input" | "context" => {
                     self.input = text(reader, json, Role::User)?;

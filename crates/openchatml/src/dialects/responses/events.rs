@@ -1,10 +1,9 @@
 //! Reads the captured events of a streamed response: the response is put together from its events
 //! and read. The last event usually has the whole response.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::read::read_document;
-use crate::Span;
 use crate::diagnostic::quote;
 use crate::json::{Data, Value, write_value};
 use crate::model::{End, Message};
@@ -15,6 +14,7 @@ use crate::services::captured;
 use crate::services::events::{
     EventReader, Merged, NO_EVENT, Rebuilt, containing, take_field, take_list, take_map, word_of,
 };
+use crate::{Code, Span};
 
 /// The beginning of the type of each event.
 const EVENT: &str = "response.";
@@ -56,6 +56,15 @@ struct Streamed<'a> {
     /// The last event with data about the response.
     last: Span,
     is_complete: bool,
+}
+
+/// Collects the strings in a value.
+fn texts_of(value: &Value<'_>, texts: &mut HashSet<String>) {
+    match &value.data {
+        Data::List(items) => items.iter().for_each(|item| texts_of(item, texts)),
+        Data::Map(fields) => fields.iter().for_each(|field| texts_of(&field.1, texts)),
+        _ => texts.extend(value.as_str().map(str::to_owned)),
+    }
 }
 
 /// An item of the output.
@@ -162,9 +171,13 @@ impl<'a> Events<'a> {
             }
             "completed" | "incomplete" | "failed" => {
                 let mut fields = take_map(&mut fields, "response");
-                response.end(take_list(&mut fields, "output"), span);
+                let is_whole = response.end(take_list(&mut fields, "output"), span);
                 response.fields.set_all(fields);
                 response.last = span;
+                if !is_whole {
+                    let text = "the output lacks text of earlier events, which is kept";
+                    reader.report(Code::ParseJson.at(span, text));
+                }
             }
             "output_item.added" | "output_item.done" => {
                 let item = take_map(&mut fields, "item");
@@ -220,13 +233,25 @@ impl<'a> Streamed<'a> {
         own.is_none() || id.is_none() || own.map(|it| &it.data) == id.map(|it| &it.data)
     }
 
-    /// Ends the response with its whole output, if that is said.
-    fn end(&mut self, output: Vec<Value<'a>>, span: Span) {
+    /// Ends the response with its whole output, if that is said. Returns whether the output has the
+    /// text of all earlier events. Items whose text it lacks are kept before it.
+    fn end(&mut self, output: Vec<Value<'a>>, span: Span) -> bool {
         self.is_complete = true;
         let is_known = self.items.len() >= output.len();
         if output.is_empty() || is_known && self.items.iter().all(|item| item.is_complete) {
-            return;
+            return true;
         }
+        let mut texts = HashSet::new();
+        output.iter().for_each(|value| texts_of(value, &mut texts));
+        let (lost, _): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.items).into_iter().partition(|item| item.has_beyond(&texts));
+        let ids: HashSet<_> =
+            lost.iter().filter_map(|item| item.fields.get("id")?.as_str()).collect();
+        let is_kept = |value: &Value<'_>| {
+            value.get("id").and_then(Value::as_str).is_none_or(|id| !ids.contains(id))
+        };
+        let output: Vec<_> = output.into_iter().filter(is_kept).collect();
+        let is_whole = lost.is_empty();
         let item = |value: Value<'a>| {
             let mut item = Item { span, is_complete: true, ..Item::default() };
             if let Data::Map(fields) = value.data {
@@ -234,7 +259,8 @@ impl<'a> Streamed<'a> {
             }
             item
         };
-        self.items = output.into_iter().map(item).collect();
+        self.items = lost.into_iter().chain(output.into_iter().map(item)).collect();
+        is_whole
     }
 
     /// Returns the item with this index, or a new one if that has another id.
@@ -299,6 +325,21 @@ impl<'a> Item<'a> {
         let own =
             self.fields.get("id").and_then(Value::as_str).map(|own| Value::from(own).to_json());
         !matches!(id, "" | "null" | "\"\"") && own.is_some_and(|own| own != id)
+    }
+
+    /// Whether the events of the item have a text that is not among these.
+    fn has_beyond(&self, texts: &HashSet<String>) -> bool {
+        let is_lost = |fields: &Merged<'_>, key| {
+            let text = fields.get(key).and_then(Value::as_str);
+            text.is_some_and(|text| !text.is_empty() && !texts.contains(text))
+        };
+        TARGETS.iter().any(|target| match target.parts {
+            "" => is_lost(&self.fields, target.key),
+            parts => {
+                let mut own = self.parts.iter().filter(|part| part.key == parts);
+                own.any(|part| is_lost(&part.fields, target.key))
+            }
+        })
     }
 
     /// Sets the fields of the item, at its start or at its end.

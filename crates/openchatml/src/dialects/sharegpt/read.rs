@@ -78,8 +78,12 @@ fn record<'a>(
     let start = json.offset();
     let mut has_turns = false;
     const SYSTEM: u64 = same(KEYS, &["system", "system_prompt"]);
-    let keys =
-        Keys { known: KEYS, same: &[SYSTEM], others: Others::Columns(&KEYS[..CONVERSATION]) };
+    const TURNS: u64 = same(KEYS, &["conversations", "conversation"]);
+    let keys = Keys {
+        known: KEYS,
+        same: &[SYSTEM, TURNS],
+        others: Others::Columns(&KEYS[..CONVERSATION]),
+    };
     reader.object_with(json, &keys, |reader, json, key| {
         let key = match key {
             Key::Known(key) => key,

@@ -19,6 +19,8 @@ pub(super) struct Quote {
     is_escaped: bool,
     /// Whether a token that opens reasoning was quoted.
     has_thought: bool,
+    /// Whether one was quoted in the code that is open on this line.
+    has_thought_in_line: bool,
 }
 
 /// A run of backticks or tildes that opens a block.
@@ -173,6 +175,7 @@ impl Quote {
             self.run += 1;
         } else {
             self.inline = self.end_run();
+            self.has_thought_in_line &= self.inline > 0;
         }
         if byte != b'`' {
             self.run = 0;
@@ -204,28 +207,49 @@ impl Quote {
     /// Whether a token of a section is text behind this text, because it is quoted.
     ///
     /// In a block, the end of reasoning is text only if its beginning is quoted, too: in reasoning
-    /// without its first token, a block may just have no end.
+    /// without its first token, a block may just have no end. On a line, a backtick may just be the
+    /// name of a key, so a token of reasoning is text only directly behind the backtick, or as the end
+    /// of one that is.
     pub(super) fn quotes(self, control: Control) -> bool {
-        let ends_reasoning = control == Control::CloseSection(Section::Reasoning);
-        self.is_open() && !(ends_reasoning && self.is_block() && !self.has_thought)
+        let is_indented =
+            matches!(self.line, Line::Start { indent: 4.., has_marks: false } | Line::Code);
+        match control {
+            Control::CloseSection(Section::Reasoning) if self.is_block() => self.has_thought,
+            _ if self.is_block() || is_indented => true,
+            Control::OpenSection(Section::Reasoning) => {
+                self.is_in_line() && self.ends_in_backtick()
+            }
+            Control::CloseSection(Section::Reasoning) => {
+                self.is_in_line() && (self.ends_in_backtick() || self.has_thought_in_line)
+            }
+            _ => self.is_in_line(),
+        }
     }
 
     /// Reads a quoted token.
     pub(super) fn read_token(&mut self, control: Control, spelling: &str) {
-        self.has_thought |= control == Control::OpenSection(Section::Reasoning);
+        if control == Control::OpenSection(Section::Reasoning) {
+            self.has_thought = true;
+            self.has_thought_in_line = self.is_in_line();
+        }
         self.read(spelling);
     }
 
-    /// Whether the text ends inside of quoted code.
-    fn is_open(self) -> bool {
-        let is_indented =
-            matches!(self.line, Line::Start { indent: 4.., has_marks: false } | Line::Code);
-        let in_line = match self.line {
+    /// Whether the text ends inside of code that is quoted on its line.
+    fn is_in_line(self) -> bool {
+        match self.line {
             Line::Run(fence, _) => fence.mark == b'`' && fence.count < 3,
             Line::Text => self.end_run() > 0,
             _ => false,
-        };
-        self.is_block() || is_indented || in_line
+        }
+    }
+
+    /// Whether the text ends in the backtick that opens this code.
+    fn ends_in_backtick(self) -> bool {
+        match self.line {
+            Line::Run(_, has_blank) => !has_blank,
+            _ => self.run > 0,
+        }
     }
 
     /// Whether the text ends inside of a block. Code that is quoted on one line ends with the line.
@@ -237,6 +261,41 @@ impl Quote {
 #[cfg(test)]
 mod tests {
     use super::Quote;
+    use crate::{Control, Section};
+
+    const CALL: Control = Control::OpenSection(Section::Call);
+    const THINK: Control = Control::OpenSection(Section::Reasoning);
+    const END_THINK: Control = Control::CloseSection(Section::Reasoning);
+
+    #[test]
+    fn a_backtick_on_its_own_quotes_no_reasoning() {
+        let after = |text: &str| {
+            let mut quote = Quote::default();
+            quote.read(text);
+            quote
+        };
+        for (text, is_quoted) in [
+            ("`", true),
+            ("a `", true),
+            ("``", true),
+            ("```\n", true),
+            ("    ", true),
+            ("Press the ` key. ", false),
+            ("` ", false),
+            ("Use `a` and ` ", false),
+        ] {
+            assert_eq!(after(text).quotes(THINK), is_quoted, "{text:?}");
+            // The end of reasoning is not quoted by a block alone.
+            let is_end_quoted = is_quoted && !text.starts_with("```");
+            assert_eq!(after(text).quotes(END_THINK), is_end_quoted, "{text:?}");
+        }
+        let mut quote = after("Write `");
+        quote.read_token(THINK, "<think>");
+        quote.read("so");
+        assert!(quote.quotes(END_THINK));
+        quote.read("` and ` ");
+        assert!(!quote.quotes(END_THINK));
+    }
 
     #[test]
     fn code_is_quoted_up_to_its_end() {
@@ -287,10 +346,10 @@ mod tests {
             let [mut whole, mut pieces] = [Quote::default(); 2];
             whole.read(text);
             text.split_inclusive(|_| true).for_each(|piece| pieces.read(piece));
-            assert_eq!(whole.is_open(), is_open, "{text:?}");
-            assert_eq!(pieces.is_open(), is_open, "{text:?} in pieces");
+            assert_eq!(whole.quotes(CALL), is_open, "{text:?}");
+            assert_eq!(pieces.quotes(CALL), is_open, "{text:?} in pieces");
             whole.read("\n");
-            assert_eq!(whole.is_open(), Quote::is_block_after(text), "{text:?}");
+            assert_eq!(whole.quotes(CALL), Quote::is_block_after(text), "{text:?}");
         }
     }
 }

@@ -38,8 +38,9 @@ mod untrained;
 mod version;
 mod weight;
 
-use super::{Carries, Loss, Lost};
-use crate::model::{Conversation, Message};
+use super::{Carries, Channels, Loss, Lost};
+use crate::header::Settings;
+use crate::model::{Channel, Conversation, Message};
 
 /// Rules about everything around the messages. Dropping the header also drops its declarations.
 const AROUND: &[ConversationRule] =
@@ -128,6 +129,8 @@ struct At<'t> {
     is_last: bool,
     /// Whether data about the document says that the last message is incomplete.
     is_stopped: bool,
+    /// The settings in the header, if they matter.
+    settings: Option<&'t Settings>,
 }
 
 impl At<'_> {
@@ -143,10 +146,11 @@ impl<'t> At<'t> {
     fn each(
         conversation: &Conversation<'_>,
         carries: &'t Carries,
+        settings: Option<&'t Settings>,
     ) -> impl Fn(usize) -> Self + use<'t> {
         let last = conversation.messages.len().checked_sub(1);
         let is_stopped = carries.stops.is_some_and(|form| conversation.is_stopped(form));
-        move |place| Self { carries, is_last: last == Some(place), is_stopped }
+        move |place| Self { carries, is_last: last == Some(place), is_stopped, settings }
     }
 }
 
@@ -211,10 +215,19 @@ impl ConversationRule {
 
 /// Whether a format can carry the conversation unchanged.
 pub(crate) fn fits(conversation: &Conversation<'_>, carries: &Carries) -> bool {
-    let at = At::each(conversation, carries);
+    let settings = settings_of_calls(conversation, carries);
+    let at = At::each(conversation, carries, settings.as_ref());
     let fits = |(place, message): (usize, &Message<'_>)| fits_each(message, &at(place));
     AROUND.iter().chain(BETWEEN).all(|rule| rule.fits(conversation, carries))
         && conversation.messages.iter().enumerate().all(fits)
+}
+
+/// Returns the settings in the header, which say on which channels tools can be called, if a call is on
+/// an unusual one.
+fn settings_of_calls(conversation: &Conversation<'_>, carries: &Carries) -> Option<Settings> {
+    let is_unusual = |it: &Message<'_>| it.is_call() && it.channel != Some(Channel::Commentary);
+    let header = conversation.header.as_ref().filter(|_| carries.channels != Channels::All)?;
+    conversation.messages.iter().any(is_unusual).then(|| Settings::read(header).0)
 }
 
 /// Adapts a conversation to a format. Returns the original positions of its messages.
@@ -224,9 +237,10 @@ pub(crate) fn adapt(
     home: Home<'_>,
     losses: &mut Vec<Loss>,
 ) -> Vec<usize> {
+    let settings = settings_of_calls(conversation, carries);
     losses.extend(AROUND.iter().flat_map(|rule| rule.apply(conversation, carries, home)));
     let count = conversation.messages.len();
-    let at = At::each(conversation, carries);
+    let at = At::each(conversation, carries, settings.as_ref());
     let mut places = Vec::with_capacity(count);
     let mut each = Each { split: Vec::new(), home, losses };
     let mut place = 0..count;

@@ -229,7 +229,7 @@ fn each_rule_of_messages_makes_what_it_gets_fit_and_breaks_no_rule_before_it() {
         let home = some(source, 2, &tables());
         let carries = pick(source, &tables());
         let (is_last, is_stopped) = (one_in(source, 2), one_in(source, 2));
-        let at = At { carries, is_last, is_stopped };
+        let at = At { carries, is_last, is_stopped, settings: None };
         assert_eq!(fits_each(&any, &at), EACH.iter().all(|rule| (rule.fits)(&any, &at)));
         for (index, rule) in EACH.iter().enumerate() {
             let Some(before) = through(any.clone(), index, &at) else { return };
