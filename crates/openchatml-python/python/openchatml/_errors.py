@@ -36,7 +36,7 @@ class Error(Exception):
     ...     openchatml.parse("Hi.", "harmonie")
     ... except openchatml.Error as error:
     ...     print(type(error).__name__, "-", error)
-    FormatError - unknown format `harmonie`
+    FormatError - unknown format `harmonie`; did you mean `harmony`?
     """
 
     code: str | None

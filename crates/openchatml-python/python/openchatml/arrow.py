@@ -57,7 +57,7 @@ class Kernel:
             ArgumentValueError: A column is missing, has a type that is not supported, or the name of a
                 column of the kernel.
         """
-        if isinstance(data, Iterator):
+        if isinstance(data, Iterator) and not hasattr(data, "__arrow_c_stream__"):
             return map(self, data)
         rows = self._native.rows(data)
         if not type(data).__module__.startswith("pyarrow"):
@@ -226,7 +226,7 @@ def _portable(tokenizer: Tokenizer) -> Any:
     """Returns what a tokenizer is made of, with the content of its file: another machine has no such
     file.
     """
-    format, source, spells = tokenizer.__reduce__()[1]
+    format, source, spells = tuple(tokenizer.__reduce__()[1])
     if isinstance(source, (str, os.PathLike)) and os.path.exists(source):
         path = os.path.join(source, "tokenizer.json") if os.path.isdir(source) else source
         with open(path, "rb") as file:
@@ -245,5 +245,6 @@ def _tokenizer(format: str, source: str | bytes, spells: bool) -> Tokenizer:
 def _restored(task: str, target: Any, options: dict[str, Any]) -> Kernel:
     """Restores a pickled kernel."""
     if isinstance(target, tuple):
-        target = _tokenizer(*target)
+        format, source, spells = target
+        target = _tokenizer(format, source, spells)
     return Kernel(task, target, options)

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::scan::{Tag, TemplatePart, Token, TokenKind, scan};
+use super::scan::{TemplatePart, Token, TokenKind, scan_all};
 
 /// Words that are operators.
 const WORDS: &[&str] = &["and", "else", "if", "in", "is", "not", "or"];
@@ -17,13 +17,16 @@ pub(crate) fn crowded_tag(source: &str, most: usize) -> Option<Range<usize>> {
         TokenKind::Sign => !SEPARATORS.contains(&token.text(source)),
         TokenKind::String | TokenKind::Number => false,
     };
-    let crowded = |Tag { tokens, .. }: Tag| {
+    let crowded = |tokens: &[Token]| {
         let count = tokens.iter().filter(is_operator).count();
         let (first, last) = (tokens.first()?, tokens.last()?);
         (count > most).then_some(first.span.start..last.span.end)
     };
-    scan(source).into_iter().find_map(|part| match part {
-        TemplatePart::Tag(tag) => crowded(tag),
+    let (parts, unclosed) = scan_all(source);
+    let mut tags = parts.iter().filter_map(|part| match part {
+        TemplatePart::Tag(tag) => Some(&*tag.tokens),
         TemplatePart::Text(_) => None,
-    })
+    });
+    // The engine may end a tag elsewhere.
+    tags.find_map(crowded).or_else(|| crowded(&unclosed))
 }

@@ -53,7 +53,12 @@ impl Token {
 
 /// Returns the parts of a template. The text after an unclosed tag is omitted.
 pub(crate) fn scan(source: &str) -> Vec<TemplatePart> {
-    let mut parts = Vec::new();
+    scan_all(source).0
+}
+
+/// Returns the parts of a template, and the tokens of an unclosed tag.
+pub(crate) fn scan_all(source: &str) -> (Vec<TemplatePart>, Vec<Token>) {
+    let (mut parts, mut unclosed) = (Vec::new(), Vec::new());
     let (mut at, mut text) = (0, 0);
     while let Some(found) = source[at..].find('{') {
         let open = at + found;
@@ -70,17 +75,17 @@ pub(crate) fn scan(source: &str) -> Vec<TemplatePart> {
                     push_text(&mut parts, inner);
                     Some(end)
                 }
-                None => tag(source, open, kind == Some(b'%')).map(|(tag, end)| {
+                None => tag(source, open, kind == Some(b'%'), &mut unclosed).map(|(tag, end)| {
                     parts.push(TemplatePart::Tag(tag));
                     end
                 }),
             },
         };
-        let Some(end) = end else { return parts };
+        let Some(end) = end else { return (parts, unclosed) };
         (at, text) = (end, end);
     }
     push_text(&mut parts, text..source.len());
-    parts
+    (parts, unclosed)
 }
 
 fn push_text(parts: &mut Vec<TemplatePart>, range: Range<usize>) {
@@ -111,15 +116,15 @@ fn word_tag(source: &str, open: usize, word: &str) -> Option<usize> {
     Some(source.len() - rest.len())
 }
 
-/// Parses the tag at `open`. Returns it with its end.
-fn tag(source: &str, open: usize, is_block: bool) -> Option<(Tag, usize)> {
+/// Parses the tag at `open`. Returns it with its end. `tokens` are empty, and get the tokens of an
+/// unclosed tag.
+fn tag(source: &str, open: usize, is_block: bool, tokens: &mut Vec<Token>) -> Option<(Tag, usize)> {
     let bytes = source.as_bytes();
     let end: &[u8] = if is_block { b"%}" } else { b"}}" };
     let mut at = open + 2;
     if matches!(bytes.get(at), Some(b'-' | b'+')) {
         at += 1;
     }
-    let mut tokens = Vec::new();
     let mut depth = 0usize;
     loop {
         let rest = &bytes[at..];
@@ -129,10 +134,10 @@ fn tag(source: &str, open: usize, is_block: bool) -> Option<(Tag, usize)> {
             continue;
         }
         if depth == 0 && rest.starts_with(end) {
-            return Some((Tag { is_block, tokens }, at + 2));
+            return Some((Tag { is_block, tokens: std::mem::take(tokens) }, at + 2));
         }
         if depth == 0 && matches!(first, b'-' | b'+') && rest[1..].starts_with(end) {
-            return Some((Tag { is_block, tokens }, at + 3));
+            return Some((Tag { is_block, tokens: std::mem::take(tokens) }, at + 3));
         }
         match first {
             b'(' | b'[' | b'{' => depth += 1,

@@ -290,7 +290,7 @@ mod tests {
             assert_eq!(after(text).quotes(END_THINK), is_end_quoted, "{text:?}");
         }
         let mut quote = after("Write `");
-        quote.read_token(THINK, "<think>");
+        quote.read_token(THINK, "");
         quote.read("so");
         assert!(quote.quotes(END_THINK));
         quote.read("` and ` ");
