@@ -3,8 +3,9 @@
 use crate::dialect::Format;
 use crate::dialects;
 use crate::json::Value;
-use crate::model::{Conversation, Document, DocumentLayout, FormId, Layout, Message};
+use crate::model::{Conversation, Document, DocumentLayout, FormId, Layout, Message, Role};
 use crate::rules::{ContentRules, Loss, Lost, lost, lost_field, medium};
+use crate::services::parts;
 use crate::{Carrier, Span};
 
 /// Adds the losses of a conversion to `target`, or to an unnamed format, in the order of the
@@ -43,12 +44,22 @@ pub(crate) fn losses(conversation: &Conversation<'_>, target: Option<Format>) ->
             && let Some(rules) = contents_of(layout.form)
         {
             (rules.lost)(content, &mut losses);
+            if message.role != Role::Assistant && are_joined(content, &message.body.text()) {
+                losses.push(lost(Lost::TextParts, message.span));
+            }
         }
         for loss in &mut losses[first..] {
             loss.message = Some(index);
         }
     }
     losses
+}
+
+/// Whether this text is that of several parts, without anything between them.
+fn are_joined(content: &Value<'_>, text: &str) -> bool {
+    let parts = content.as_list().unwrap_or_default();
+    let texts = parts.iter().filter_map(parts::text).filter(|text| !text.is_empty());
+    texts.count() > 1 && parts::joined(parts, "") == text
 }
 
 /// Returns what is written for `target` although the service does not accept it. A conversation of
