@@ -192,7 +192,8 @@ fn lost_of_bad_answers() -> Vec<Lost> {
 fn lost_of_services() -> Vec<Lost> {
     let chat = r#"{"messages":[
         {"role":"user","content":[{"type":"image_url"},{"type":"input_audio"},{"type":"file"},
-            {"type":"video_url"},{"type":"hologram"}]},
+            {"type":"video_url"},{"type":"hologram"},{"type":"text","text":"a"},
+            {"type":"text","text":"b"}]},
         {"role":"assistant","refusal":"No.","annotations":[1],"weight":0}
     ],"tools":[{"type":"custom"}],"model":"m"}"#;
     let mut all = Vec::new();
