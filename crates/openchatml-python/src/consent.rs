@@ -19,35 +19,51 @@ pub(crate) struct Consent {
     dropped: u32,
 }
 
+/// What a name in `allow_loss` allows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Allowed {
+    All,
+    Lost(Lost),
+    Dropped(Dropped),
+}
+
+impl Allowed {
+    /// Reads `allow_loss`: a name, or several.
+    pub(crate) fn read(argument: &Argument<'_, '_>) -> PyResult<Vec<Self>> {
+        let names = match argument.value.is_instance_of::<PyString>() {
+            true => vec![argument.text()?.to_owned()],
+            false => argument.texts()?,
+        };
+        let allowed = |name: &String| {
+            let lost = Lost::ALL.iter().find(|lost| lost.word() == *name);
+            match (name.as_str(), lost, Dropped::from_word(name)) {
+                ("all", ..) => Ok(Self::All),
+                (_, Some(lost), _) => Ok(Self::Lost(*lost)),
+                (_, None, Some(dropped)) => Ok(Self::Dropped(dropped)),
+                (_, None, None) => {
+                    let why = format!("there is no loss named `{}`", cut(name));
+                    Err(wrong_value(argument.name, &why))
+                }
+            }
+        };
+        names.iter().map(allowed).collect()
+    }
+}
+
 impl Consent {
     pub(crate) const ALL: Self = Self { lost: u128::MAX, dropped: u32::MAX };
 
     /// Reads `allow_loss`: `"all"`, or names of losses and of dropped input.
     pub(crate) fn read(argument: &Argument<'_, '_>) -> PyResult<Self> {
-        if argument.value.is_instance_of::<PyString>() {
-            return match argument.text()? {
-                "all" => Ok(Self::ALL),
-                word => Self::default().with(argument, word),
-            };
-        }
-        let names = argument.texts()?;
-        names.iter().try_fold(Self::default(), |consent, name| consent.with(argument, name))
-    }
-
-    fn with(mut self, argument: &Argument<'_, '_>, name: &str) -> PyResult<Self> {
-        if name == "all" {
-            return Ok(Self::ALL);
-        }
-        let lost = Lost::ALL.iter().find(|lost| lost.word() == name);
-        match (lost, Dropped::from_word(name)) {
-            (Some(lost), _) => self.lost |= 1 << *lost as u32,
-            (None, Some(dropped)) => self.dropped |= 1 << dropped as u32,
-            (None, None) => {
-                let why = format!("there is no loss named `{}`", cut(name));
-                return Err(wrong_value(argument.name, &why));
+        let mut consent = Self::default();
+        for allowed in Allowed::read(argument)? {
+            match allowed {
+                Allowed::All => consent = Self::ALL,
+                Allowed::Lost(lost) => consent.lost |= 1 << lost as u32,
+                Allowed::Dropped(dropped) => consent.dropped |= 1 << dropped as u32,
             }
         }
-        Ok(self)
+        Ok(consent)
     }
 
     pub(crate) fn allows(self, lost: Lost) -> bool {

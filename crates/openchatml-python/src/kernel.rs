@@ -1,11 +1,11 @@
 //! Conversations in columns of Arrow tables.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
-use openchatml::convert::Lost;
-use openchatml::{Code, Dropped, Format, lint};
+use openchatml::{Code, Format, lint};
 use openchatml_capsule::Batches;
 use openchatml_data::DataError;
 use openchatml_data::kernel::{
@@ -15,9 +15,10 @@ use openchatml_data::record::{Consent, Purpose, RecordFormat};
 use openchatml_tokens::MaskPolicy;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt as _;
-use pyo3::types::{PyCapsule, PyDict, PyString};
+use pyo3::types::{PyCapsule, PyDict};
 
 use crate::argument::{Argument, cut, keywords};
+use crate::consent::Allowed;
 use crate::error::{Failure, detached, wrong_type, wrong_value};
 use crate::options::{self, Writing};
 use crate::read::codes;
@@ -39,6 +40,8 @@ struct Given {
     max_length: Option<usize>,
     too_long: TooLong,
     ignored: Vec<Code>,
+    allowed: Vec<Allowed>,
+    no_loss: bool,
     is_sample: bool,
 }
 
@@ -60,13 +63,18 @@ impl PyKernel {
             max_length: None,
             too_long: TooLong::default(),
             ignored: Vec::new(),
+            allowed: Vec::new(),
+            no_loss: false,
             is_sample: task == "tokenize",
         };
         keywords(
             Some(options),
             |argument| Ok(given.set(task, argument)? || given.read(argument)?),
         )?;
-        let Given { mut options, writing, mask, max_length, too_long, ignored, is_sample } = given;
+        let consent = consent(given.no_loss, &given.allowed);
+        let Given { mut options, writing, mask, max_length, too_long, ignored, is_sample, .. } =
+            given;
+        options.consent = consent;
         options.render = writing.finish()?;
         options.task = match task {
             "convert" => Task::Convert { to: Argument::new("to", target).format()? },
@@ -156,37 +164,25 @@ impl Given {
                     options.from = RecordFormat::Named(format);
                 }
             }
-            "allow_loss" => allow(&mut options.consent, argument)?,
-            "no_loss" => {
-                if argument.flag()? {
-                    options.consent = Consent::no_loss();
-                }
-            }
+            "allow_loss" => self.allowed = Allowed::read(argument)?,
+            "no_loss" => self.no_loss = argument.flag()?,
             _ => return options::read(&mut options.read, argument),
         }
         Ok(true)
     }
 }
 
-/// Allows the losses of these names.
-fn allow(consent: &mut Consent, argument: &Argument<'_, '_>) -> PyResult<()> {
-    let names = match argument.value.is_instance_of::<PyString>() {
-        true => vec![argument.text()?.to_owned()],
-        false => argument.texts()?,
-    };
-    for name in names {
-        let lost = Lost::ALL.iter().find(|lost| lost.word() == name);
-        match (name.as_str(), Dropped::from_word(&name), lost) {
-            ("all", ..) => consent.allow_all_drops(),
-            (_, Some(dropped), _) => consent.allow(dropped),
-            (_, None, Some(lost)) => consent.allow_loss(*lost),
-            _ => {
-                let why = format!("there is no loss named `{}`", cut(&name));
-                return Err(wrong_value(argument.name, &why));
-            }
+/// What may be lost, as for `ocml data`.
+fn consent(no_loss: bool, allowed: &[Allowed]) -> Consent {
+    let mut consent = if no_loss { Consent::no_loss() } else { Consent::default() };
+    for allowed in allowed {
+        match *allowed {
+            Allowed::All => consent.allow_all_drops(),
+            Allowed::Lost(lost) => consent.allow_loss(lost),
+            Allowed::Dropped(dropped) => consent.allow(dropped),
         }
     }
-    Ok(())
+    consent
 }
 
 /// Returns the ids of a tokenizer.
@@ -222,10 +218,11 @@ impl Iterator for Rows {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
+        // The caller is C, which a panic must not reach.
         let rows = |batch| {
-            self.kernel
-                .each_row(&batch)
-                .map_err(|error| ArrowError::ComputeError(error.to_string()))
+            let rows = catch_unwind(AssertUnwindSafe(|| self.kernel.each_row(&batch)));
+            let rows = rows.unwrap_or_else(|_| Err(DataError::Internal("a panic".to_owned())));
+            rows.map_err(|error| ArrowError::ComputeError(error.to_string()))
         };
         Some(self.batches.next()?.and_then(rows))
     }

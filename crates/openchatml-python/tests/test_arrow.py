@@ -99,6 +99,19 @@ def test_pickled_kernels_have_the_content_of_files(tmp_path: Path) -> None:
     assert repr(kernel).startswith("openchatml.arrow.convert('chatml', column='messages'")
 
 
+def test_losses_are_refused_unless_they_are_allowed() -> None:
+    chat = [{"role": "user", "content": "Hi!", "mood": "good"}]
+    table = pyarrow.table({"messages": [json.dumps(chat)]})
+
+    def text(**options: Any) -> Any:
+        kernel = openchatml.arrow.convert("chatml", column="messages", format="openai", **options)
+        return kernel(table)["text"].to_pylist()[0]
+
+    assert text() == "<|im_start|>user\nHi!<|im_end|>\n"
+    assert text(no_loss=True) is None
+    assert text(no_loss=True, allow_loss=["field"]) == text()
+
+
 def test_threads_share_a_kernel() -> None:
     kernel = openchatml.arrow.tokenize(Tokenizer("harmony"), column="messages")
     rows = kernel(TABLE)

@@ -77,6 +77,8 @@ fn take_reasoning<'a>(message: &mut Message<'a>) -> Option<Message<'a>> {
     let (thought, answer, is_closed) = cut(message.body.as_plain().filter(|_| is_text)?)?;
     let text = std::mem::take(&mut message.body).into_text();
     message.pieces = None;
+    // They are those of the whole text.
+    message.layout.iter_mut().for_each(|layout| layout.ids = None);
     let mut reasoning = message.clone();
     reasoning.body = part(&text, thought).into();
     reasoning.channel = Some(Channel::Analysis);

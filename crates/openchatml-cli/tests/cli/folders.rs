@@ -46,6 +46,8 @@ fn a_pattern_stands_for_its_files() {
     };
     assert_eq!(read("data/*.jsonl"), ["data/a.jsonl", "data/b.jsonl"]);
     assert_eq!(read("data/?.jsonl"), ["data/a.jsonl", "data/b.jsonl"]);
+    let ran = folder.ocml(["detect", "data/*.jsonl", "--glob", "!b.jsonl"]).silent();
+    assert!(ran.stdout.contains("a.jsonl") && !ran.stdout.contains("b.jsonl"), "{ran:#?}");
     assert_eq!(read("data/**/*.json"), ["data/sub/c.json"]);
     folder.file("data/x[1].json", MESSAGES);
     assert_eq!(read("data/x[1].json"), ["data/x[1].json"]);
