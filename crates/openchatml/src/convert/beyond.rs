@@ -44,7 +44,9 @@ pub(crate) fn losses(conversation: &Conversation<'_>, target: Option<Format>) ->
             && let Some(rules) = contents_of(layout.form)
         {
             (rules.lost)(content, &mut losses);
-            if message.role != Role::Assistant && are_joined(content, &message.body.text()) {
+            // Prompts join the parts too: their models never see where one ends.
+            let joins = target.is_some() && message.role != Role::Assistant;
+            if joins && are_joined(content, &message.body.text()) {
                 losses.push(lost(Lost::TextParts, message.span));
             }
         }
