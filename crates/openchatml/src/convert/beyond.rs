@@ -4,7 +4,7 @@ use crate::dialect::Format;
 use crate::dialects;
 use crate::json::Value;
 use crate::model::{Conversation, Document, DocumentLayout, FormId, Layout, Message, Role};
-use crate::rules::{ContentRules, Loss, Lost, lost, lost_field, medium};
+use crate::rules::{ContentRules, Loss, Lost, Unaccepted, lost, lost_field, medium};
 use crate::services::parts;
 use crate::{Carrier, Span};
 
@@ -71,8 +71,9 @@ pub(super) fn unaccepted(conversation: &Conversation<'_>, target: Format) -> Vec
     let json = target.dialect.json.as_ref().filter(|_| target.carrier == Carrier::Json);
     let rules = json.filter(|_| !conversation.is_of(form)).and_then(|json| json.contents);
     let found = rules.map_or_else(Vec::new, |rules| (rules.unaccepted)(conversation));
-    let loss = |(at, reason): (usize, &str)| {
-        Loss::new(Some(at), conversation.messages[at].span, Lost::Unaccepted).of(reason)
+    let loss = |Unaccepted { at, reason }: Unaccepted| {
+        let span = at.map_or(Span::default(), |at| conversation.messages[at].span);
+        Loss::new(at, span, Lost::Unaccepted).of(&reason)
     };
     found.into_iter().map(loss).collect()
 }

@@ -1,5 +1,7 @@
 //! JSON content that contains more than the text of a message.
 
+use std::borrow::Cow;
+
 use super::{Loss, Lost};
 use crate::json::Value;
 use crate::model::Conversation;
@@ -13,9 +15,25 @@ pub(crate) struct ContentRules {
     pub(crate) lost: fn(&Value<'_>, &mut Vec<Loss>),
     /// Adds the losses if an item is dropped that is not a message.
     pub(crate) lost_item: fn(&Value<'_>, &mut Vec<Loss>),
-    /// What is written although the service does not accept it: the position of the message, and
-    /// the reason. Nothing is lost by it.
-    pub(crate) unaccepted: fn(&Conversation<'_>) -> Vec<(usize, &'static str)>,
+    /// What is written although the service does not accept it. Nothing is lost by it.
+    pub(crate) unaccepted: fn(&Conversation<'_>) -> Vec<Unaccepted>,
+}
+
+/// Something that a service does not accept.
+pub(crate) struct Unaccepted {
+    /// The position of the message.
+    pub(crate) at: Option<usize>,
+    pub(crate) reason: Cow<'static, str>,
+}
+
+impl Unaccepted {
+    pub(crate) fn of(at: usize, reason: &'static str) -> Self {
+        Self { at: Some(at), reason: Cow::Borrowed(reason) }
+    }
+
+    pub(crate) fn of_document(reason: &'static str) -> Self {
+        Self { at: None, reason: Cow::Borrowed(reason) }
+    }
 }
 
 impl ContentRules {

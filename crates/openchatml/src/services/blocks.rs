@@ -139,9 +139,10 @@ impl<'a> BlockTurn<'_, '_, 'a> {
                     }
                     self.reply(reply, name, author);
                 }
-                Block::Part(Value { span, .. }) => self.only("the user", "text and media", span),
-                Block::Thinking(message) | Block::Call(message) => {
-                    self.only("the assistant", "thinking and calls", message.span);
+                Block::Thinking(Message { span, .. })
+                | Block::Call(Message { span, .. })
+                | Block::Part(Value { span, .. }) => {
+                    self.only("the assistant", "thinking and calls", span);
                 }
                 Block::Result(message, ..) => {
                     self.only("the user", "results of calls", message.span);
@@ -269,11 +270,11 @@ fn is_of_user(part: &Value<'_>) -> bool {
     matches!(Kind::of(part), Kind::Text | Kind::Other(_))
 }
 
-/// Whether a block is empty text and nothing else.
+/// Whether a block is empty text or thinking and nothing else.
 fn is_silent_part(part: &Value<'_>) -> bool {
-    let is_plain = |key: &str| matches!(key, "type" | "text");
+    let is_plain = |key: &str| matches!(key, "type" | "text" | "thinking");
     let fields = part.as_map().unwrap_or_default();
-    Kind::of(part) == Kind::Text
+    matches!(Kind::of(part), Kind::Text | Kind::Reasoning)
         && text(part) == Some("")
         && fields.iter().all(|field| is_plain(&field.0))
 }

@@ -15,6 +15,7 @@ mod replies;
 mod state;
 mod tools;
 mod training;
+pub(crate) mod unaccepted;
 mod write;
 
 pub(crate) use self::beyond::{beyond, beyond_of, content_of, joins, still_say, unless_reasoning};

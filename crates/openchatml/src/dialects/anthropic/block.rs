@@ -7,7 +7,7 @@ use crate::diagnostic::quote;
 use crate::document::DocumentReader;
 use crate::json::{Data, Json, JsonError, Value};
 use crate::model::{Channel, Message, Role};
-use crate::rules::{Loss, Lost, medium};
+use crate::rules::{Loss, Lost, lost_field, medium};
 use crate::services::blocks::{Block, refuse, said, say};
 use crate::services::{Fields, beyond, calls, parts};
 
@@ -64,7 +64,14 @@ fn read_as<'a>(
 ) -> Result<Option<Block<'a>>> {
     let start = json.offset();
     Ok(match kind {
-        Some("thinking") => thinking(reader, json)?.map(Block::Thinking),
+        Some("thinking") => match thinking(reader, json)? {
+            // It says nothing, but the service wants its signature back.
+            Some(message) if message.body.is_empty() => {
+                json.rewind(start);
+                Some(Block::Part(json.value()?))
+            }
+            message => message.map(Block::Thinking),
+        },
         Some("tool_use") => call(reader, json)?.map(Block::Call),
         Some("tool_result") => result(reader, json)?,
         kind => {
@@ -244,6 +251,12 @@ pub(super) fn lost(block: &Value<'_>, losses: &mut Vec<Loss>) {
     let kind = block.get("type").and_then(Value::as_str).unwrap_or_default();
     let found = match kind {
         "redacted_thinking" => Lost::Encrypted,
+        // It is empty, except for its signature.
+        "thinking" => {
+            let fields = block.as_map().unwrap_or_default().iter();
+            let own = fields.filter(|(key, _)| key != "type" && key != "thinking");
+            return losses.extend(own.filter_map(|(key, value)| lost_field(key, value)));
+        }
         "container_upload" => Lost::File,
         kind if kind.ends_with("tool_use") || kind.ends_with("tool_result") => Lost::Hosted,
         kind => match medium(kind) {

@@ -5,15 +5,33 @@ use std::collections::HashSet;
 use super::FORM;
 use crate::function_name;
 use crate::model::{Conversation, Message, Role};
-use crate::services::{beyond_of, calls::is_inline_object};
+use crate::rules::Unaccepted;
+use crate::services::unaccepted::{FunctionName, of_tools};
+use crate::services::{beyond_of, calls::is_inline_object, content_of};
 
-/// Returns the positions of messages that the service does not accept, and the reasons.
-pub(super) fn find(conversation: &Conversation<'_>) -> Vec<(usize, &'static str)> {
+const NAMES: FunctionName = FunctionName { others: "_-", begins_with_letter: false, max: 128 };
+
+/// The keys of a function besides its name, description and schema.
+const TOOL_KEYS: &[&str] = &[
+    "allowed_callers",
+    "cache_control",
+    "defer_loading",
+    "eager_input_streaming",
+    "input_examples",
+    "strict",
+];
+
+/// Finds what the service does not accept.
+pub(super) fn find(conversation: &Conversation<'_>) -> Vec<Unaccepted> {
     const UNANSWERED: &str = "a call without a result";
-    let mut found = Vec::new();
+    let messages = &conversation.messages;
+    let mut found = of_tools(conversation, &NAMES, TOOL_KEYS);
+    if messages.iter().all(|message| matches!(message.role, Role::System | Role::Developer)) {
+        found.push(Unaccepted::of_document("a conversation without a message of the user"));
+    }
     // The ids of the calls that the next results can answer.
     let (mut waiting, mut has_results) = (HashSet::new(), false);
-    for (at, message) in conversation.messages.iter().enumerate() {
+    for (at, message) in messages.iter().enumerate() {
         let goes_on = match message.role {
             Role::Assistant => has_results,
             Role::User => true,
@@ -21,7 +39,7 @@ pub(super) fn find(conversation: &Conversation<'_>) -> Vec<(usize, &'static str)
         };
         if goes_on {
             has_results = false;
-            found.extend((!waiting.is_empty()).then_some((at, UNANSWERED)));
+            found.extend((!waiting.is_empty()).then(|| Unaccepted::of(at, UNANSWERED)));
             waiting.clear();
         }
         let reason = match message.role {
@@ -36,7 +54,9 @@ pub(super) fn find(conversation: &Conversation<'_>) -> Vec<(usize, &'static str)
             }
             _ => None,
         };
-        found.extend(reason.map(|reason| (at, reason)));
+        let is_last = at + 1 == messages.len();
+        let reason = reason.or_else(|| is_empty(message, is_last).then_some("an empty message"));
+        found.extend(reason.map(|reason| Unaccepted::of(at, reason)));
     }
     found
 }
@@ -53,6 +73,24 @@ fn of_assistant(message: &Message<'_>) -> Option<&'static str> {
     if message.recipient.as_deref().and_then(function_name).is_none() {
         return Some("a tool that is not a function");
     }
+    if let Some(reason) = NAMES.of_call(message) {
+        return Some(reason);
+    }
+    let is_id = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '-');
+    if message.call_id.as_deref().is_some_and(|id| id.is_empty() || !id.chars().all(is_id)) {
+        return Some("the id of the call");
+    }
     let is_object = message.body.as_plain().is_some_and(is_inline_object);
     (!is_object).then_some("input that is not an object")
+}
+
+/// Whether a message has no content, although it must have some. The answer that the service goes on
+/// with and results can be empty.
+fn is_empty(message: &Message<'_>, is_last: bool) -> bool {
+    let is_said = match message.role {
+        Role::Assistant => !message.is_call() && !message.is_reasoning() && !is_last,
+        Role::Tool => false,
+        Role::User | Role::System | Role::Developer => true,
+    };
+    is_said && message.body.is_empty() && content_of(message, FORM, "").is_none()
 }

@@ -2,15 +2,26 @@
 
 use crate::function_name;
 use crate::model::{Conversation, Message, Role};
+use crate::rules::Unaccepted;
 use crate::services::calls::is_inline_object;
+use crate::services::unaccepted::{FunctionName, of_tools};
 
-/// Returns the positions of messages that the service does not accept, and the reasons.
-pub(super) fn find(conversation: &Conversation<'_>) -> Vec<(usize, &'static str)> {
+const NAMES: FunctionName = FunctionName { others: "_.:-", begins_with_letter: true, max: 128 };
+
+/// The keys of a function besides its name, description and schema.
+const TOOL_KEYS: &[&str] = &["behavior", "response", "responseJsonSchema"];
+
+/// Finds what the service does not accept.
+pub(super) fn find(conversation: &Conversation<'_>) -> Vec<Unaccepted> {
     const UNANSWERED: &str = "a call without a result";
-    let mut found = Vec::new();
+    let messages = &conversation.messages;
+    let mut found = of_tools(conversation, &NAMES, TOOL_KEYS);
+    if messages.iter().all(|message| matches!(message.role, Role::System | Role::Developer)) {
+        found.push(Unaccepted::of_document("a conversation without a message of the user"));
+    }
     // The number of calls that the next results can answer.
     let (mut waiting, mut has_results, mut has_begun) = (0_usize, false, false);
-    for (at, message) in conversation.messages.iter().enumerate() {
+    for (at, message) in messages.iter().enumerate() {
         let goes_on = match message.role {
             Role::Assistant => has_results,
             Role::User => true,
@@ -18,7 +29,7 @@ pub(super) fn find(conversation: &Conversation<'_>) -> Vec<(usize, &'static str)
         };
         if goes_on {
             has_results = false;
-            found.extend((waiting > 0).then_some((at, UNANSWERED)));
+            found.extend((waiting > 0).then(|| Unaccepted::of(at, UNANSWERED)));
             waiting = 0;
         }
         let reason = match message.role {
@@ -36,7 +47,7 @@ pub(super) fn find(conversation: &Conversation<'_>) -> Vec<(usize, &'static str)
             Role::User => None,
         };
         has_begun |= !matches!(message.role, Role::System | Role::Developer);
-        found.extend(reason.map(|reason| (at, reason)));
+        found.extend(reason.map(|reason| Unaccepted::of(at, reason)));
     }
     found
 }
@@ -47,6 +58,9 @@ fn of_call(call: &Message<'_>) -> Option<&'static str> {
     }
     if call.recipient.as_deref().and_then(function_name).is_none() {
         return Some("a tool that is not a function");
+    }
+    if let Some(reason) = NAMES.of_call(call) {
+        return Some(reason);
     }
     let is_object = call.body.as_plain().is_some_and(is_inline_object);
     (!is_object).then_some("arguments that are not an object")

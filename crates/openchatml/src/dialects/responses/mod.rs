@@ -3,6 +3,7 @@
 mod events;
 mod item;
 mod read;
+mod unaccepted;
 mod write;
 
 use crate::declare::ToolPlace;
@@ -49,7 +50,7 @@ pub static DIALECT: Dialect = Dialect {
             still_says: |it, places| services::still_say(it, places, FORM, |it| Some(between(it))),
             lost: services::parts::lost,
             lost_item: item::lost,
-            ..ContentRules::PLAIN
+            unaccepted: unaccepted::find,
         }),
         streamed: Some(events::find),
     }),

@@ -4,9 +4,11 @@
 
 mod calls;
 mod read;
+mod unaccepted;
 mod write;
 
 pub(crate) use self::read::{KEYS, read};
+pub(crate) use self::unaccepted::find as unaccepted;
 pub(crate) use self::write::ChatWriter;
 
 use super::calls::is_typed_call;

@@ -108,7 +108,7 @@ impl ChatWriter {
 }
 
 /// The messages of one object.
-struct Turn<'m, 'a> {
+pub(super) struct Turn<'m, 'a> {
     reasoning: Option<&'m Message<'a>>,
     content: Option<&'m Message<'a>>,
     refusal: Option<&'m Message<'a>>,
@@ -118,7 +118,7 @@ struct Turn<'m, 'a> {
 impl<'m, 'a> Turn<'m, 'a> {
     /// Returns the longest turn at the front of `messages`. Empty text must be alone, or it would
     /// be read as missing.
-    fn of(messages: &'m [Message<'a>], form: FormId) -> Self {
+    pub(super) fn of(messages: &'m [Message<'a>], form: FormId) -> Self {
         let mut turn = Turn { reasoning: None, content: None, refusal: None, calls: &[] };
         let joins = |message: &&Message<'_>| joins(message, &messages[0], form);
         let mut rest = messages;
@@ -157,7 +157,16 @@ impl<'m, 'a> Turn<'m, 'a> {
         turn
     }
 
-    fn len(&self) -> usize {
+    pub(super) fn calls(&self) -> &'m [Message<'a>] {
+        self.calls
+    }
+
+    /// Whether it is nothing but reasoning.
+    pub(super) fn is_reasoning(&self) -> bool {
+        self.reasoning.is_some() && self.len() == 1
+    }
+
+    pub(super) fn len(&self) -> usize {
         let texts = [self.reasoning, self.content, self.refusal];
         texts.into_iter().flatten().count() + self.calls.len()
     }
