@@ -1,15 +1,17 @@
 //! Data that only the JSON form of the input can express.
 
+use std::borrow::Cow;
+
 use crate::dialect::Format;
 use crate::dialects;
-use crate::json::Value;
+use crate::json::{Data, Value};
 use crate::model::{Conversation, Document, DocumentLayout, FormId, Layout, Message, Role};
 use crate::rules::{ContentRules, Loss, Lost, Unaccepted, lost, lost_field, medium};
 use crate::services::parts;
 use crate::{Carrier, Span};
 
 /// Adds the losses of a conversion to `target`, or to an unnamed format, in the order of the
-/// messages. Returns whether there are any.
+/// messages. Returns whether there is data that the target cannot have as it is.
 pub(super) fn lose(
     document: &Document<'_>,
     target: Option<Format>,
@@ -17,7 +19,7 @@ pub(super) fn lose(
 ) -> bool {
     let more = document.as_conversation().map_or_else(Vec::new, |it| self::losses(it, target));
     if more.is_empty() {
-        return false;
+        return target.is_some_and(|target| has_foreign_parts(document, target));
     }
     losses.extend(more);
     losses.sort_by_key(|loss| loss.message);
@@ -45,8 +47,10 @@ pub(crate) fn losses(conversation: &Conversation<'_>, target: Option<Format>) ->
         {
             (rules.lost)(content, &mut losses);
             // Prompts join the parts too: their models never see where one ends.
-            let joins = target.is_some() && message.role != Role::Assistant;
-            if joins && are_joined(content, &message.body.text()) {
+            if let Some(target) = target
+                && has_text_parts(message, content)
+                && text_part(target, message.role, "".into()).is_none()
+            {
                 losses.push(lost(Lost::TextParts, message.span));
             }
         }
@@ -57,11 +61,32 @@ pub(crate) fn losses(conversation: &Conversation<'_>, target: Option<Format>) ->
     losses
 }
 
-/// Whether this text is that of several parts, without anything between them.
-fn are_joined(content: &Value<'_>, text: &str) -> bool {
+/// Whether the text of a message is that of several parts, without anything between them. What the
+/// assistant says is one text for every service.
+fn has_text_parts(message: &Message<'_>, content: &Value<'_>) -> bool {
     let parts = content.as_list().unwrap_or_default();
     let texts = parts.iter().filter_map(parts::text).filter(|text| !text.is_empty());
-    texts.count() > 1 && parts::joined(parts, "") == text
+    message.role != Role::Assistant
+        && texts.count() > 1
+        && parts::joined(parts, "") == message.body.text()
+}
+
+/// Returns a part of the target with this text, if messages of this role can have parts there.
+fn text_part<'a>(target: Format, role: Role, text: Cow<'a, str>) -> Option<Value<'a>> {
+    let json = target.dialect.json.as_ref().filter(|_| target.carrier == Carrier::Json);
+    let contents = json.and_then(|json| json.contents)?;
+    (contents.text_part)(role, text)
+}
+
+/// Whether a message has text parts that the target can have as parts of its own.
+fn has_foreign_parts(document: &Document<'_>, target: Format) -> bool {
+    let messages = document.as_conversation().map_or(&[][..], |it| &it.messages);
+    messages.iter().any(|message| {
+        let layout = message.layout.as_deref().filter(|it| it.form != target.dialect.form());
+        let content = layout.and_then(|layout| layout.content.as_ref());
+        content.is_some_and(|content| has_text_parts(message, content))
+            && text_part(target, message.role, "".into()).is_some()
+    })
 }
 
 /// Returns what is written for `target` although the service does not accept it. A conversation of
@@ -78,7 +103,8 @@ pub(super) fn unaccepted(conversation: &Conversation<'_>, target: Format) -> Vec
     found.into_iter().map(loss).collect()
 }
 
-/// Drops data that only another JSON form than `target` can express; the losses are already
+/// Drops data that only another JSON form than `target` can express, except for text parts, which
+/// become those of the target; the losses are already
 /// reported. The original content of messages of this form stays, even if the output is text,
 /// because a template can use it.
 pub(super) fn forget(document: &mut Document<'_>, target: Format) {
@@ -88,14 +114,30 @@ pub(super) fn forget(document: &mut Document<'_>, target: Format) {
     {
         layout.beyond = None;
     }
-    for layout in conversation.messages.iter_mut().filter_map(|it| it.layout.as_deref_mut()) {
+    for message in &mut conversation.messages {
+        let form = target.dialect.form();
+        let Some(mut layout) = message.layout.take() else { continue };
         if !keeps(target, layout.form) {
             layout.beyond = None;
         }
-        if layout.form != target.dialect.form() {
-            layout.content = None;
+        if layout.form != form {
+            let content = layout.content.take();
+            let parts = content.filter(|content| has_text_parts(message, content));
+            layout.content = parts.and_then(|parts| respelled(parts, target, message.role));
+            if layout.content.is_some() {
+                *layout = Layout { form, content: layout.content.take(), ..Layout::default() };
+            }
         }
+        message.layout = Some(layout);
     }
+}
+
+/// Returns the texts of these parts as parts of the target.
+fn respelled<'a>(content: Value<'a>, target: Format, role: Role) -> Option<Value<'a>> {
+    let Data::List(parts) = content.data else { return None };
+    let texts = parts.into_iter().filter_map(parts::into_text).filter(|text| !text.is_empty());
+    let parts: Option<_> = texts.map(|text| text_part(target, role, text)).collect();
+    Some(Data::List(parts?).into())
 }
 
 /// Whether a format can write the data that only this JSON form can express.

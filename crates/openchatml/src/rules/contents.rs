@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::{Loss, Lost};
 use crate::json::Value;
-use crate::model::Conversation;
+use crate::model::{Conversation, Role};
 
 /// How to convert JSON content of a dialect.
 #[derive(Clone, Copy, Debug)]
@@ -15,6 +15,8 @@ pub(crate) struct ContentRules {
     pub(crate) lost: fn(&Value<'_>, &mut Vec<Loss>),
     /// Adds the losses if an item is dropped that is not a message.
     pub(crate) lost_item: fn(&Value<'_>, &mut Vec<Loss>),
+    /// Returns a part with this text, if messages of this role can have parts.
+    pub(crate) text_part: for<'a> fn(Role, Cow<'a, str>) -> Option<Value<'a>>,
     /// What is written although the service does not accept it. Nothing is lost by it.
     pub(crate) unaccepted: fn(&Conversation<'_>) -> Vec<Unaccepted>,
 }
@@ -42,6 +44,7 @@ impl ContentRules {
         still_says: |_, _| Vec::new(),
         lost: |_, _| {},
         lost_item: |item, losses| losses.push(Loss::new(None, item.span, Lost::Item)),
+        text_part: |_, _| None,
         unaccepted: |_| Vec::new(),
     };
 }

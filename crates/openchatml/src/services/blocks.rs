@@ -270,11 +270,11 @@ fn is_of_user(part: &Value<'_>) -> bool {
     matches!(Kind::of(part), Kind::Text | Kind::Other(_))
 }
 
-/// Whether a block is empty text or thinking and nothing else.
+/// Whether a block is empty text and nothing else.
 fn is_silent_part(part: &Value<'_>) -> bool {
-    let is_plain = |key: &str| matches!(key, "type" | "text" | "thinking");
+    let is_plain = |key: &str| matches!(key, "type" | "text");
     let fields = part.as_map().unwrap_or_default();
-    matches!(Kind::of(part), Kind::Text | Kind::Reasoning)
+    Kind::of(part) == Kind::Text
         && text(part) == Some("")
         && fields.iter().all(|field| is_plain(&field.0))
 }

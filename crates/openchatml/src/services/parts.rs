@@ -52,6 +52,19 @@ pub(crate) fn text<'v>(part: &'v Value<'_>) -> Option<&'v str> {
     part.as_str().or_else(|| part_text(part).map(|it| it.1))
 }
 
+/// Returns the text of a part, if it has one, as [`text`] does.
+pub(crate) fn into_text(part: Value<'_>) -> Option<Cow<'_, str>> {
+    let key = part_text(&part).map(|it| it.0);
+    let data = match part.data {
+        Data::Map(fields) => fields.into_iter().find(|field| Some(field.0.as_ref()) == key)?.1.data,
+        data => data,
+    };
+    match data {
+        Data::String(text) => Some(text),
+        _ => None,
+    }
+}
+
 /// Returns the key of a part's text, and the text.
 fn part_text<'v>(part: &'v Value<'_>) -> Option<(&'static str, &'v str)> {
     let keys: &[&'static str] = match Kind::of(part) {
@@ -62,6 +75,12 @@ fn part_text<'v>(part: &'v Value<'_>) -> Option<(&'static str, &'v str)> {
         Kind::Other(_) => return None,
     };
     keys.iter().find_map(|key| Some((*key, part.get(key)?.as_str()?)))
+}
+
+/// Creates a part of this type with a text.
+pub(crate) fn typed<'a>(kind: &'static str, text: Cow<'a, str>) -> Value<'a> {
+    let string = |text| Value::from(Data::String(text));
+    Data::Map(vec![("type".into(), string(kind.into())), ("text".into(), string(text))]).into()
 }
 
 /// Joins the texts of parts, with `between` between them.

@@ -9,7 +9,7 @@ use crate::json::{Data, Json, JsonError, Value};
 use crate::model::{Channel, Message, Role};
 use crate::rules::{Loss, Lost, lost_field, medium};
 use crate::services::blocks::{Block, refuse, said, say};
-use crate::services::{Fields, beyond, calls, parts};
+use crate::services::{Fields, beyond, beyond_of, calls, parts};
 
 type Result<T> = std::result::Result<T, JsonError>;
 
@@ -66,7 +66,7 @@ fn read_as<'a>(
     Ok(match kind {
         Some("thinking") => match thinking(reader, json)? {
             // It says nothing, but the service wants its signature back.
-            Some(message) if message.body.is_empty() => {
+            Some(message) if message.body.is_empty() && is_signed(&message) => {
                 json.rewind(start);
                 Some(Block::Part(json.value()?))
             }
@@ -145,15 +145,21 @@ fn thinking<'a>(
     said.unwrap_or_default().say(&mut message);
     // An empty signature is as good as none.
     fields.retain(|(key, value)| key != "signature" || value.as_str() != Some(""));
-    if fields.iter().all(|field| field.0 != "signature") {
+    if !fields.is_empty() {
+        beyond(&mut message, FORM).fields = fields;
+    }
+    if !is_signed(&message) {
         let found =
             Code::ParseJson.at(span, "the service does not accept thinking without a `signature`");
         refuse(reader, found.help("remove the block before you send it to the service"));
     }
-    if !fields.is_empty() {
-        beyond(&mut message, FORM).fields = fields;
-    }
     Ok(Some(message))
+}
+
+/// Whether thinking has the signature that the service requires.
+pub(super) fn is_signed(thinking: &Message<'_>) -> bool {
+    let fields = beyond_of(thinking, FORM).map_or(&[][..], |beyond| &beyond.fields);
+    fields.iter().any(|field| field.0 == "signature")
 }
 
 fn call<'a>(reader: &mut DocumentReader<'_>, json: &mut Json<'a>) -> Result<Option<Message<'a>>> {

@@ -57,6 +57,7 @@ pub static DIALECT: Dialect = Dialect {
             },
             lost: parts::lost,
             lost_item: block::lost,
+            text_part: |_, text| Some(parts::typed("text", text)),
             unaccepted: unaccepted::find,
         }),
         streamed: Some(events::find),

@@ -3,11 +3,12 @@
 use std::collections::HashSet;
 
 use super::FORM;
+use super::block::is_signed;
 use crate::function_name;
 use crate::model::{Conversation, Message, Role};
 use crate::rules::Unaccepted;
 use crate::services::unaccepted::{FunctionName, of_tools};
-use crate::services::{beyond_of, calls::is_inline_object, content_of};
+use crate::services::{calls::is_inline_object, content_of};
 
 const NAMES: FunctionName = FunctionName { others: "_-", begins_with_letter: false, max: 128 };
 
@@ -63,9 +64,7 @@ pub(super) fn find(conversation: &Conversation<'_>) -> Vec<Unaccepted> {
 
 fn of_assistant(message: &Message<'_>) -> Option<&'static str> {
     if message.is_reasoning() {
-        let fields = beyond_of(message, FORM).map_or(&[][..], |beyond| &beyond.fields);
-        let is_signed = fields.iter().any(|field| field.0 == "signature");
-        return (!is_signed).then_some("thinking without a signature");
+        return (!is_signed(message)).then_some("thinking without a signature");
     }
     if !message.is_call() {
         return None;

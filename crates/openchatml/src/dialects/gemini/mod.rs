@@ -57,6 +57,7 @@ pub static DIALECT: Dialect = Dialect {
             },
             lost: part::lost_all,
             lost_item: part::lost,
+            text_part: part::of_text,
             unaccepted: unaccepted::find,
         }),
         streamed: Some(events::find),

@@ -413,3 +413,9 @@ fn lost_beside(part: &Value<'_>, losses: &mut Vec<Loss>) {
         losses.push(Loss::new(None, value.span, found));
     }
 }
+
+/// Creates a part with a text. Results have an object instead of parts.
+pub(super) fn of_text(role: Role, text: Cow<'_, str>) -> Option<Value<'_>> {
+    let part = || Value::from(Data::Map(vec![("text".into(), Data::String(text).into())]));
+    (role != Role::Tool).then(part)
+}

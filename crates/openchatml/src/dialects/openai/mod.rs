@@ -50,6 +50,7 @@ pub static DIALECT: Dialect = Dialect {
                 services::still_say(it, places, FORM, services::unless_reasoning)
             },
             lost: parts::lost,
+            text_part: |_, text| Some(parts::typed("text", text)),
             unaccepted: |conversation| chat::unaccepted(conversation, FORM),
             ..ContentRules::PLAIN
         }),

@@ -50,6 +50,7 @@ pub static DIALECT: Dialect = Dialect {
             still_says: |it, places| services::still_say(it, places, FORM, |it| Some(between(it))),
             lost: services::parts::lost,
             lost_item: item::lost,
+            text_part: |_, text| Some(services::parts::typed("input_text", text)),
             unaccepted: unaccepted::find,
         }),
         streamed: Some(events::find),
