@@ -27,6 +27,17 @@ pub(crate) static TAGS: LazyLock<Vec<Pair>> = LazyLock::new(|| {
     tags
 });
 
+/// The help for reasoning in a text.
+const APART: &str = "write reasoning as a message or field of its own, such as `reasoning_content`";
+
+/// The help for reasoning in a text that [`split`] can move.
+const SPLIT: &str = "write reasoning as a message or field of its own, such as `reasoning_content`; reading with `split_reasoning` (`--split-reasoning`) does it";
+
+/// Returns how to separate the reasoning in a text.
+pub(crate) fn help(text: &str) -> &'static str {
+    if cut(text).is_some() { SPLIT } else { APART }
+}
+
 /// Moves reasoning in tags to messages of its own. A conversation gets at most `most` messages.
 /// Returns what is wrong with the tags.
 pub(crate) fn split(conversation: &mut Conversation<'_>, most: usize) -> Vec<Diagnostic> {

@@ -49,6 +49,31 @@ pub(super) fn misspelled(sketch: &Sketch) -> Option<Recognized> {
     })
 }
 
+/// Recognizes a document whose messages are under a key of messages of another format.
+pub(super) fn misplaced(sketch: &Sketch) -> Option<Recognized> {
+    let forms = || ALL.iter().filter_map(|dialect| Some((dialect, dialect.json.as_ref()?.signs)));
+    let all_have = |items: &Items, keys: &[&str]| keys.iter().any(|key| items.all_have(key));
+    let mut held = sketch.items.iter().filter_map(|(holder, items)| {
+        let mut own = forms().filter(|(_, signs)| signs.holders.contains(&holder.as_str()));
+        if own.any(|(_, signs)| all_have(items, signs.required)) {
+            return None;
+        }
+        let other = forms().find(|(_, signs)| {
+            !signs.holders.contains(&holder.as_str()) && all_have(items, signs.required)
+        });
+        let (dialect, signs) = other?;
+        Some((holder, dialect, signs.holders.first()?))
+    });
+    let (holder, dialect, holder_there) = held.next()?;
+    let Seen { record, span } = *sketch.keys.get(holder)?.get(&Kind::List)?;
+    let what = format!("key {}", quote(holder));
+    Some(Recognized {
+        name: format!("messages of `{}` under `{holder}`", dialect.id).into(),
+        evidence: Evidence { what, record, span },
+        help: format!("rename `{holder}` to `{holder_there}`").into(),
+    })
+}
+
 /// Computes how well documents match a format.
 fn score(sketch: &Sketch, signs: &JsonSigns, case: &mut Case) {
     let holder = signs.holders.iter().find(|holder| sketch.keys.contains_key(**holder));

@@ -152,7 +152,7 @@ pub fn recognize<'t>(records: impl IntoIterator<Item = &'t str>) -> Option<Recog
         true => sketch([first])
             .0
             .filter(|it| json::detect(it).is_empty())
-            .and_then(|it| json::misspelled(&it)),
+            .and_then(|it| json::misspelled(&it).or_else(|| json::misplaced(&it))),
         false => stripped(first),
     }
 }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use crate::dialects::ALL;
 use crate::model::{Channel, Conversation, Role};
 use crate::options::ReadOptions;
-use crate::tagged::TAGS;
+use crate::tagged::{self, TAGS};
 use crate::{Code, Control, Diagnostic, Span};
 
 /// The tags in which models write reasoning, and the headers of messages with it.
@@ -33,9 +33,7 @@ pub(super) fn visible(conversation: &Conversation<'_>, found: &mut Vec<Diagnosti
         if let Some((at, tag)) = places.min() {
             let span = message.body_span(Span::new(at, at + tag.len()));
             let found_one = Code::VisibleReasoning.at(span, format!("`{tag}` in visible text"));
-            found.push(found_one.help(
-                "move the reasoning to its own message or field; reading with `split_reasoning` (`--split-reasoning`) does it",
-            ));
+            found.push(found_one.help(tagged::help(&body)));
             continue;
         }
         let mut forms = ALL.iter().filter_map(|dialect| dialect.text?.stripped);

@@ -26,6 +26,8 @@ pub struct Carries {
     pub version: Option<&'static str>,
     /// Whether calls and replies require a `call_id`.
     pub needs_call_ids: bool,
+    /// Whether no two calls can share a `call_id`, even if the first one has its reply.
+    pub unique_call_ids: bool,
     /// Whether each message of the assistant requires a channel.
     pub needs_channels: bool,
     /// Whether a tool reply requires the name of the tool.
@@ -171,6 +173,7 @@ impl Carries {
         header_keys: &[],
         version: None,
         needs_call_ids: false,
+        unique_call_ids: false,
         needs_channels: false,
         needs_names: false,
         tools: false,

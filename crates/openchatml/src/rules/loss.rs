@@ -137,6 +137,8 @@ lost! {
     Channel = "channel dropped",
     /// `call_id`.
     CallId = "call_id dropped",
+    /// `call_id`, in a format where no two calls share one: the later call and its reply get another.
+    CallIdChanged = "call_id changed",
     /// `intent`.
     Intent = "intent dropped",
     /// `content_type`.

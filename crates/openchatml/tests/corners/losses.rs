@@ -112,6 +112,17 @@ fn every_kind_of_loss_occurs() {
     let sanitized =
         convert(&conversation([spaced]), "harmony".parse().expect("a format"), &options);
     all.extend(sanitized.expect("it can be written").losses.iter().map(|loss| loss.lost));
+    let twice = [(Role::Assistant, "1"), (Role::Tool, "1"), (Role::Assistant, "2")];
+    let again = convert(
+        &conversation(twice.map(|(role, text)| {
+            let mut message = if role == Role::Tool { on(role, None) } else { call() };
+            (message.call_id, message.body) = (Some("c".into()), text.into());
+            message
+        })),
+        "openchatml-2.2".parse().expect("a format"),
+        &RenderOptions::default(),
+    );
+    all.extend(again.expect("it can be written").losses.iter().map(|loss| loss.lost));
     let older = convert(
         &conversation([]),
         "openchatml-2.0".parse().expect("a format"),

@@ -390,6 +390,12 @@ impl Events<'_> {
                 self.console.error("a text that was written is not for a user, as its end showed");
                 status = Status::Found;
             }
+            // This says no more than the output does.
+            if !self.shows && self.unframed.is_none() && !self.continues {
+                self.console.warning(
+                    "a user sees nothing of the input; if it is a completion, use --role assistant",
+                );
+            }
             // Without control tokens, there is no text that a token hides.
             if let Some(format) = self.unframed.filter(|_| !self.shows) {
                 let text = format!(

@@ -63,6 +63,7 @@ static CARRIES: Carries = Carries {
     header: true,
     version: Some("2.2"),
     needs_call_ids: true,
+    unique_call_ids: true,
     roles: Role::ALL,
     names: |_| true,
     channels: Channels::All,

@@ -320,7 +320,8 @@ impl<'a> Record<'a> {
         reader: &mut DocumentReader<'_>,
         state: &mut State<'a>,
     ) -> Option<RecordPair<'a>> {
-        let (Some(chosen), Some(rejected)) = (self.chosen.take(), self.rejected.take()) else {
+        let (Some(mut chosen), Some(mut rejected)) = (self.chosen.take(), self.rejected.take())
+        else {
             return None;
         };
         let record = std::mem::take(self);
@@ -342,7 +343,11 @@ impl<'a> Record<'a> {
                 let text = text.first().map(|it| it.body.text().into_owned()).unwrap_or_default();
                 state.keep("prompt", Data::String(text.into()).into());
             }
-            Some((prompt, _)) => {
+            Some((prompt, is_list)) => {
+                let sides = [&mut chosen, &mut rejected];
+                if is_list && sides.iter().all(|side| side.1 && side.0.starts_with(&prompt)) {
+                    sides.into_iter().for_each(|side| drop(side.0.drain(..prompt.len())));
+                }
                 drop_others(
                     reader,
                     instruction.into_iter().chain(input),

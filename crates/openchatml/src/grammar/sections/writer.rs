@@ -12,7 +12,10 @@ use crate::writing::{Part, Place, RenderError, Sink, SinkError};
 use crate::{Code, Control, Section, Span};
 
 /// The help for tokens of reasoning in content.
-const APART: &str = "write reasoning as a message or field of its own, such as `reasoning_content`; reading with `split_reasoning` (`--split-reasoning`) does it";
+const APART: &str = "write reasoning as a message or field of its own, such as `reasoning_content`";
+
+/// The help for reasoning that reading can move out of content.
+const SPLIT: &str = "write reasoning as a message or field of its own, such as `reasoning_content`; reading with `split_reasoning` (`--split-reasoning`) does it";
 
 /// Writes a document.
 pub(crate) fn write(
@@ -96,10 +99,15 @@ impl Target for Writer<'_> {
         let text = message.body.text();
         let fail = |error: SinkError| {
             let is = |tag| self.rules.controls.spelling(tag) == Some(error.spelling);
-            let is_reasoning = is(Control::OpenSection(Section::Reasoning))
-                || is(Control::CloseSection(Section::Reasoning));
+            let opens = is(Control::OpenSection(Section::Reasoning));
+            let closes = is(Control::CloseSection(Section::Reasoning));
+            let begins = opens && text.trim_start().starts_with(error.spelling);
             let refused = RenderError::sink(error, Some(index), Place::Body);
-            if is_reasoning { refused.help(APART) } else { refused }
+            match (begins || closes, opens) {
+                (true, _) => refused.help(SPLIT),
+                (false, true) => refused.help(APART),
+                (false, false) => refused,
+            }
         };
         let written = self.rules.in_body(message, &text, |at, piece| match piece {
             Piece::Text(text) => self.sink.text(text).map_err(|error| error.within(at)),

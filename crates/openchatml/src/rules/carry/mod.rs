@@ -33,6 +33,8 @@ mod role;
 mod tests;
 mod tool_keys;
 mod tools;
+
+mod unique_call_id;
 mod unread;
 mod untrained;
 mod version;
@@ -118,8 +120,13 @@ const BETWEEN: &[ConversationRule] = &[before_call::RULE];
 pub(crate) const NAMES: &[ConversationRule] = &[needs_name::RULE];
 
 /// Rules about other required fields.
-pub(crate) const REQUIRED: &[ConversationRule] =
-    &[version::RULE, needs_call_id::RULE, needs_recipient::RULE, needs_channel::RULE];
+pub(crate) const REQUIRED: &[ConversationRule] = &[
+    version::RULE,
+    needs_call_id::RULE,
+    unique_call_id::RULE,
+    needs_recipient::RULE,
+    needs_channel::RULE,
+];
 
 /// The context of a message.
 struct At<'t> {
