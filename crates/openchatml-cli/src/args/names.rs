@@ -102,6 +102,13 @@ impl TypedValueParser for TextNames {
                  formats that have: {}\n",
                 others.join(", "),
             );
+            let is_stream = command.get_name() == "stream";
+            let text = match is_stream {
+                true => format!(
+                    "{text}  a captured stream of a service is a file for `ocml convert` and `ocml parse`\n"
+                ),
+                false => text,
+            };
             let text = match format.text() {
                 Ok(other) => format!("{text}  `{dialect}` as text: {other}\n"),
                 Err(_) => text,

@@ -330,6 +330,8 @@ fn misspelled_keys_of_conversations_are_named() {
     let text = r#"{"mesages":[{"role":"user","content":"Hi!"}]}"#;
     ocml_with(["check"], text).exits(1).says("did you mean `messages`?");
     assert!(ocml_with(["detect"], text).stdout.contains("did you mean `messages`?"));
+    let text = r#"{"messages":[{"from":"human","value":"Hi!"}]}"#;
+    ocml_with(["check"], text).exits(1).says("rename `messages` to `conversations`");
     // Another column is no mistake.
     let text = r#"{"prompt":"Hi!","completion":"Hello!","message":["a"]}"#;
     assert!(ocml_with(["detect"], text).exits(0).stdout.contains("records"));
