@@ -62,7 +62,7 @@ pub(crate) fn losses(conversation: &Conversation<'_>, target: Option<Format>) ->
 }
 
 /// Whether the text of a message is that of several parts, without anything between them. What the
-/// assistant says is one text for every service.
+/// assistant says is one text: services cut it anywhere, for example around citations.
 fn has_text_parts(message: &Message<'_>, content: &Value<'_>) -> bool {
     let parts = content.as_list().unwrap_or_default();
     let texts = parts.iter().filter_map(parts::text).filter(|text| !text.is_empty());

@@ -49,8 +49,8 @@ pub const SAMPLE: &[Code] = &[
 ];
 
 /// The lints for conversations that are written as token ids: text that spells control tokens is
-/// encoded as text, which a writer of text would refuse.
-pub const OF_TOKENS: &[Code] = &[Code::VisibleReasoning];
+/// encoded as text, which a writer of text would refuse, and a model learns to say nothing.
+pub const OF_TOKENS: &[Code] = &[Code::EmptyMessage, Code::VisibleReasoning];
 
 /// The errors of readers that a check can ignore: the conversation is read as it is.
 ///

@@ -36,6 +36,8 @@ pub struct Carries {
     pub tools: bool,
     /// The keys next to the declaration of a tool, which a tool cannot use for its own fields.
     pub tool_keys: &'static [&'static str],
+    /// Whether a function without the key `strict` is strict.
+    pub strict_tools: bool,
     /// Whether it carries tools as text of the developer message, if the conversation has them
     /// there.
     pub declared_tools: bool,
@@ -178,6 +180,7 @@ impl Carries {
         needs_names: false,
         tools: false,
         tool_keys: &[],
+        strict_tools: false,
         declared_tools: false,
         declares: |_| false,
         declarations: false,

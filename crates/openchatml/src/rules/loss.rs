@@ -184,8 +184,7 @@ lost! {
     /// Another content part.
     Part = "content part dropped",
     /// Where the text parts of a content begin and end: they are joined to one text. Nothing is lost
-    /// in a prompt, whose parts every template joins, and in an answer, which is one text for every
-    /// service.
+    /// in a prompt, whose parts every template joins, and in an answer, which services cut anywhere.
     TextParts = "borders of text parts dropped",
     /// The mark that a text is a refusal.
     Refusal = "refusal mark dropped",

@@ -146,9 +146,12 @@ pub(crate) fn pieces<'a>(
     declared: &mut Declared<'a>,
 ) -> Vec<Piece<'a>> {
     let (mut pieces, mut pending) = (Vec::new(), Vec::new());
-    for (index, part) in parts.into_iter().enumerate() {
+    for (index, mut part) in parts.into_iter().enumerate() {
         reader.at_index(index, |reader| {
             let kind = Kind::of(&part);
+            if kind == Kind::Reasoning {
+                flatten(&mut part);
+            }
             if !matches!(kind, Kind::Reasoning | Kind::Call | Kind::Tools) {
                 report(reader, &part, kind);
                 return pending.push(part);
@@ -170,6 +173,20 @@ pub(crate) fn pieces<'a>(
     }
     pieces.extend(speech(reader, pending, ""));
     pieces
+}
+
+/// Makes `thinking` a text if it is a list of text parts, as Mistral writes it.
+fn flatten(part: &mut Value<'_>) {
+    let Data::Map(fields) = &mut part.data else { return };
+    // It says whether the reasoning is complete, which it is.
+    fields.retain(|(key, value)| !(key == "closed" && value.data == Data::Bool(true)));
+    for (_, value) in fields.iter_mut().filter(|field| field.0 == "thinking") {
+        if let Some(parts) = value.as_list()
+            && parts.iter().all(|part| Kind::of(part) == Kind::Text && text(part).is_some())
+        {
+            value.data = Data::String(joined(parts, "").into());
+        }
+    }
 }
 
 /// Returns the text of a part that must contain only text.

@@ -2,8 +2,10 @@
 //! by it.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use crate::function_name;
+use crate::json::{Data, Value};
 use crate::model::{Conversation, Message};
 use crate::rules::Unaccepted;
 
@@ -40,11 +42,16 @@ pub(crate) fn of_tools(
     keys: &[&str],
 ) -> Vec<Unaccepted> {
     let mut found = Vec::new();
+    let mut declared = HashSet::new();
     for tool in &conversation.tools {
+        if !declared.insert(tool.name.as_ref()) {
+            found.push(Unaccepted::of_document("two declared functions of one name"));
+        }
         if !names.accepts(&tool.name) {
             found.push(Unaccepted::of_document("the name of a declared function"));
         }
-        let others = tool.extra.iter().filter(|(key, _)| !keys.contains(&key.as_ref()));
+        let is_own = |key: &str, value: &Value<'_>| keys.contains(&key) || value.data == Data::Null;
+        let others = tool.extra.iter().filter(|(key, value)| !is_own(key, value));
         found.extend(others.map(|(key, _)| Unaccepted {
             at: None,
             reason: Cow::Owned(format!("the key {key} of a declared function")),

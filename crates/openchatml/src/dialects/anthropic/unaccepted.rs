@@ -57,6 +57,11 @@ pub(super) fn find(conversation: &Conversation<'_>) -> Vec<Unaccepted> {
         };
         let is_last = at + 1 == messages.len();
         let reason = reason.or_else(|| is_empty(message, is_last).then_some("an empty message"));
+        let ends_in_space = is_last && message.is_answer() && {
+            message.body.text().ends_with(|c: char| c.is_ascii_whitespace())
+        };
+        let reason =
+            reason.or(ends_in_space.then_some("white space at the end of the last answer"));
         found.extend(reason.map(|reason| Unaccepted::of(at, reason)));
     }
     found
@@ -83,13 +88,13 @@ fn of_assistant(message: &Message<'_>) -> Option<&'static str> {
     (!is_object).then_some("input that is not an object")
 }
 
-/// Whether a message has no content, although it must have some. The answer that the service goes on
-/// with and results can be empty.
+/// Whether a message has no content but white space, although it must have some. The answer that the
+/// service goes on with and results can be empty.
 fn is_empty(message: &Message<'_>, is_last: bool) -> bool {
     let is_said = match message.role {
         Role::Assistant => !message.is_call() && !message.is_reasoning() && !is_last,
         Role::Tool => false,
         Role::User | Role::System | Role::Developer => true,
     };
-    is_said && message.body.is_empty() && content_of(message, FORM, "").is_none()
+    is_said && message.body.text().trim().is_empty() && content_of(message, FORM, "").is_none()
 }

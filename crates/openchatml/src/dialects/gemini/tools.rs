@@ -6,7 +6,7 @@ use crate::Code;
 use crate::document::{DocumentReader, function_of, write_string_field};
 use crate::json::{Data, Json, JsonError, Value, write_string, write_value};
 use crate::model::Tool;
-use crate::services::{Declared, write_field};
+use crate::services::{Declared, Fields, write_field};
 
 type Result<T> = std::result::Result<T, JsonError>;
 
@@ -69,13 +69,25 @@ fn function<'a>(reader: &mut DocumentReader<'_>, value: Value<'a>, declared: &mu
 /// The types of schemas in this API. JSON Schema has them in lower case.
 const TYPES: &[&str] = &["STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL"];
 
+/// Keywords whose numbers can be strings in this API.
+const NUMBERS: &[&str] =
+    &["minItems", "maxItems", "minProperties", "maxProperties", "minLength", "maxLength"];
+
 /// Returns a schema with the types of JSON Schema.
 fn lower(mut schema: Value<'_>) -> Value<'_> {
     schema.data = match schema.data {
         Data::Map(fields) => Data::Map(
-            fields
+            nullable(fields)
                 .into_iter()
                 .map(|(key, value)| match &value.data {
+                    Data::String(number)
+                        if NUMBERS.contains(&key.as_ref())
+                            && !number.is_empty()
+                            && number.bytes().all(|byte| byte.is_ascii_digit()) =>
+                    {
+                        let number = Data::Number(number.clone());
+                        (key, Value { data: number, ..value })
+                    }
                     Data::String(word) if key == "type" && TYPES.contains(&word.as_ref()) => {
                         let word = Cow::Owned(word.to_ascii_lowercase());
                         (key, Value { data: Data::String(word), ..value })
@@ -91,6 +103,62 @@ fn lower(mut schema: Value<'_>) -> Value<'_> {
     };
     schema
 }
+
+/// Returns the fields with `null` among the types instead of `nullable`.
+fn nullable<'a>(mut fields: Fields<'a>) -> Fields<'a> {
+    let is_on = |field: &(Cow<'_, str>, Value<'_>)| {
+        field.0 == "nullable" && field.1.data == Data::Bool(true)
+    };
+    let is_type = |field: &(Cow<'_, str>, Value<'_>)| field.0 == "type";
+    if fields.iter().any(is_on)
+        && let Some((_, kind)) = fields.iter_mut().find(|it| is_type(it))
+        && let Data::String(word) = &mut kind.data
+    {
+        let null = || Value::from(Data::String("null".into()));
+        let word = Value::from(Data::String(std::mem::take(word).to_ascii_lowercase().into()));
+        kind.data = Data::List(vec![word, null()]);
+        fields.retain(|field| !is_on(field));
+    }
+    fields
+}
+
+/// Returns the other type, if one of two is `null`.
+fn nullable_type<'v>(types: &'v Value<'_>) -> Option<&'v str> {
+    match types.as_list()? {
+        [kind, null] | [null, kind] if null.as_str() == Some("null") => kind.as_str(),
+        _ => None,
+    }
+}
+
+/// Returns a simple schema with `nullable` instead of `null` among the types.
+fn with_nullable<'a>(schema: &Value<'a>) -> Value<'a> {
+    let data = match &schema.data {
+        Data::Map(fields) => {
+            let mut written = Vec::with_capacity(fields.len() + 1);
+            for (key, value) in fields {
+                match nullable_type(value).filter(|_| key == "type") {
+                    Some(kind) => {
+                        let kind = Value::from(Data::String(Cow::Owned(kind.to_owned())));
+                        written.push((key.clone(), kind));
+                        written.push(("nullable".into(), true.into()));
+                    }
+                    // These are values and not schemas.
+                    None if matches!(key.as_ref(), "enum" | "default" | "example") => {
+                        written.push((key.clone(), value.clone()));
+                    }
+                    None => written.push((key.clone(), with_nullable(value))),
+                }
+            }
+            Data::Map(written)
+        }
+        Data::List(items) => Data::List(items.iter().map(with_nullable).collect()),
+        data => data.clone(),
+    };
+    data.into()
+}
+
+/// The formats of strings under `parameters`.
+const FORMATS: &[&str] = &["enum", "date-time", "int32", "int64", "float", "double"];
 
 /// The keywords of schemas under `parameters`. Other schemas are under `parametersJsonSchema`.
 const KEYWORDS: &[&str] = &[
@@ -121,13 +189,19 @@ const KEYWORDS: &[&str] = &[
 /// Whether a schema has only the keywords of `parameters`.
 fn is_simple(schema: &Value<'_>) -> bool {
     let Some(fields) = schema.as_map() else { return true };
+    let is_of = |word: &str| schema.get("type").and_then(Value::as_str) == Some(word);
+    if is_of("array") && schema.get("items").is_none() {
+        return false;
+    }
     fields.iter().all(|(key, value)| match key.as_ref() {
         "properties" => {
             value.as_map().is_some_and(|fields| fields.iter().all(|field| is_simple(&field.1)))
         }
         "items" => value.as_map().is_some() && is_simple(value),
         "anyOf" => value.as_list().is_some_and(|items| items.iter().all(is_simple)),
-        "type" => value.as_str().is_some(),
+        "type" => value.as_str().is_some() || nullable_type(value).is_some(),
+        "enum" => value.as_list().is_some_and(|items| items.iter().all(|it| it.as_str().is_some())),
+        "format" => value.as_str().is_some_and(|word| FORMATS.contains(&word)),
         key => KEYWORDS.contains(&key),
     })
 }
@@ -143,9 +217,10 @@ pub(super) fn write(out: &mut String, functions: &[Tool<'_>], hosted: &[Value<'_
             write_string(out, &tool.name);
             write_string_field(out, "description", tool.description.as_deref());
             if let Some(schema) = &tool.parameters {
-                let is_simple = is_simple(schema);
-                let key = if is_simple { "parameters" } else { "parametersJsonSchema" };
-                write_field(out, key, schema);
+                match is_simple(schema) {
+                    true => write_field(out, "parameters", &with_nullable(schema)),
+                    false => write_field(out, "parametersJsonSchema", schema),
+                }
             }
             for (key, value) in &tool.extra {
                 write_field(out, key, value);

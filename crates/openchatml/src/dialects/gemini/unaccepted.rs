@@ -44,7 +44,7 @@ pub(super) fn find(conversation: &Conversation<'_>) -> Vec<Unaccepted> {
                 message.name.is_none().then_some("a result without the name of its function")
             }
             Role::System | Role::Developer => has_begun.then_some("a late system message"),
-            Role::User => None,
+            Role::User => message.body.is_empty().then_some("an empty message"),
         };
         has_begun |= !matches!(message.role, Role::System | Role::Developer);
         found.extend(reason.map(|reason| Unaccepted::of(at, reason)));

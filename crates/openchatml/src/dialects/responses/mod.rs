@@ -64,6 +64,7 @@ static CARRIES: Carries = Carries {
     needs_names: true,
     tools: true,
     tool_keys: &["type"],
+    strict_tools: true,
     roles: Role::ALL,
     names: |message| !message.is_call() && !message.is_reasoning(),
     channels: Channels::Turns,

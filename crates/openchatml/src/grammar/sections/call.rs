@@ -24,7 +24,7 @@ pub(super) struct Call<'a> {
     /// Whether the space before its arguments was read.
     is_spaced: bool,
     /// Its text that is not part of a call.
-    pub(super) dropped: Option<Span>,
+    pub(super) dropped: Kept<'a>,
     /// Whether it contains such text.
     pub(super) is_odd: bool,
 }
@@ -38,6 +38,8 @@ enum Step {
     Arguments(Brackets),
     /// After the arguments.
     Tail,
+    /// In text after the whole call.
+    Rest,
     /// In unknown keys.
     Other(Brackets),
     /// In an object with another order of keys, which must be read completely first.
@@ -88,7 +90,7 @@ impl<'a> Call<'a> {
             name: String::new(),
             draft: None,
             is_spaced: false,
-            dropped: None,
+            dropped: Kept::default(),
             is_odd: false,
         }
     }
@@ -100,18 +102,19 @@ impl<'a> Call<'a> {
                 brackets.is_in_string()
             }
             Step::Name(_) => true,
-            Step::Head | Step::Tail => false,
+            Step::Head | Step::Tail | Step::Rest => false,
         }
     }
 
     /// Whether the arguments have begun.
     pub(super) fn has_arguments(&self) -> bool {
-        matches!(self.step, Step::Arguments(_) | Step::Tail | Step::Other(_))
+        matches!(self.step, Step::Arguments(_) | Step::Tail | Step::Rest | Step::Other(_))
     }
 
     /// Whether the call is complete.
     pub(super) fn is_whole(&self, rules: &Rules) -> bool {
         match self.step {
+            Step::Rest => true,
             Step::Tail => self.piece == rules.sections.calls.pieces.len(),
             // If the arguments are the last piece, they end where the call ends.
             Step::Arguments(brackets) => {
@@ -138,10 +141,18 @@ impl<'a> Call<'a> {
     }
 
     /// Records text that is not part of a call.
-    pub(super) fn drop_text(&mut self, span: Span) {
+    pub(super) fn drop_text(&mut self, text: &str, span: Span, keep: Keep<'a>) {
         self.is_odd = true;
-        let dropped = self.dropped.get_or_insert(span);
-        dropped.end = span.end;
+        self.dropped.push(text, span, keep);
+    }
+
+    /// Removes the white space behind the dropped text.
+    pub(super) fn trim_dropped(&mut self) {
+        let is_json_space = |char| u8::try_from(char).is_ok_and(is_space);
+        let len = self.dropped.as_str().trim_end_matches(is_json_space).len();
+        if len < self.dropped.len() {
+            self.dropped.split_back(len);
+        }
     }
 
     /// Reads the beginning of `text`, and returns its meaning.
@@ -150,6 +161,7 @@ impl<'a> Call<'a> {
             Step::Head | Step::Name(_) => self.read_head(text, rules),
             Step::Arguments(_) => self.arguments(text, rules),
             Step::Tail => self.tail(text, rules),
+            Step::Rest => Found::Dropped(text.len()),
             Step::Other(_) => self.others(text),
             Step::Object(_) => self.object(text),
         }
@@ -261,7 +273,7 @@ impl<'a> Call<'a> {
         let most = match self.step {
             Step::Head | Step::Name(_) => limits.header_bytes,
             Step::Object(_) => limits.message_bytes,
-            Step::Arguments(_) | Step::Tail | Step::Other(_) => return None,
+            Step::Arguments(_) | Step::Tail | Step::Rest | Step::Other(_) => return None,
         };
         Some(most.saturating_sub(self.head.len()))
     }
@@ -308,11 +320,12 @@ impl<'a> Call<'a> {
             match rules.sections.calls.pieces.get(self.piece) {
                 Some(Piece::Json(wanted)) if self.matches(wanted, byte) => {}
                 _ if at > 0 => return Found::Tail(at),
-                // Only white space of JSON is left out. The text begins with another character, so
-                // the length is not 0.
-                _ => {
-                    let is_space = |char| u8::try_from(char).is_ok_and(is_space);
-                    return Found::Dropped(text.trim_end_matches(is_space).len());
+                None => {
+                    self.step = Step::Rest;
+                    return Found::Dropped(text.len());
+                }
+                Some(_) => {
+                    return Found::Dropped(text.chars().next().map_or(0, char::len_utf8));
                 }
             }
         }

@@ -5,8 +5,10 @@ use super::call::{Call, Found};
 use super::reader::{Reader, State};
 use super::{Piece, Rules};
 use crate::grammar::rest::Rest;
+use crate::grammar::within_limit;
 use crate::lex::Lexeme;
 use crate::model::End;
+use crate::options::Recover;
 use crate::reading::{Kept, Out};
 use crate::{Code, Control, Dropped, Section, Span};
 
@@ -69,7 +71,8 @@ impl<'a> Reader<'a> {
                 }
                 Found::Tail(_) => continue,
                 Found::Dropped(_) => {
-                    call.drop_text(here);
+                    let (piece, here) = within_limit(piece, here, call.dropped.len(), out);
+                    call.drop_text(piece, here, out.keep);
                     continue;
                 }
                 Found::Head(_) | Found::Begins(_) | Found::Object(_) | Found::Wrong(_) => {}
@@ -174,7 +177,7 @@ impl<'a> Reader<'a> {
         else {
             return;
         };
-        self.tell_dropped(&call, out);
+        self.tell_dropped(&mut call, out);
         let close = self.rules.sections.calls.item.1;
         if control == close.control && call.is_whole(self.rules) {
             self.pad = close.after;
@@ -184,18 +187,38 @@ impl<'a> Reader<'a> {
                 let end = if call.is_odd { End::End } else { End::Call };
                 draft.end(end, span.end, out);
             }
+            self.hide_dropped(&mut call, span.end, out);
             return;
         }
+        let is_reasoning = matches!(
+            control,
+            Control::OpenSection(Section::Reasoning) | Control::CloseSection(Section::Reasoning)
+        );
+        // Reasoning that only mentions a token of a call ends here.
+        let is_mention = self.thinks() && call.draft.is_none() && call.head.as_str().trim_ascii().is_empty();
+        let is_interrupted = is_reasoning && !is_mention;
         let text = match control == close.control {
             true => "the call is incomplete",
             false => "the call has no end token",
         };
-        out.malformed(Code::ParseFrame.at(span, text).help("the call is not run"));
+        let found = Code::ParseFrame.at(span, text);
+        out.malformed(found.help(match is_interrupted {
+            true => "the call is not run, and the text up to its end token is hidden",
+            false => "the call is not run",
+        }));
         if out.state.stopped.is_some() {
             self.state = State::Call(call);
             return;
         }
         self.cut_call(*call, span.start, out);
+        if is_interrupted {
+            if out.admits(span) {
+                let mut rest = Rest::begin(span.start, span.start, out).up_to(close.control);
+                rest.push(self.rules.spelling(control), span, out);
+                self.state = State::Rest(rest);
+            }
+            return;
+        }
         if control == close.control {
             self.layout.edge = span.end;
             self.behind(close);
@@ -210,13 +233,31 @@ impl<'a> Reader<'a> {
         out.malformed(found.help("the call is not run"));
     }
 
-    /// Reports the dropped text of a call.
-    pub(super) fn tell_dropped(&mut self, call: &Call<'a>, out: &mut Out<'a, '_>) {
-        if let Some(span) = call.dropped {
-            self.layout.keeps = false;
-            let found = Code::ParseFrame.at(span, "this text is not part of the call");
-            out.malformed(found.drops(Dropped::Text));
+    /// Reports the text in a call that is not a part of it.
+    pub(super) fn tell_dropped(&mut self, call: &mut Call<'a>, out: &mut Out<'a, '_>) {
+        call.trim_dropped();
+        if call.dropped.is_empty() {
+            return;
         }
+        self.layout.keeps = false;
+        let found = Code::ParseFrame.at(call.dropped.span(), "this text is not part of the call");
+        out.malformed(match out.options.recover == Recover::Keep {
+            true => found.help("it is kept in a hidden message after the call"),
+            false => found.drops(Dropped::Text),
+        });
+    }
+
+    /// Keeps this text as a hidden message, if the policy says so.
+    fn hide_dropped(&mut self, call: &mut Call<'a>, at: usize, out: &mut Out<'a, '_>) {
+        let span = call.dropped.span();
+        let keeps = out.options.recover == Recover::Keep && out.state.stopped.is_none();
+        if call.dropped.is_empty() || !keeps || !out.admits(span) {
+            return;
+        }
+        let mut rest = Rest::begin(span.start, span.start, out);
+        rest.push(&call.dropped.take(), span, out);
+        rest.end(span.end, out);
+        (self.layout.since, self.layout.edge) = (at, at);
     }
 
     /// Ends an incomplete call at byte `at`. It must not be run.
@@ -227,7 +268,7 @@ impl<'a> Reader<'a> {
         if let Some(mut draft) = call.draft.take() {
             draft.message.recovered = true;
             draft.end(End::Open, at, out);
-            return;
+            return self.hide_dropped(&mut call, at, out);
         }
         let span = if call.head.is_empty() { Span::at(at) } else { call.head.span() };
         let from = self.layout.opened.take().unwrap_or(call.from);
@@ -235,11 +276,12 @@ impl<'a> Reader<'a> {
         rest.push(&call.head.take(), span, out);
         rest.end(at, out);
         (self.layout.since, self.layout.edge) = (at, at);
+        self.hide_dropped(&mut call, at, out);
     }
 
     /// Ends the input inside a call.
     pub(super) fn end_call_open(&mut self, mut call: Call<'a>, at: usize, out: &mut Out<'a, '_>) {
-        self.tell_dropped(&call, out);
+        self.tell_dropped(&mut call, out);
         let is_open = call.has_arguments() && !call.is_odd;
         match call.draft.take() {
             Some(mut draft) if is_open => {

@@ -86,8 +86,8 @@ impl<'a> Reader<'a> {
                 self.end_cut(body, before, end, at, out);
                 self.end_completion(is_own, out);
             }
-            State::Call(call) => {
-                self.tell_dropped(&call, out);
+            State::Call(mut call) => {
+                self.tell_dropped(&mut call, out);
                 self.unclosed_call(span, out);
                 if out.state.stopped.is_some() {
                     self.state = State::Call(call);
@@ -224,16 +224,14 @@ impl<'a> Reader<'a> {
 
     fn end_in_header(&mut self, span: Span, at: usize, out: &mut Out<'a, '_>) {
         let State::Header(_, header) = &mut self.state else { return };
-        let mut header = std::mem::take(header);
+        let word = header.as_str().trim_ascii();
+        let Some(turn) = self.rules.turns.iter().find(|turn| turn.is_named(word)) else {
+            return self.cut_header(span, at, out);
+        };
         self.state = State::Outside(Kept::default());
         if !out.options.open_prompt {
             out.malformed(Code::StreamTruncated.at(Span::at(at), "the text ends inside a header"));
         }
-        let word = header.take();
-        let Some(turn) = self.rules.turns.iter().find(|turn| turn.is_named(word.trim_ascii()))
-        else {
-            return self.unknown_role(&word, header.span(), span, out);
-        };
         let role = turn.role;
         let kind = if role == Role::Assistant { Kind::Prompt } else { Kind::Said(role) };
         let message = Message::new(role, "");

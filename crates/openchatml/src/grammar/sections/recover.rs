@@ -95,8 +95,8 @@ impl<'a> Reader<'a> {
         }
         match std::mem::replace(&mut self.state, State::Turn(Kept::default())) {
             State::Body(body) => self.end_cut(body, 0, End::Open, span.start, out),
-            State::Call(call) => {
-                self.tell_dropped(&call, out);
+            State::Call(mut call) => {
+                self.tell_dropped(&mut call, out);
                 self.cut_call(*call, span.start, out);
             }
             State::Rest(rest) => rest.end(span.start, out),
@@ -118,7 +118,7 @@ impl<'a> Reader<'a> {
         else {
             return;
         };
-        rest.end(span.end, out);
+        rest.end_with_token(span.end, out);
         (self.layout.since, self.layout.edge) = (span.end, span.end);
         self.layout.keeps = false;
         // It ended a malformed call. Another call may follow.
@@ -140,8 +140,8 @@ impl<'a> Reader<'a> {
         self.say_blank(span.start, true, out);
         match std::mem::replace(&mut self.state, State::Outside(Kept::default())) {
             State::Body(body) => self.end_cut(body, 0, End::Open, span.start, out),
-            State::Call(call) => {
-                self.tell_dropped(&call, out);
+            State::Call(mut call) => {
+                self.tell_dropped(&mut call, out);
                 self.cut_call(*call, span.start, out);
             }
             State::Rest(rest) => rest.end(span.start, out),
@@ -231,6 +231,25 @@ impl<'a> Reader<'a> {
         self.hide_header(start, stop, out);
         if !closes {
             self.outside(control, span, out);
+        }
+    }
+
+    /// Reports that the input ends in a header without a known role.
+    pub(super) fn cut_header(&mut self, start: Span, at: usize, out: &mut Out<'a, '_>) {
+        let State::Header(_, header) = &self.state else { return };
+        let keeps = out.options.recover == Recover::Keep;
+        let span = if keeps { Span::at(at) } else { Span::new(start.start, at) };
+        let found = Code::StreamTruncated.at(span, "the text ends inside a header");
+        if header.as_str().trim_ascii().is_empty() {
+            self.state = State::Outside(Kept::default());
+            return out.malformed(found);
+        }
+        out.malformed(match keeps {
+            true => found.help("its text is kept in a hidden message"),
+            false => found.drops(Dropped::Text),
+        });
+        if !Self::is_stopped(out) {
+            self.hide_header(start, at, out);
         }
     }
 

@@ -131,6 +131,11 @@ impl<'a> crate::reading::Reader<'a> for Reader<'a> {
                 self.messages += 1;
                 self.messages_part(at, Ends::Document, out);
             }
+            State::Header(span, header) if self.is_cut(header.as_str()) => {
+                self.state = State::Header(span, header);
+                self.broken_header(at, at, out);
+                self.part(at, Ends::Document, out);
+            }
             State::Header(span, header) => {
                 if !out.options.open_prompt {
                     let text = "the text ends inside a header";
@@ -287,7 +292,14 @@ impl<'a> Reader<'a> {
         self.state = State::Body(Turn { draft, crlf: false, held: None });
     }
 
-    /// Reports a header without a line break before the next control token.
+    /// Whether the text of a header at the end of the input is more than a role.
+    fn is_cut(&self, header: &str) -> bool {
+        let word = header.trim_ascii();
+        let role = Role::from_word(word).filter(|role| self.rules.roles.contains(role));
+        role.is_none() && !word.is_empty()
+    }
+
+    /// Reports a header without a line break before the next control token or the end.
     fn broken_header(&mut self, end: usize, stop: usize, out: &mut Out<'a, '_>) {
         let state = std::mem::replace(&mut self.state, State::Outside(Gap::default()));
         let State::Header(start, header) = state else { return };

@@ -29,6 +29,7 @@ mod reasoning;
 mod recipient;
 mod recovered;
 mod role;
+mod strict_tools;
 #[cfg(test)]
 mod tests;
 mod tool_keys;
@@ -124,6 +125,7 @@ pub(crate) const REQUIRED: &[ConversationRule] = &[
     version::RULE,
     needs_call_id::RULE,
     unique_call_id::RULE,
+    strict_tools::RULE,
     needs_recipient::RULE,
     needs_channel::RULE,
 ];

@@ -55,6 +55,8 @@ struct Turn<'a> {
     /// The deprecated form of a call.
     legacy: Option<Message<'a>>,
     fields: Vec<(Cow<'a, str>, Value<'a>)>,
+    /// Whether the assistant says it as audio.
+    is_spoken: bool,
     name: Name<'a>,
     author: Option<Cow<'a, str>>,
 }
@@ -111,7 +113,10 @@ pub(crate) fn read<'a>(
     let first = messages.len();
     let fields = std::mem::take(&mut turn.fields);
     match speaker.role() {
-        Some(Role::Assistant) => turn.unfold(reader, &message, messages),
+        Some(Role::Assistant) => {
+            turn.is_spoken = fields.iter().any(|field| field.0 == "audio");
+            turn.unfold(reader, &message, messages);
+        }
         role => {
             let message = turn.said_by_another(reader, role, speaker, message, &mut state.replies);
             messages.push(message);
@@ -149,6 +154,7 @@ impl<'a> Turn<'a> {
             calls: Vec::new(),
             legacy: None,
             fields: Vec::new(),
+            is_spoken: false,
             name: Name::default(),
             author: None,
         }
@@ -306,6 +312,9 @@ impl<'a> Turn<'a> {
             messages.push(message);
         }
         messages.extend(self.calls);
+        if messages.len() == first && self.is_spoken {
+            messages.push(say(Channel::Final, Written::default()));
+        }
         if messages.len() == first {
             let found = Code::ParseJson.at(like.span, "the message is empty: it will be dropped");
             reader.drop_item(found.help("add `content`, reasoning or `tool_calls`"));

@@ -148,7 +148,10 @@ impl<'m, 'a> Turn<'m, 'a> {
         let refusal = refusal.filter(|it| !is_preamble && (is_alone || !it.body.is_empty()));
         if refusal.is_some() {
             turn.refusal = refusal;
-            return turn;
+            rest = &rest[1..];
+            if turn.content.is_some() || refusal.is_some_and(|it| it.body.is_empty()) {
+                return turn;
+            }
         }
         if turn.content.is_none() || is_preamble {
             let count = rest.iter().take_while(|it| joins(it) && it.is_call()).count();
