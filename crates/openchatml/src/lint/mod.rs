@@ -30,6 +30,7 @@ use crate::{Code, Diagnostic};
 /// The lints for any conversation.
 pub const DOCUMENT: &[Code] = &[
     Code::EmptyMessage,
+    Code::OpenMessage,
     Code::LateSystem,
     Code::VisibleReasoning,
     Code::HiddenUnicode,

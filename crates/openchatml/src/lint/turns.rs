@@ -20,12 +20,15 @@ pub(super) fn empty(conversation: &Conversation<'_>, found: &mut Vec<Diagnostic>
     }
 }
 
-/// Finds messages of the assistant that are incomplete: the model or the service stopped in them.
+/// Finds messages of the assistant that are incomplete: the service stopped in them. If a text ends in
+/// a message, the reader reports it.
 pub(super) fn open(conversation: &Conversation<'_>, found: &mut Vec<Diagnostic>) {
-    let is_open = |it: &&Message<'_>| it.role == Role::Assistant && it.end == End::Open;
+    let is_open = |it: &&Message<'_>| {
+        it.role == Role::Assistant && it.end == End::Open && it.in_json && !it.recovered
+    };
     for message in conversation.messages.iter().filter(is_open) {
         let text = "the message of `assistant` is incomplete";
-        let help = "a model learns to stop in the middle: remove the sample, or complete it";
+        let help = "complete it; a model that is trained on it learns to stop in the middle";
         found.push(Code::OpenMessage.at(message.span, text).help(help));
     }
 }

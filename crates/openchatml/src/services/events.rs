@@ -76,6 +76,12 @@ impl<'o> EventReader<'o> {
         self.report(failure(error, span));
     }
 
+    /// Reports a call whose input is not valid JSON, although the model has ended it.
+    pub(crate) fn wrong_input(&mut self, span: Span) {
+        let text = "the input of the call is not valid JSON";
+        self.report(Code::BodyConstraintViolation.at(span, text).help("the call is not run"));
+    }
+
     /// Reports that the stream ends before its last event.
     pub(crate) fn incomplete(&mut self, end: usize, before: &str) {
         let text = format!("the stream ends before `{before}`");

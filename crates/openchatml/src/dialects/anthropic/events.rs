@@ -13,6 +13,7 @@ use crate::options::ReadOptions;
 use crate::reading::Parsed;
 use crate::services::Fields;
 use crate::services::captured;
+use crate::services::cut::is_stopped;
 use crate::services::events::{
     EventReader, Merged, NO_EVENT, Rebuilt, containing, take_field, take_list, take_map, word_of,
 };
@@ -179,8 +180,13 @@ impl<'a> Events<'a> {
     /// Reads the messages.
     fn finish<'t>(mut self, mut reader: EventReader<'_>, len: usize) -> Parsed<'t> {
         let limits = &reader.options.limits;
-        let mut replaced = Vec::new();
-        for block in self.messages.iter_mut().flat_map(|message| &mut message.blocks) {
+        let (mut replaced, mut wrong) = (Vec::new(), Vec::new());
+        let blocks = self.messages.iter_mut().flat_map(|message| {
+            let reason = message.changes.iter().find(|field| field.0 == "stop_reason");
+            let is_stopped = reason.is_some_and(|field| is_stopped(&field.1));
+            message.blocks.iter_mut().map(move |block| (block, is_stopped))
+        });
+        for (block, is_stopped) in blocks {
             let input = &block.input;
             let is_given = |field: &(_, Value<'_>)| {
                 field.0 == "input" && field.1.as_map().is_none_or(|fields| !fields.is_empty())
@@ -189,9 +195,15 @@ impl<'a> Events<'a> {
                 replaced.push(block.span);
             }
             block.has_cut_input = !input.is_empty() && json::check(input, limits).error.is_some();
+            if block.has_cut_input && block.is_complete && !is_stopped {
+                wrong.push(block.span);
+            }
         }
         for span in replaced {
             reader.drop(span, "the call has an `input` and deltas of another: the deltas are used");
+        }
+        for span in wrong {
+            reader.wrong_input(span);
         }
         for Streamed { span, .. } in self.messages.iter().filter(|it| !it.is_complete) {
             reader.incomplete(span.end, "message_stop");

@@ -91,6 +91,16 @@ impl<'a> Reader<'a> {
     /// Handles a control token that is not allowed in a header.
     pub(super) fn stray_in_header(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         match control {
+            // The prompt already ended in this token.
+            Control::Start if span.start == 0 => {
+                let text = "the completion begins with a header of its own";
+                let help =
+                    "a prompt already has the beginning of the header: remove it here or there";
+                out.malformed(Code::ParseHeader.at(span, text).help(help));
+                if out.admits(span) {
+                    self.open(span);
+                }
+            }
             Control::Start => {
                 self.broken_header(span.start, span.start, out);
                 if out.admits(span) {

@@ -195,7 +195,8 @@ impl<'a> Reader<'a> {
             Control::OpenSection(Section::Reasoning) | Control::CloseSection(Section::Reasoning)
         );
         // Reasoning that only mentions a token of a call ends here.
-        let is_mention = self.thinks() && call.draft.is_none() && call.head.as_str().trim_ascii().is_empty();
+        let is_mention =
+            self.thinks() && call.draft.is_none() && call.head.as_str().trim_ascii().is_empty();
         let is_interrupted = is_reasoning && !is_mention;
         let text = match control == close.control {
             true => "the call is incomplete",
