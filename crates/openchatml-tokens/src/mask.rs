@@ -1,6 +1,6 @@
 //! The token ids that a model is trained on.
 
-use openchatml::{Channel, Conversation, Message, Role, Weight};
+use openchatml::{Channel, Conversation, End, Message, Role, Weight};
 
 use crate::sink::{MessageSpan, Rendered};
 
@@ -79,8 +79,9 @@ pub enum TrainedTurns {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum TrainedHeaders {
-    /// The part that the model samples: everything after the role. The role is included if the
-    /// previous message is also of the assistant and ends with neither `<|call|>` nor `<|return|>`.
+    /// The part that the model samples: everything after the role. The role and the token before it
+    /// are included if the model goes on after the previous message: if that is also of the assistant,
+    /// and ends with no stop token of the format.
     #[default]
     Sampled,
     /// Everything after the role.
@@ -119,14 +120,19 @@ impl MaskPolicy {
             }
         };
         let mut mask = vec![false; rendered.ids.len()];
+        let mut was_stopped = false;
         for span in &rendered.spans {
             let Some(message) = messages.get(span.message) else { continue };
             let decided = self.overrides.iter().rfind(|it| it.0 == span.message).map(|it| it.1);
             let is_trained = decided.unwrap_or(span.message >= first && self.trains(message));
             if is_trained {
                 let before = span.message.checked_sub(1).and_then(|at| messages.get(at));
-                self.train(span, message, before, &mut mask);
+                let goes_on = !was_stopped
+                    && message.role == Role::Assistant
+                    && before.is_some_and(|it| it.role == Role::Assistant && it.end == End::End);
+                self.train(span, goes_on, &mut mask);
             }
+            was_stopped = span.is_stopped;
         }
         mask
     }
@@ -181,20 +187,10 @@ impl MaskPolicy {
         }
     }
 
-    fn train(
-        &self,
-        span: &MessageSpan,
-        message: &Message<'_>,
-        before: Option<&Message<'_>>,
-        mask: &mut [bool],
-    ) {
-        let goes_on = before.is_some_and(|before| {
-            before.role == Role::Assistant && before.end == openchatml::End::End
-        });
+    /// Trains a message. `goes_on` tells whether the model samples its header, too.
+    fn train(&self, span: &MessageSpan, goes_on: bool, mask: &mut [bool]) {
         let start = match self.headers {
-            TrainedHeaders::Sampled if goes_on && message.role == Role::Assistant => {
-                span.opening.start
-            }
+            TrainedHeaders::Sampled if goes_on => span.opening.start,
             TrainedHeaders::Sampled | TrainedHeaders::AfterRole => span.header.start,
             TrainedHeaders::Nothing => span.body.start,
         };

@@ -40,6 +40,8 @@ pub struct MessageSpan {
     pub end: Range<usize>,
     /// The layout between this message and the next one.
     pub gap: Range<usize>,
+    /// Whether a stop token of the format ends it: the model does not go on after it.
+    pub is_stopped: bool,
 }
 
 impl Rendered {
@@ -151,6 +153,8 @@ pub(crate) struct TokenSink<'t, E, T> {
     boundaries: Boundaries,
     target: T,
     spans: Vec<MessageSpan>,
+    /// The tokens that end a completion.
+    stops: &'static [Control],
     /// The start of each part of the current message that has begun.
     starts: Vec<usize>,
     /// Whether the next control token ends the message.
@@ -166,6 +170,7 @@ impl<'t, E: Encoding, T: Target> TokenSink<'t, E, T> {
     pub(crate) fn new(
         encoding: &'t E,
         controls: &'t Ids,
+        stops: &'static [Control],
         messages: &'t [Message<'t>],
         target: T,
     ) -> Self {
@@ -179,6 +184,7 @@ impl<'t, E: Encoding, T: Target> TokenSink<'t, E, T> {
             boundaries: Boundaries::default(),
             target,
             spans: Vec::new(),
+            stops,
             starts: Vec::with_capacity(PARTS),
             ends: false,
             spelled: Vec::new(),
@@ -306,6 +312,13 @@ impl<E: Encoding, T: Target> Sink for TokenSink<'_, E, T> {
         }
         if std::mem::take(&mut self.ends) {
             self.begin(3, self.target.len());
+        }
+        // The end of the message has begun.
+        if self.starts.len() > 3
+            && self.stops.contains(&control)
+            && let Some(span) = self.spans.last_mut()
+        {
+            span.is_stopped = true;
         }
         if !is_spelled {
             let id = self.controls.id(control);

@@ -181,7 +181,13 @@ impl<E: Encoding> Tokenizer<E> {
         target: T,
     ) -> Result<WrittenIds<T>, RenderError> {
         let messages = document.as_conversation().map_or(&[][..], |it| &it.messages);
-        let mut sink = TokenSink::new(&self.shared.encoding, &self.shared.ids, messages, target);
+        let mut sink = TokenSink::new(
+            &self.shared.encoding,
+            &self.shared.ids,
+            self.format.stops(),
+            messages,
+            target,
+        );
         render_to(document, self.format, options, &mut sink)?;
         Ok(sink.finish()?)
     }
@@ -193,7 +199,13 @@ impl<E: Encoding> Tokenizer<E> {
         target: T,
     ) -> Result<WrittenIds<T>, RenderError> {
         let messages = prepared.document.as_conversation().map_or(&[][..], |it| &it.messages);
-        let mut sink = TokenSink::new(&self.shared.encoding, &self.shared.ids, messages, target);
+        let mut sink = TokenSink::new(
+            &self.shared.encoding,
+            &self.shared.ids,
+            self.format.stops(),
+            messages,
+            target,
+        );
         render_prepared(prepared, self.format, options, &mut sink)?;
         sink.finish().map_err(|error| prepared.origins.place(error.into()))
     }

@@ -41,8 +41,9 @@ impl Look {
                 None if ends && !rest.is_empty() => rest,
                 None => break,
             };
-            // The events of a streamed response are one document.
-            if self.lines.is_empty() && is_stream(&begin[..self.looked + line.len()]) {
+            // The events of a streamed response are one document. Blank lines decide nothing.
+            let is_blank = line.trim_ascii().is_empty();
+            if !is_blank && self.lines.is_empty() && is_stream(&begin[..self.looked + line.len()]) {
                 return Some(false);
             }
             self.looked += line.len();

@@ -50,7 +50,7 @@ pub(in crate::dialects) static TRANSCRIPTS: TextForm = TextForm {
     signs: TextSigns { framing: Framing::Turns, look: |_, _| {} },
     stripped: None,
     history: |_| History::Answered,
-    stops: &[Control::Return],
+    stops: &[Control::End],
     framing: None,
 };
 

@@ -64,7 +64,7 @@ static TEXT: TextForm = TextForm {
     signs: TextSigns { framing: Framing::Turns, look },
     stripped: None,
     history: |_| History::Answered,
-    stops: &[Control::Return],
+    stops: &[Control::End],
     framing: Some(Completion::Text { header: None, close: None }),
 };
 

@@ -78,7 +78,7 @@ static TEXT: TextForm = TextForm {
     signs: TextSigns { framing: Framing::Frames, look },
     stripped: None,
     history: |_| History::Answered,
-    stops: &[Control::Return],
+    stops: &[Control::End],
     framing: Some(Completion::Text { header: Some(Control::Message), close: None }),
 };
 

@@ -131,19 +131,24 @@ impl<'a> crate::reading::Reader<'a> for Reader<'a> {
                 self.messages += 1;
                 self.messages_part(at, Ends::Document, out);
             }
-            State::Header(span, header) if self.is_cut(header.as_str()) => {
-                self.state = State::Header(span, header);
-                self.broken_header(at, at, out);
-                self.part(at, Ends::Document, out);
-            }
-            State::Header(span, header) => {
+            State::Header(span, mut header) => {
                 if !out.options.open_prompt {
                     let text = "the text ends inside a header";
                     out.malformed(Code::StreamTruncated.at(Span::at(at), text));
                 }
                 let mut message = self.head(&header, span, false, out);
                 message.span = Span::new(span.start, at);
-                Draft::started(message, out).end(End::Prompt, at, out);
+                let keeps = out.options.recover == Recover::Keep && out.state.stopped.is_none();
+                if keeps && message.unread.is_some() {
+                    // Text that is no header is content.
+                    let place = header.span();
+                    let message = hidden(message.role, message.span, place.start);
+                    let mut draft = Draft::started(message, out);
+                    draft.push(&header.take(), place, out);
+                    draft.end(End::End, at, out);
+                } else {
+                    Draft::started(message, out).end(End::Prompt, at, out);
+                }
                 self.messages += 1;
                 self.messages_part(at, Ends::Document, out);
             }
@@ -292,14 +297,7 @@ impl<'a> Reader<'a> {
         self.state = State::Body(Turn { draft, crlf: false, held: None });
     }
 
-    /// Whether the text of a header at the end of the input is more than a role.
-    fn is_cut(&self, header: &str) -> bool {
-        let word = header.trim_ascii();
-        let role = Role::from_word(word).filter(|role| self.rules.roles.contains(role));
-        role.is_none() && !word.is_empty()
-    }
-
-    /// Reports a header without a line break before the next control token or the end.
+    /// Reports a header without a line break before the next control token.
     fn broken_header(&mut self, end: usize, stop: usize, out: &mut Out<'a, '_>) {
         let state = std::mem::replace(&mut self.state, State::Outside(Gap::default()));
         let State::Header(start, header) = state else { return };
