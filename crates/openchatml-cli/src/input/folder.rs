@@ -55,7 +55,9 @@ pub(super) fn files(folder: &Path, globs: &[String]) -> Result<Found, Failure> {
     // filter.
     walk.filter_entry(move |entry| {
         let is_folder = entry.path().is_dir();
-        entry.depth() == 0 || !patterns.matched(entry.path(), is_folder).is_ignore()
+        // `ocml data` writes what is not data to such files, as other tools do.
+        let is_aside = !adds && entry.file_name().as_encoded_bytes().starts_with(b"_");
+        entry.depth() == 0 || !is_aside && !patterns.matched(entry.path(), is_folder).is_ignore()
     });
     walk.sort_by_file_path(Path::cmp);
     let (mut files, mut links, mut tables) = (Vec::new(), Vec::new(), Vec::new());

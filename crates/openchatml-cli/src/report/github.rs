@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use openchatml::{Diagnostic, Severity};
 
 use crate::input::Page;
+use crate::visible::visible;
 
 pub(super) fn write(page: &Page<'_>, found: &Diagnostic, out: &mut String) {
     let command = match found.severity {
@@ -27,7 +28,7 @@ pub(super) fn write(page: &Page<'_>, found: &Diagnostic, out: &mut String) {
 
 /// Escapes text after the last `::`.
 fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    visible(text).replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
 /// Escapes the value of a property.

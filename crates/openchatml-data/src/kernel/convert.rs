@@ -47,9 +47,7 @@ impl Columns for Texts<'_> {
         if matches!(read.document, Document::Pair(_)) && !is_json(self.to) {
             return read.refuse_for(pair(&format!("{} has no pairs", self.to)));
         }
-        if is_json(self.to) {
-            read.found.extend(read.slot.dropped_fields());
-        }
+        read.found.extend(read.slot.dropped_fields());
         let (document, mut losses, kept) = read.prepare(self.to, self.options);
         let converted = convert(&document, self.to, &self.options.render);
         read.document = document;

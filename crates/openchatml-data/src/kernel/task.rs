@@ -93,13 +93,14 @@ impl<'r> ReadDocument<'r> {
 
     /// Decides whether the document is written: whether everything that would be lost is allowed.
     pub(super) fn judge(mut self, mut losses: Vec<Loss>, options: &KernelOptions) -> Outcome {
+        for loss in &mut losses {
+            loss.span = self.slot.span(loss.span);
+        }
+        losses.extend(self.slot.lost_fields());
         if options.column.is_none() && !options.keep.is_empty() {
             let is_kept = |it: &str| options.keep.iter().any(|name| name == it);
             let is_column = |it: &Loss| it.lost == Lost::Field && it.message.is_none();
             losses.retain(|it| !(is_column(it) && it.detail.as_deref().is_some_and(is_kept)));
-        }
-        for loss in &mut losses {
-            loss.span = self.slot.span(loss.span);
         }
         let refused = options.consent.judge(&mut self.found, &mut losses);
         let is_strict = options.read.mode == Mode::Strict;

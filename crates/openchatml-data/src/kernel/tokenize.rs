@@ -7,7 +7,8 @@ use arrow_buffer::NullBufferBuilder;
 use arrow_schema::{ArrowError, DataType, Field, Fields};
 use openchatml::convert::{Loss, Lost, Weighed, prepare};
 use openchatml::{
-    Code, Control, Conversation, Diagnostic, Document, Message, RenderError, Span, Weight, lint,
+    Code, Control, Conversation, Diagnostic, Document, Message, RenderError, Severity, Span,
+    Weight, lint,
 };
 use openchatml_tokens::{Rendered, Tokenizer, TruncateError, Truncated, Truncation};
 
@@ -257,7 +258,13 @@ impl Columns for Ids<'_> {
             }
         };
         losses.append(&mut written.losses);
-        let outcome = read.judge(losses, self.options);
+        // A model would learn what is wrong in it.
+        let is_wrong = read
+            .found
+            .iter()
+            .any(|found| found.severity == Severity::Error && !lint::PAIRING.contains(&found.code));
+        let mut outcome = read.judge(losses, self.options);
+        outcome.is_written &= !is_wrong;
         if outcome.is_written {
             self.append(&written);
         }

@@ -3,7 +3,10 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use openchatml::{Candidate, Code, Diagnostic, Dropped, Format, Span, detect, detect_records};
+use openchatml::convert::{Loss, Lost};
+use openchatml::{
+    Candidate, Code, Diagnostic, Dropped, Format, Span, detect, detect_records, is_part_of_record,
+};
 use serde::Deserialize;
 use serde::de::{self, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -134,9 +137,22 @@ impl<'l> Slot<'l> {
         }
     }
 
-    /// Returns an error for each field next to the text, for outputs that have no place for it.
+    /// Returns the loss of each field next to the text, for outputs that have no place for it. They
+    /// are at their places in the page.
+    pub fn lost_fields(&self) -> impl Iterator<Item = Loss> {
+        let columns = self.other_fields.iter().filter(|(key, _)| !is_part_of_record(key));
+        columns.map(|(key, span)| {
+            let mut loss = Loss::new(None, *span, Lost::Field);
+            loss.detail = Some(key.as_str().into());
+            loss
+        })
+    }
+
+    /// Returns an error for each field next to the text that would be a part of the conversation, or
+    /// say whether a model is trained on it, if the record had no text.
     pub fn dropped_fields(&self) -> impl Iterator<Item = Diagnostic> {
-        self.other_fields.iter().map(|(key, span)| {
+        let parts = self.other_fields.iter().filter(|(key, _)| is_part_of_record(key));
+        parts.map(|(key, span)| {
             let text = format!("unknown key `{key}` next to `text`: it will be dropped");
             let mut found = finding(Code::UnknownKey, *span, text);
             found.dropped = Some(Dropped::Key);

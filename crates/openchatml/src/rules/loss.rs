@@ -167,6 +167,8 @@ lost! {
     Pairing = "reply paired with another call",
     /// A message of the system or the developer after the beginning of the conversation.
     LateSystem = "late system message dropped",
+    /// The position of a message of the system after the beginning of the conversation.
+    SystemMoved = "late system message moved to the beginning",
     /// An empty message.
     Empty = "empty message dropped",
     /// The mark that the reader guessed at the message.

@@ -123,6 +123,13 @@ fn every_kind_of_loss_occurs() {
         &RenderOptions::default(),
     );
     all.extend(again.expect("it can be written").losses.iter().map(|loss| loss.lost));
+    let late = [on(Role::User, None), on(Role::System, None)];
+    let moved = convert(
+        &conversation(late),
+        "deepseek-v3.1".parse().expect("a format"),
+        &RenderOptions::default(),
+    );
+    all.extend(moved.expect("it can be written").losses.iter().map(|loss| loss.lost));
     let older = convert(
         &conversation([]),
         "openchatml-2.0".parse().expect("a format"),

@@ -112,6 +112,7 @@ impl Plan {
                 slot.place(&mut found);
                 all.push(found);
             }
+            all.extend(slot.dropped_fields());
             if self.lints.finds_duplicates
                 && parsed.document.conversations().iter().any(|it| !it.messages.is_empty())
             {

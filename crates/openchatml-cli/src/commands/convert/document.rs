@@ -9,6 +9,7 @@ use crate::args::Verbosity;
 use crate::input::{Page, Slot};
 use crate::output::{escape, pretty};
 use crate::report::{Losses, Style, Tally};
+use crate::visible::visible_line;
 
 /// The result of a converted document.
 #[derive(Debug, Default)]
@@ -81,6 +82,7 @@ impl OutputRules {
         }
         if converter.carrier() == Carrier::Json {
             all.extend(slot.dropped_fields());
+            losses.extend(slot.lost_fields());
         }
         let mut consent = self.consent;
         if converter.writes_prompts() && !consent.forbids_losses() {
@@ -185,6 +187,6 @@ impl OutputRules {
 
 /// Reports that nothing was written, the reason, and how to allow the loss.
 pub(super) fn refusal(name: &str, what: &str, refused: &[String]) -> String {
-    let names = refused.join(",");
+    let (name, names) = (visible_line(name), refused.join(","));
     format!("{name}: {what} because input would be lost; to allow it: --allow-loss={names}")
 }

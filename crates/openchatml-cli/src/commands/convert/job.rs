@@ -16,6 +16,7 @@ use crate::input::{Decoded, Input, Opened, Origin, Page, Slot, Unreadable, forma
 use crate::jsonl::{Entry, LineReader};
 use crate::output::Target;
 use crate::report::{Losses, Tally, count};
+use crate::visible::visible_line;
 
 /// The work for all files.
 pub(super) struct Job<'a> {
@@ -359,7 +360,7 @@ impl<'a> Job<'a> {
             let refused = count(all.refused, "line");
             let of = all.lines;
             console.summary(&match all.dropped.is_empty() {
-                true => format!("{name}: {refused} of {of} refused"),
+                true => format!("{}: {refused} of {of} refused", visible_line(&name)),
                 false => refusal(&name, &format!("{refused} of {of} refused"), &all.dropped),
             });
         }

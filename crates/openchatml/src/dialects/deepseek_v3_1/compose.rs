@@ -25,18 +25,18 @@ fn compose<'a>(
     let mut opened = Opened::default();
     let mut system: Option<(Message<'a>, Option<usize>)> = None;
     for (place, message) in std::mem::take(&mut conversation.messages).into_iter().enumerate() {
+        let is_late = !opened.rest.is_empty();
         match (message.role, &mut system) {
             (Role::System, None) => {
-                if place > 0 {
-                    // It moves to the beginning.
-                    let loss = Loss::new(Some(place), message.span, Lost::Merged);
+                if is_late {
+                    let loss = Loss::new(Some(place), message.span, Lost::SystemMoved);
                     opened.composed.losses.push(loss);
                 }
                 system = Some((message, Some(place)));
             }
             (Role::System, Some((first, _))) => {
-                let loss = Loss::new(Some(place), message.span, Lost::Merged);
-                opened.composed.remarks.push(loss);
+                let lost = if is_late { Lost::SystemMoved } else { Lost::Merged };
+                opened.composed.remarks.push(Loss::new(Some(place), message.span, lost));
                 let at = first.body.len() + BETWEEN.len();
                 opened.composed.joins.push(Join { message: 0, at, place, from: 0 });
                 let text = [&*first.body.text(), BETWEEN, &message.body.text()].concat();

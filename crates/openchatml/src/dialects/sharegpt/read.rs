@@ -229,6 +229,10 @@ impl<'a> Turn<'a> {
     ) {
         let Self { from, value, place, name, author, weight_key, columns } = self;
         let span = message.span;
+        if from.is_none() && value.is_none() {
+            let text = "the object has neither `from` nor `value`: it is no message";
+            return reader.drop_item(Code::ParseJson.at(span, text).help("it will be dropped"));
+        }
         let written = value.unwrap_or_else(|| {
             reader.tolerate(Code::ParseJson.at(span, "the turn has no `value`"));
             Written::default()

@@ -109,6 +109,11 @@ pub(crate) fn read<'a>(
     let Some(span) = span else { return Ok(()) };
     turn.calls.extend(turn.legacy.take());
     message.span = span;
+    if speaker.is_none() && turn.is_nothing() {
+        let text = "the object has no role and no content: it is no message";
+        reader.drop_item(Code::ParseJson.at(span, text).help("it will be dropped"));
+        return Ok(());
+    }
     let speaker = reader.spoken(speaker, span);
     let first = messages.len();
     let fields = std::mem::take(&mut turn.fields);
@@ -250,6 +255,15 @@ impl<'a> Turn<'a> {
         };
         reader.speak(speaker, &mut message);
         message
+    }
+
+    /// Whether it says nothing at all.
+    fn is_nothing(&self) -> bool {
+        self.reasoning.is_none()
+            && self.content.is_none()
+            && self.refusal.is_none()
+            && self.pieces.is_empty()
+            && self.calls.is_empty()
     }
 
     /// Removes empty text if there is anything else.
