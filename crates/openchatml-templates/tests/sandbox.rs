@@ -61,6 +61,10 @@ const HOSTILE: &[(&str, &str)] = &[
         "{% set ns = namespace(x=1) %}{% for i in range(100000) %}{% set ns.x = {'a': ns.x} %}{% endfor %}",
     ),
     ("value_depth", "{% set ns = namespace() %}{% set ns.x = ns %}{{ ns }}"),
+    ("steps", "{{ (['x' * 60000000] * 90000) | sort | first }}"),
+    ("steps", "{{ (['x' * 60000000] * 90000) | unique | first }}"),
+    ("steps", "{{ (['x' * 60000000] * 90000) | min }}"),
+    ("steps", "{{ ([{'a': 'x' * 60000000}] * 9000) | groupby('a') | length }}"),
     ("recursion", "{% macro f(x) %}{{ f([x]) }}{% endmacro %}{{ f(1) }}"),
     ("output_bytes", "{% for i in range(99) %}{{ messages[0].content }}{% endfor %}"),
 ];

@@ -36,6 +36,9 @@ impl std::fmt::Display for Exceeded {
 
 impl std::error::Error for Exceeded {}
 
+/// How many bytes are compared in one step.
+const BYTES_OF_STEP: u64 = 256;
+
 impl Bounds {
     /// Returns the error for an exceeded limit.
     pub(super) fn exceeded(&self, limit: Exceeded) -> Error {
@@ -116,6 +119,38 @@ impl Bounds {
             false => Value::from(all),
         };
         Ok((!is_made).then(|| list(all)))
+    }
+
+    /// Counts the steps of putting the items of a value in order: the engine counts each comparison as
+    /// one step, however long the texts are.
+    pub(super) fn ordered(&self, state: &State, value: &Value) -> Result<(), Error> {
+        let mut items = self.limits.value_items;
+        let bytes = self.text_bytes(value, &mut items, 0)?;
+        let rounds = u64::from(self.limits.value_items.saturating_sub(items).max(2).ilog2()) + 1;
+        state.consume_fuel(bytes.saturating_mul(rounds) / BYTES_OF_STEP)
+    }
+
+    /// Returns the length of all texts in a value.
+    fn text_bytes(&self, value: &Value, items: &mut usize, depth: usize) -> Result<u64, Error> {
+        self.depth(depth)?;
+        if let Some(text) = value.as_str() {
+            return Ok(text.len() as u64);
+        }
+        if !matches!(value.kind(), ValueKind::Seq | ValueKind::Map) {
+            return Ok(0);
+        }
+        let is_map = value.kind() == ValueKind::Map;
+        let mut bytes = 0_u64;
+        for item in value.try_iter()?.checked() {
+            *items = items.checked_sub(1).ok_or_else(|| self.exceeded(Exceeded::Items))?;
+            let item = item?;
+            bytes = bytes.saturating_add(self.text_bytes(&item, items, depth + 1)?);
+            if is_map {
+                let item = value.get_item(&item)?;
+                bytes = bytes.saturating_add(self.text_bytes(&item, items, depth + 1)?);
+            }
+        }
+        Ok(bytes)
     }
 
     /// Checks a value for a comparison: the number of its items and its depth.

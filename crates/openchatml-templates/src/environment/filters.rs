@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use minijinja::value::{Rest, ValueKind, ValueOrKwargs, from_args};
+use minijinja::value::{Kwargs, Rest, ValueKind, ValueOrKwargs, from_args};
 use minijinja::{Environment, Error, State, Value};
 
 use super::arguments::Arguments;
@@ -51,6 +51,7 @@ pub(super) fn add(environment: &mut Environment<'static>, bounds: &Arc<Bounds>) 
         environment.add_filter(*name, filter);
     }
     methods_as_filters(environment, bounds);
+    orders(environment, bounds);
     tests(environment, bounds);
 }
 
@@ -158,6 +159,35 @@ fn methods_as_filters(environment: &mut Environment<'static>, bounds: &Arc<Bound
             methods::call(&bounds, state, &text, name, &[])
         });
     }
+}
+
+/// Adds the filters that compare all items of a value with each other.
+fn orders(environment: &mut Environment<'static>, bounds: &Arc<Bounds>) {
+    type Order = fn(&State, Value, Kwargs) -> Result<Value, Error>;
+    let all: [(&str, Order); 5] = [
+        ("dictsort", |_, value, kwargs| minijinja::filters::dictsort(&value, kwargs)),
+        ("max", |state, value, kwargs| minijinja::filters::max(state, value, kwargs)),
+        ("min", |state, value, kwargs| minijinja::filters::min(state, value, kwargs)),
+        ("sort", |state, value, kwargs| minijinja::filters::sort(state, value, kwargs)),
+        ("unique", |state, value, kwargs| minijinja::filters::unique(state, value, kwargs)),
+    ];
+    for (name, order) in all {
+        let bounds = Arc::clone(bounds);
+        environment.add_filter(name, move |state: &State, value: Value, kwargs: Kwargs| {
+            let value = bounds.keep(state, value)?;
+            bounds.ordered(state, &value)?;
+            order(state, value, kwargs)
+        });
+    }
+    let bounds = Arc::clone(bounds);
+    environment.add_filter(
+        "groupby",
+        move |state: &State, value: Value, attribute: Option<&str>, kwargs: Kwargs| {
+            let value = bounds.keep(state, value)?;
+            bounds.ordered(state, &value)?;
+            minijinja::filters::groupby(value, attribute, kwargs)
+        },
+    );
 }
 
 fn tests(environment: &mut Environment<'static>, bounds: &Arc<Bounds>) {

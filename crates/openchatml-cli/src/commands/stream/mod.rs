@@ -22,6 +22,9 @@ use crate::failure::{Failure, Status};
 use crate::output::Target;
 use crate::report::{Tally, count};
 
+/// The maximum number of errors, and of warnings, that are reported beside events that contain none.
+const MOST_TOLD: usize = 10;
+
 /// The maximum number of bytes of one read.
 const CHUNK_BYTES: usize = 64 << 10;
 
@@ -326,14 +329,17 @@ impl Events<'_> {
         if let Event::Diagnostic { diagnostic, .. } = &event {
             self.tally.count(diagnostic.severity);
             let is_told = self.user.is_none() && self.writer.tells_findings();
-            // These events do not say why the exit status is that of an error. The first error does,
-            // and diagnostics are not for users.
-            let is_first_error = diagnostic.severity == Severity::Error && self.tally.errors == 1;
-            if !is_told && is_first_error && self.user.is_none() {
+            // These events contain no diagnostics, which are not for users either.
+            if !is_told && self.user.is_none() {
                 let Diagnostic { code, message, span, .. } = &**diagnostic;
-                self.console.error(&format!("{message} ({code}, at byte {})", span.start));
-            } else if !is_told && diagnostic.severity > Severity::Note {
-                self.console.detail(&diagnostic.to_string());
+                let text = format!("{message} ({code}, at byte {})", span.start);
+                match diagnostic.severity {
+                    Severity::Error if self.tally.errors <= MOST_TOLD => self.console.error(&text),
+                    Severity::Warning if self.tally.warnings <= MOST_TOLD => {
+                        self.console.warning(&text);
+                    }
+                    _ => self.console.detail(&diagnostic.to_string()),
+                }
             }
         }
         if let Event::MessageDone { message, .. } = &event {
