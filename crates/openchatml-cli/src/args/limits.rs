@@ -24,6 +24,13 @@ pub(crate) struct Bound {
     value: usize,
 }
 
+impl Bound {
+    /// Whether it is a limit on a whole input.
+    pub(crate) fn is_of_input(&self) -> bool {
+        self.name == INPUT_BYTES
+    }
+}
+
 /// The limit that is not a limit of the readers.
 const INPUT_BYTES: &str = "input_bytes";
 

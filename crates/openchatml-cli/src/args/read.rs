@@ -7,6 +7,7 @@ use openchatml_data::record::Consent;
 use super::consent::ConsentArgs;
 use super::limits::{self, Bound, Bounds};
 use super::names::{self, Choice};
+use crate::failure::Failure;
 
 /// The default encoding.
 pub(crate) const O200K_HARMONY: &str = "o200k_harmony";
@@ -139,6 +140,19 @@ impl ReaderArgs {
             consent.allow(Dropped::Text);
         }
         consent
+    }
+
+    /// Checks that the limit on whole inputs is not given, for a command that reads parts.
+    ///
+    /// # Errors
+    ///
+    /// It is given.
+    pub(crate) fn limits_parts(&self) -> Result<(), Failure> {
+        if self.limits.iter().any(Bound::is_of_input) {
+            let text = "this command reads its input in parts, so `input_bytes` limits nothing here; `message_bytes` limits each message";
+            return Err(Failure::Usage(text.to_owned()));
+        }
+        Ok(())
     }
 
     /// The limits on the input.

@@ -291,10 +291,13 @@ fn a_malformed_completion_is_written() {
     assert!(ran.stdout.contains("I look.") && !ran.stdout.contains("tool_calls"), "{ran:?}");
     let ran = ocml_with(["convert", "-t", "openai", "--no-loss"], call).exits(1);
     assert_eq!(ran.stdout, "");
-    // The same in a transcript can be corrected.
+    // A stray token cannot be kept. In a transcript, it can be corrected.
+    let call = "I look.</tool_call><|im_end|>";
+    let args = ["convert", "-f", "qwen3", "-t", "openai"];
+    let ran = ocml_with(args.into_iter().chain(["--role", "assistant"]), call).exits(1);
+    assert!(ran.stdout.contains("I look."), "{ran:?}");
     let transcript = format!("<|im_start|>assistant\n{call}\n");
-    let ran = ocml_with(["convert", "-t", "openai"], transcript).exits(1);
-    assert_eq!(ran.says("--allow-loss=stray-text").stdout, "");
+    assert_eq!(ocml_with(args, transcript).exits(1).says("--allow-loss=stray-text").stdout, "");
 }
 
 #[test]

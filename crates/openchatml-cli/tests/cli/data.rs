@@ -179,10 +179,12 @@ fn a_full_disk_is_an_error_after_which_the_run_continues() {
 }
 
 #[test]
-fn records_with_errors_are_found_even_if_none_is_rejected() {
+fn records_with_errors_are_not_tokenized() {
     let folder = Folder::new();
     folder.file("in.jsonl", r#"{"prompt":"A?","chosen":"B."}"#);
     let ran = run(&folder, "data tokenize -t harmony in.jsonl -o out").exits(1);
+    ran.says("E-PARSE-JSON in 1 record").says("1 rejected");
+    let ran = run(&folder, "data convert -t harmony in.jsonl -o text").exits(1);
     ran.says("E-PARSE-JSON in 1 record").says("0 rejected");
 }
 

@@ -69,12 +69,20 @@ fn a_line_contains_a_text_or_an_object_with_a_text() {
 
 #[test]
 fn fields_next_to_a_text_are_dropped_only_with_consent() {
-    let input = format!("{{\"id\":7,\"text\":{}}}\n", serde_json::to_string(GOOD).unwrap());
+    let with =
+        |field: &str| format!("{{{field},\"text\":{}}}\n", serde_json::to_string(GOOD).unwrap());
+    // What could be a part of the conversation, or say that nobody is to learn from it.
+    let input = with("\"label\":false");
     let ran = ocml_with(["parse", "--jsonl"], &input).exits(1);
     assert_eq!(ran.stdout, "");
-    ran.says("error[E-UNKNOWN-KEY]: unknown key `id`").says("--allow-loss=unknown-key");
+    ran.says("error[E-UNKNOWN-KEY]: unknown key `label`").says("--allow-loss=unknown-key");
     let ran = ocml_with(["parse", "--jsonl", "--allow-loss=unknown-key"], &input).exits(0);
-    ran.says("warning[E-UNKNOWN-KEY]: unknown key `id`");
+    ran.says("warning[E-UNKNOWN-KEY]: unknown key `label`");
+    ocml_with(["check", "--jsonl"], &input).exits(1).says("unknown key `label`");
+    // A column is lost by name.
+    let input = with("\"id\":7");
+    ocml_with(["parse", "--jsonl"], &input).exits(0).says("field dropped: `id`");
+    assert_eq!(ocml_with(["parse", "--jsonl", "--no-loss"], &input).exits(1).stdout, "");
 }
 
 const UNKNOWN: &str = r#"{"messages":[{"role":"user","content":"Hi.","mood":"sad"}]}"#;
@@ -315,9 +323,12 @@ fn a_line_does_not_affect_how_others_are_read() {
 
 #[test]
 fn each_key_next_to_a_text_is_reported() {
-    let line = r#"{"text":"<|im_start|>user\nhi<|im_end|>\n","one":1,"two":2}"#;
+    let line =
+        r#"{"text":"<|im_start|>user\nhi<|im_end|>\n","one":1,"two":2,"label":1,"weight":2}"#;
     let args = ["convert", "--jsonl", "-f", "chatml", "-t", "openai"];
-    ocml_with(args, line).exits(1).says("key `one` next to").says("key `two` next to");
+    ocml_with(args, line).exits(1).says("key `label` next to").says("key `weight` next to");
+    let args = args.into_iter().chain(["--allow-loss=unknown-key"]);
+    ocml_with(args, line).exits(0).says("field dropped: `one`, `two`");
 }
 
 const CHAT: &str =

@@ -13,7 +13,8 @@ pub(super) fn empty(conversation: &Conversation<'_>, found: &mut Vec<Diagnostic>
     for message in &conversation.messages {
         let is_open = matches!(message.end, End::Open | End::Prompt);
         let can_be_empty = is_open || message.is_call() || message.role == Role::Tool;
-        if !can_be_empty && message.body.text().trim().is_empty() {
+        let is_empty = message.body.as_plain().is_some_and(|text| text.trim().is_empty());
+        if !can_be_empty && is_empty {
             let text = format!("the message of `{}` is empty", message.role);
             found.push(Code::EmptyMessage.at(message.span, text).help("remove it, or fill it"));
         }

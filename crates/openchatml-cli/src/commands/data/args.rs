@@ -137,6 +137,7 @@ fn progress(console: &Console) -> openchatml_data::ProgressFn {
 impl RecordArgs {
     /// Returns where the conversations are.
     pub(super) fn fields(&self, keep: Option<&KeepArgs>) -> Result<Fields, Failure> {
+        self.reader.limits_parts()?;
         let mut fields = Fields::default();
         fields.column.clone_from(&self.column);
         fields.from = match self.from {

@@ -78,6 +78,7 @@ pub(crate) struct StreamArgs {
 
 /// Runs `stream`.
 pub(crate) fn run(args: &StreamArgs, console: &Console) -> Result<Status, Failure> {
+    args.reader.limits_parts()?;
     let options = args.reader.options(Mode::Lenient);
     if options.mode == Mode::Strict && args.user {
         let text = "the result of --strict can depend on hidden text: remove --strict or --user";
@@ -330,7 +331,9 @@ impl Events<'_> {
             self.tally.count(diagnostic.severity);
             let is_told = self.user.is_none() && self.writer.tells_findings();
             // These events contain no diagnostics, which are not for users either.
-            if !is_told && self.user.is_none() {
+            if !is_told && self.user.is_some() && diagnostic.severity > Severity::Note {
+                self.console.detail(&diagnostic.to_string());
+            } else if !is_told && self.user.is_none() {
                 let Diagnostic { code, message, span, .. } = &**diagnostic;
                 let text = format!("{message} ({code}, at byte {})", span.start);
                 match diagnostic.severity {
