@@ -437,7 +437,9 @@ pub fn takes(document: &Document<'_>, target: Format, options: &RenderOptions) -
     let Some(conversation) = document.as_conversation() else { return false };
     let Ok(prepared) = convert::prepare(document, target, options) else { return false };
     let is_visible = |at: usize| conversation.messages[at].visibility() == Visibility::User;
-    let is_taken = |it: &Loss| it.lost == Lost::Merged && it.message.is_some_and(is_visible);
+    let is_taken = |it: &Loss| {
+        matches!(it.lost, Lost::Merged | Lost::SystemMoved) && it.message.is_some_and(is_visible)
+    };
     prepared.losses.iter().any(is_taken)
 }
 

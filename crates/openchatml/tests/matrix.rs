@@ -91,7 +91,7 @@ fn losses(from: Format, to: Format) -> Result<BTreeSet<Lost>, String> {
     }
     // After a complete way back, converting again changes nothing. Additions of the source format
     // are merged again each time.
-    let is_merged = lost.contains(&Lost::Merged);
+    let is_merged = lost.contains(&Lost::Merged) || lost.contains(&Lost::SystemMoved);
     if let (Ok(once), true) = (back, behind.is_empty() && !is_merged) {
         let (text, _) = converted(&read(&once, from), to)?;
         let twice = converted(&read(&text, to), from).map(|it| without_strict(it.0));

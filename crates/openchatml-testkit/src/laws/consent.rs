@@ -239,6 +239,7 @@ const NARROW: &[Lost] = &[
     Lost::CallEnd,
     Lost::Open,
     Lost::Merged,
+    Lost::SystemMoved,
     Lost::Recovered,
     Lost::Refusal,
     Lost::Preamble,

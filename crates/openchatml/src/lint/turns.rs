@@ -25,7 +25,8 @@ pub(super) fn empty(conversation: &Conversation<'_>, found: &mut Vec<Diagnostic>
 /// a message, the reader reports it.
 pub(super) fn open(conversation: &Conversation<'_>, found: &mut Vec<Diagnostic>) {
     let is_open = |it: &&Message<'_>| {
-        it.role == Role::Assistant && it.end == End::Open && it.in_json && !it.recovered
+        let is_of_text = !it.in_json && it.span != Span::default();
+        it.role == Role::Assistant && it.end == End::Open && !it.recovered && !is_of_text
     };
     for message in conversation.messages.iter().filter(is_open) {
         let text = "the message of `assistant` is incomplete";

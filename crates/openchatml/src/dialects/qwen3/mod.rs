@@ -136,13 +136,14 @@ const fn turn(role: Role, word: &'static str) -> Turn {
 /// Adds the evidence: the framing, and a token of a section in it.
 fn look(scan: &Scan<'_>, case: &mut Case) {
     let token = |control| format!("`{}`", CONTROLS.spelling(control).unwrap_or_default());
+    let opening = Control::OpenSection(Section::Reasoning);
     // Prompts can end with the token that opens reasoning, which a transcript then lacks.
-    let sections = [
-        Control::OpenSection(Section::Reasoning),
-        Control::CloseSection(Section::Reasoning),
-        Control::OpenSection(Section::Call),
-        Control::OpenSection(Section::Reply),
-    ];
+    let reasoning = match scan.token(opening) {
+        Some(_) => opening,
+        None => Control::CloseSection(Section::Reasoning),
+    };
+    let sections =
+        [reasoning, Control::OpenSection(Section::Call), Control::OpenSection(Section::Reply)];
     if sections.iter().all(|control| scan.token(*control).is_none()) {
         return;
     }

@@ -5,7 +5,7 @@ use super::between::Kind;
 use super::reader::{Reader, State};
 use crate::model::{End, Message, Role};
 use crate::reading::{Draft, Kept, Out, Place};
-use crate::{Code, Control, Span};
+use crate::{Code, Control, Fix, Span};
 
 impl<'a> Reader<'a> {
     /// Begins the message of a turn that ends at byte `at` with only white space or no text, if
@@ -103,6 +103,7 @@ impl<'a> Reader<'a> {
                 self.end_completion(true, out);
             }
             State::Turn(_) => {
+                self.unclosed_list(span, out);
                 if closes {
                     out.to.close_turn(at);
                 }
@@ -118,6 +119,18 @@ impl<'a> Reader<'a> {
         if !closes && let Some(turn) = self.rules.opened_by(control) {
             self.open_turn(turn, span, out);
         }
+    }
+
+    /// Reports a list of calls without its end token. The calls in it are complete.
+    fn unclosed_list(&mut self, span: Span, out: &mut Out<'a, '_>) {
+        let Some((_, close)) = self.rules.sections.calls.list.filter(|_| self.in_list) else {
+            return;
+        };
+        let close = self.rules.spelling(close.control);
+        let text = format!("missing `{close}` at the end of the calls");
+        self.layout.keeps = false;
+        let fix = Fix::suggestion(Span::at(span.start), close);
+        out.malformed(Code::StreamTruncated.at(span, text).fix(fix));
     }
 
     fn end_completion(&self, is_own: bool, out: &mut Out<'a, '_>) {
