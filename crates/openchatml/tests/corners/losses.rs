@@ -62,6 +62,30 @@ fn lost(messages: impl IntoIterator<Item = Message<'static>>, to: &str) -> Vec<L
     losses.iter().map(|loss| loss.lost).collect()
 }
 
+/// The losses of ids that are used again, and of late messages of the system.
+fn lost_of_ids_and_systems() -> Vec<Lost> {
+    let mut all: Vec<Lost> = Vec::new();
+    let twice = [(Role::Assistant, "1"), (Role::Tool, "1"), (Role::Assistant, "2")];
+    let again = convert(
+        &conversation(twice.map(|(role, text)| {
+            let mut message = if role == Role::Tool { on(role, None) } else { call() };
+            (message.call_id, message.body) = (Some("c".into()), text.into());
+            message
+        })),
+        "openchatml-2.2".parse().expect("a format"),
+        &RenderOptions::default(),
+    );
+    all.extend(again.expect("it can be written").losses.iter().map(|loss| loss.lost));
+    let late = [on(Role::User, None), on(Role::System, None)];
+    let moved = convert(
+        &conversation(late),
+        "deepseek-v3.1".parse().expect("a format"),
+        &RenderOptions::default(),
+    );
+    all.extend(moved.expect("it can be written").losses.iter().map(|loss| loss.lost));
+    all
+}
+
 #[test]
 fn every_kind_of_loss_occurs() {
     let mut foreign = on(Role::User, None);
@@ -112,24 +136,7 @@ fn every_kind_of_loss_occurs() {
     let sanitized =
         convert(&conversation([spaced]), "harmony".parse().expect("a format"), &options);
     all.extend(sanitized.expect("it can be written").losses.iter().map(|loss| loss.lost));
-    let twice = [(Role::Assistant, "1"), (Role::Tool, "1"), (Role::Assistant, "2")];
-    let again = convert(
-        &conversation(twice.map(|(role, text)| {
-            let mut message = if role == Role::Tool { on(role, None) } else { call() };
-            (message.call_id, message.body) = (Some("c".into()), text.into());
-            message
-        })),
-        "openchatml-2.2".parse().expect("a format"),
-        &RenderOptions::default(),
-    );
-    all.extend(again.expect("it can be written").losses.iter().map(|loss| loss.lost));
-    let late = [on(Role::User, None), on(Role::System, None)];
-    let moved = convert(
-        &conversation(late),
-        "deepseek-v3.1".parse().expect("a format"),
-        &RenderOptions::default(),
-    );
-    all.extend(moved.expect("it can be written").losses.iter().map(|loss| loss.lost));
+    all.extend(lost_of_ids_and_systems());
     let older = convert(
         &conversation([]),
         "openchatml-2.0".parse().expect("a format"),

@@ -8,7 +8,9 @@ use crate::json::{Data, Json, JsonError, Value};
 use crate::model::{Channel, FormId, Intent, Layout, Message, Role};
 use crate::services::calls::{Name, name, name_by};
 use crate::services::parts::{Piece, pieces};
-use crate::services::{Declared, Replies, State, WEIGHT_KEYS, beyond, last_of_each, push_column};
+use crate::services::{
+    Declared, Fields, Replies, State, WEIGHT_KEYS, beyond, last_of_each, push_column,
+};
 use crate::{Code, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;
@@ -130,13 +132,21 @@ pub(crate) fn read<'a>(
     for call in messages[first..].iter().filter(|message| message.is_call()) {
         state.replies.call(call);
     }
-    if let Some(message) =
-        messages.get_mut(first).filter(|_| !fields.is_empty() || !weight_key.is_empty())
-    {
+    keep_fields(messages.get_mut(first), fields, weight_key, form);
+    Ok(())
+}
+
+/// Keeps the other fields of an object with its first message.
+fn keep_fields<'a>(
+    first: Option<&mut Message<'a>>,
+    fields: Fields<'a>,
+    weight_key: &'static str,
+    form: FormId,
+) {
+    if let Some(message) = first.filter(|_| !fields.is_empty() || !weight_key.is_empty()) {
         let beyond = beyond(message, form);
         (beyond.fields, beyond.weight_key) = (fields, weight_key);
     }
-    Ok(())
 }
 
 /// Reads the role. `function` is a deprecated role of tools.
