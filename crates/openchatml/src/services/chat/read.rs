@@ -111,9 +111,7 @@ pub(crate) fn read<'a>(
     let Some(span) = span else { return Ok(()) };
     turn.calls.extend(turn.legacy.take());
     message.span = span;
-    if speaker.is_none() && turn.is_nothing() {
-        let text = "the object has no role and no content: it is no message";
-        reader.drop_item(Code::ParseJson.at(span, text).help("it will be dropped"));
+    if speaker.is_none() && turn.is_nothing(reader, span) {
         return Ok(());
     }
     let speaker = reader.spoken(speaker, span);
@@ -267,13 +265,18 @@ impl<'a> Turn<'a> {
         message
     }
 
-    /// Whether it says nothing at all.
-    fn is_nothing(&self) -> bool {
-        self.reasoning.is_none()
+    /// Whether an object without a role has no content either. Reports it.
+    fn is_nothing(&self, reader: &mut DocumentReader<'_>, span: Span) -> bool {
+        let is_nothing = self.reasoning.is_none()
             && self.content.is_none()
             && self.refusal.is_none()
             && self.pieces.is_empty()
-            && self.calls.is_empty()
+            && self.calls.is_empty();
+        if is_nothing {
+            let text = "the object has no role and no content: it is no message";
+            reader.drop_item(Code::ParseJson.at(span, text).help("it will be dropped"));
+        }
+        is_nothing
     }
 
     /// Removes empty text if there is anything else.
