@@ -107,7 +107,6 @@ pub(crate) fn read<'a>(
         }
         Ok(())
     })?;
-    turn.fields = last_of_each(turn.fields);
     let Some(span) = span else { return Ok(()) };
     turn.calls.extend(turn.legacy.take());
     message.span = span;
@@ -116,7 +115,7 @@ pub(crate) fn read<'a>(
     }
     let speaker = reader.spoken(speaker, span);
     let first = messages.len();
-    let fields = std::mem::take(&mut turn.fields);
+    let fields = last_of_each(std::mem::take(&mut turn.fields));
     match speaker.role() {
         Some(Role::Assistant) => {
             turn.is_spoken = fields.iter().any(|field| field.0 == "audio");
