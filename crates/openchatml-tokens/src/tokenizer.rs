@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use openchatml::convert::Prepared;
 use openchatml::render::{render_prepared, render_to};
-use openchatml::{Control, Document, RenderError, RenderOptions, TextFormat};
+use openchatml::{Control, Document, Message, RenderError, RenderOptions, TextFormat};
 
 use crate::encoding::{Encoding, Token};
 use crate::ids::{Ids, Lexeme};
@@ -181,13 +181,7 @@ impl<E: Encoding> Tokenizer<E> {
         target: T,
     ) -> Result<WrittenIds<T>, RenderError> {
         let messages = document.as_conversation().map_or(&[][..], |it| &it.messages);
-        let mut sink = TokenSink::new(
-            &self.shared.encoding,
-            &self.shared.ids,
-            self.format.stops(),
-            messages,
-            target,
-        );
+        let mut sink = self.sink(messages, target);
         render_to(document, self.format, options, &mut sink)?;
         Ok(sink.finish()?)
     }
@@ -199,15 +193,19 @@ impl<E: Encoding> Tokenizer<E> {
         target: T,
     ) -> Result<WrittenIds<T>, RenderError> {
         let messages = prepared.document.as_conversation().map_or(&[][..], |it| &it.messages);
-        let mut sink = TokenSink::new(
-            &self.shared.encoding,
-            &self.shared.ids,
-            self.format.stops(),
-            messages,
-            target,
-        );
+        let mut sink = self.sink(messages, target);
         render_prepared(prepared, self.format, options, &mut sink)?;
         sink.finish().map_err(|error| prepared.origins.place(error.into()))
+    }
+
+    /// Returns the sink for these messages.
+    fn sink<'s, T: Target>(
+        &'s self,
+        messages: &'s [Message<'s>],
+        target: T,
+    ) -> TokenSink<'s, E, T> {
+        let Shared { encoding, ids } = &*self.shared;
+        TokenSink::new(encoding, ids, self.format.stops(), messages, target)
     }
 
     /// Returns the ids before the first control token of the dialect.

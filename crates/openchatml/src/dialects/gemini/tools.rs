@@ -118,6 +118,12 @@ fn nullable<'a>(mut fields: Fields<'a>) -> Fields<'a> {
         let word = Value::from(Data::String(std::mem::take(word).to_ascii_lowercase().into()));
         kind.data = Data::List(vec![word, null()]);
         fields.retain(|field| !is_on(field));
+        // In JSON Schema, it must also be one of the values.
+        for (_, values) in fields.iter_mut().filter(|field| field.0 == "enum") {
+            if let Data::List(values) = &mut values.data {
+                values.push(Value::default());
+            }
+        }
     }
     fields
 }
@@ -136,17 +142,20 @@ fn with_nullable<'a>(schema: &Value<'a>) -> Value<'a> {
         Data::Map(fields) => {
             let mut written = Vec::with_capacity(fields.len() + 1);
             for (key, value) in fields {
-                match nullable_type(value).filter(|_| key == "type") {
-                    Some(kind) => {
-                        let kind = Value::from(Data::String(Cow::Owned(kind.to_owned())));
-                        written.push((key.clone(), kind));
-                        written.push(("nullable".into(), true.into()));
-                    }
-                    // These are values and not schemas.
-                    None if matches!(key.as_ref(), "enum" | "default" | "example") => {
-                        written.push((key.clone(), value.clone()));
-                    }
-                    None => written.push((key.clone(), with_nullable(value))),
+                let is_enum = |_: &&[Value<'a>]| key == "enum";
+                let is_value = matches!(key.as_ref(), "enum" | "default" | "example");
+                if let Some(kind) = nullable_type(value).filter(|_| key == "type") {
+                    let kind = Value::from(Data::String(Cow::Owned(kind.to_owned())));
+                    written.push((key.clone(), kind));
+                    written.push(("nullable".into(), true.into()));
+                } else if let Some(values) = value.as_list().filter(is_enum) {
+                    // `nullable` says it.
+                    let values = values.iter().filter(|value| value.data != Data::Null);
+                    written.push((key.clone(), Data::List(values.cloned().collect()).into()));
+                } else {
+                    // A value is not a schema.
+                    let value = if is_value { value.clone() } else { with_nullable(value) };
+                    written.push((key.clone(), value));
                 }
             }
             Data::Map(written)
@@ -200,7 +209,12 @@ fn is_simple(schema: &Value<'_>) -> bool {
         "items" => value.as_map().is_some() && is_simple(value),
         "anyOf" => value.as_list().is_some_and(|items| items.iter().all(is_simple)),
         "type" => value.as_str().is_some() || nullable_type(value).is_some(),
-        "enum" => value.as_list().is_some_and(|items| items.iter().all(|it| it.as_str().is_some())),
+        "enum" => value.as_list().is_some_and(|items| {
+            let is_nullable = schema.get("type").and_then(nullable_type).is_some();
+            let is_value =
+                |it: &Value<'_>| it.as_str().is_some() || is_nullable && it.data == Data::Null;
+            items.iter().all(is_value)
+        }),
         "format" => value.as_str().is_some_and(|word| FORMATS.contains(&word)),
         key => KEYWORDS.contains(&key),
     })

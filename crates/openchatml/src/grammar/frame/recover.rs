@@ -95,7 +95,7 @@ impl<'a> Reader<'a> {
             Control::Start if span.start == 0 => {
                 let text = "the completion begins with a header of its own";
                 let help =
-                    "a prompt already has the beginning of the header: remove it here or there";
+                    "the prompt already ends in the beginning of a header: remove one of the two";
                 out.malformed(Code::ParseHeader.at(span, text).help(help));
                 if out.admits(span) {
                     self.open(span);
