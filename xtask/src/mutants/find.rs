@@ -1,5 +1,6 @@
 //! Finds the places of changes in a file.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use syn::spanned::Spanned;
@@ -24,11 +25,18 @@ pub(super) fn find(file: &str, source: &str, first: Number) -> Result<Found, syn
         source,
         first,
         function: String::new(),
+        version: 0,
         owner: String::new(),
         found: Found::default(),
     };
     finder.visit_file(&parsed);
     let mut found = finder.found;
+    let mut counts = HashMap::new();
+    for mutant in &mut found.mutants {
+        let count = counts.entry((mutant.function.clone(), mutant.change.clone())).or_insert(0);
+        mutant.before = *count;
+        *count += 1;
+    }
     found.places.sort_by_key(|it| (it.range.start, std::cmp::Reverse(it.range.end)));
     Ok(found)
 }
@@ -39,6 +47,8 @@ struct Finder<'s> {
     first: Number,
     /// The current function, or nothing in a constant.
     function: String,
+    /// The hash of the current function.
+    version: u64,
     /// The type and its trait, around functions.
     owner: String,
     found: Found,
@@ -49,7 +59,9 @@ impl Finder<'_> {
         let line = at.span().start().line;
         let function = self.function.clone();
         let number = self.first + self.found.mutants.len() as Number;
-        self.found.mutants.push(Mutant { file: self.file.to_owned(), line, function, change });
+        let (file, version) = (self.file.to_owned(), self.version);
+        let mutant = Mutant { file, line, function, change, before: 0, version };
+        self.found.mutants.push(mutant);
         number
     }
 
@@ -67,7 +79,8 @@ impl Finder<'_> {
         if signature.constness.is_some() {
             return;
         }
-        let before = std::mem::take(&mut self.function);
+        let before = (std::mem::take(&mut self.function), self.version);
+        self.version = hash(&format!("{}{}", self.text(signature), self.text(block)));
         let owner = &self.owner;
         let joint = if owner.is_empty() { "" } else { "::" };
         self.function = format!("{owner}{joint}{}", signature.ident);
@@ -88,7 +101,7 @@ impl Finder<'_> {
             self.place(start..start, Edit::Return(values));
         }
         visit::visit_block(self, block);
-        self.function = before;
+        (self.function, self.version) = before;
     }
 
     fn binary(&mut self, binary: &syn::ExprBinary) {
@@ -203,6 +216,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
         let is_outside = self.function.is_empty();
         if is_outside {
             "a closure".clone_into(&mut self.function);
+            self.version = hash(&self.text(closure));
         }
         visit::visit_expr(self, &closure.body);
         if is_outside {
@@ -241,6 +255,12 @@ impl<'ast> Visit<'ast> for Finder<'_> {
         }
         visit::visit_expr_match(self, matched);
     }
+}
+
+/// Returns a hash (FNV-1a) that is the same in every build.
+fn hash(text: &str) -> u64 {
+    let add = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, add)
 }
 
 fn range(of: &impl Spanned) -> Range<usize> {

@@ -7,11 +7,13 @@
 //! `cargo xtask mutants` tries all changes, `cargo xtask mutants REVISION` those in lines that
 //! differ from a revision. The changes that no test notices are written to
 //! `target/mutants/survivors.txt`, and the results so far to `target/mutants/results.txt`, where
-//! the next run continues.
+//! the next run continues. `xtask/mutants.toml` names the changes that no test needs to notice,
+//! with reasons.
 
 mod build;
 mod edit;
 mod find;
+mod reasons;
 mod run;
 
 use std::io::Write as _;
@@ -28,12 +30,20 @@ pub(crate) struct Mutant {
     function: String,
     /// What is changed into what.
     change: String,
+    /// How many equal changes of this function are before it.
+    before: usize,
+    /// A hash of the function: results of another version say nothing.
+    version: u64,
 }
 
-impl std::fmt::Display for Mutant {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { file, line, function, change } = self;
-        write!(f, "{file}:{line}: {function}: {change}")
+impl Mutant {
+    /// Returns the name, which stays the same when code around the function moves.
+    fn name(&self) -> String {
+        let Self { file, function, change, before, .. } = self;
+        match before {
+            0 => format!("{file}: {function}: {change}"),
+            _ => format!("{file}: {function}: {change} [{}]", before + 1),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Tries each change with the tests that reach it.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 
 use super::build::Build;
 use super::edit::Number;
-use super::say;
+use super::reasons::Reasons;
+use super::{Mutant, say};
 
 type Result<T> = std::result::Result<T, String>;
 
@@ -66,30 +67,21 @@ impl Outcome {
 pub(super) fn run(folder: &Path, build: &Build) -> Result<Vec<String>> {
     let units = record(folder, build)?;
     let path = folder.join("results.txt");
-    let before = fs::read_to_string(&path).unwrap_or_default();
-    let before = before.lines().filter_map(|line| line.split_once('\t'));
-    let mut results: BTreeMap<String, Outcome> =
-        before.filter_map(|(word, name)| Some((name.to_owned(), Outcome::of(word)?))).collect();
-    let names: HashSet<String> = build.mutants.values().map(ToString::to_string).collect();
-    results.retain(|name, _| names.contains(name));
-    let open: Vec<Number> = build
-        .mutants
-        .iter()
-        .filter(|(_, mutant)| !results.contains_key(&mutant.to_string()))
-        .map(|(number, _)| *number)
-        .collect();
+    let results = known(&path, build);
+    let open: Vec<Number> =
+        build.mutants.keys().copied().filter(|number| !results.contains_key(number)).collect();
     let file = OpenOptions::new().append(true).create(true).open(&path);
     let file = Mutex::new(file.map_err(|error| error.to_string())?);
     let results = Mutex::new(results);
     let next = AtomicUsize::new(0);
     each_in_parallel(|| {
         while let Some(number) = open.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let name = build.mutants[number].to_string();
+            let mutant = &build.mutants[number];
             let outcome = try_one(*number, &units, build);
-            let line = format!("{}\t{name}\n", outcome.word());
+            let line = format!("{}\t{:016x}\t{}\n", outcome.word(), mutant.version, mutant.name());
             let _ = file.lock().map(|mut file| file.write_all(line.as_bytes()));
             if let Ok(mut results) = results.lock() {
-                results.insert(name, outcome);
+                results.insert(*number, outcome);
                 if results.len() % 100 == 0 {
                     say(&format!("{} of {}", results.len(), build.mutants.len()));
                 }
@@ -97,21 +89,59 @@ pub(super) fn run(folder: &Path, build: &Build) -> Result<Vec<String>> {
         }
     });
     let results = results.into_inner().map_err(|error| error.to_string())?;
+    report(folder, build, &results)
+}
+
+/// Reads the results of the run before, for functions that have not changed.
+fn known(path: &Path, build: &Build) -> BTreeMap<Number, Outcome> {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    let before: HashMap<(&str, &str), Outcome> = text
+        .lines()
+        .filter_map(|line| {
+            let mut parts = line.splitn(3, '\t');
+            let outcome = Outcome::of(parts.next()?)?;
+            let version = parts.next()?;
+            Some(((version, parts.next()?), outcome))
+        })
+        .collect();
+    let of = |mutant: &Mutant| {
+        let version = format!("{:016x}", mutant.version);
+        before.get(&(version.as_str(), mutant.name().as_str())).copied()
+    };
+    build.mutants.iter().filter_map(|(number, mutant)| Some((*number, of(mutant)?))).collect()
+}
+
+/// Says how many changes the tests notice, writes down those that they do not, and returns those
+/// that have no reason.
+fn report(
+    folder: &Path,
+    build: &Build,
+    results: &BTreeMap<Number, Outcome>,
+) -> Result<Vec<String>> {
+    let reasons = Reasons::read()?;
     let count = |outcome| results.values().filter(|it| **it == outcome).count();
-    let summary = format!(
-        "{} changes: {} found by a test, {} endless, {} survived, {} reached by no test; {} more do not compile",
+    let is_left = |outcome| matches!(outcome, Outcome::Survived | Outcome::Unreached);
+    let left = results.iter().filter(|(_, outcome)| is_left(**outcome));
+    let (named, left): (Vec<_>, Vec<_>) =
+        left.partition(|(number, _)| reasons.has(&build.mutants[number].name()));
+    say(&format!(
+        "{} changes: {} found by a test, {} endless, {} survived, {} reached by no test \
+         ({} of these have a reason); {} more do not compile",
         results.len(),
         count(Outcome::Found),
         count(Outcome::Endless),
         count(Outcome::Survived),
         count(Outcome::Unreached),
+        named.len(),
         build.not_compiled,
-    );
-    say(&summary);
-    let is_left = |outcome| matches!(outcome, Outcome::Survived | Outcome::Unreached);
-    let left = results.iter().filter(|(_, outcome)| is_left(**outcome));
-    let survivors: Vec<String> =
-        left.map(|(name, outcome)| format!("{}: {name}", outcome.word())).collect();
+    ));
+    let survivors: Vec<String> = left
+        .iter()
+        .map(|(number, outcome)| {
+            let mutant = &build.mutants[number];
+            format!("{} {number}: line {}: {}", outcome.word(), mutant.line, mutant.name())
+        })
+        .collect();
     let text = survivors.iter().map(|line| format!("{line}\n")).collect::<String>();
     fs::write(folder.join("survivors.txt"), text).map_err(|error| error.to_string())?;
     Ok(survivors)
