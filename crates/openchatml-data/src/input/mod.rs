@@ -103,11 +103,42 @@ const OTHERS: &[(&[u8], &str)] = &[
     (b"\xFD7zXZ", "it is compressed with xz: unpack it first"),
     (b"BZh", "it is compressed with bzip2: unpack it first"),
     (b"SQLite format 3", "it is an SQLite database: write its records as JSONL first"),
-    (b"\xFF\xFE", "it is UTF-16: convert it to UTF-8 first, for example with iconv"),
-    (b"\xFE\xFF", "it is UTF-16: convert it to UTF-8 first, for example with iconv"),
     (b"Obj\x01", "it is an Avro file: write its records as JSONL first"),
     (b"ORC", "it is an ORC file: write its records as JSONL first"),
 ];
+
+/// The endings of texts that are not JSON, and what they are.
+const OTHER_ENDINGS: &[(&[&str], &str)] = &[
+    (&[".csv", ".tsv"], "it is a table as text: write its records as JSONL or Parquet first"),
+    (&[".yaml", ".yml"], "it is YAML: write its records as JSONL first"),
+];
+
+/// What text in UTF-16 begins with: a byte order mark, or two ASCII characters.
+fn is_utf16(first: &[u8]) -> bool {
+    matches!(
+        first,
+        [0xFF, 0xFE, ..]
+            | [0xFE, 0xFF, ..]
+            | [0, 1..=0x7F, 0, 1..=0x7F, ..]
+            | [1..=0x7F, 0, 1..=0x7F, 0, ..]
+    )
+}
+
+/// What a file is, if it is of no kind that can be read.
+fn other_kind(name: &str, first: &[u8]) -> Option<&'static str> {
+    if is_utf16(first) {
+        return Some("it is UTF-16: convert it to UTF-8 first, for example with iconv");
+    }
+    if let Some((_, what)) = OTHERS.iter().find(|(magic, _)| first.starts_with(magic)) {
+        return Some(what);
+    }
+    // A file of JSON can have any name.
+    let is_json = first.trim_ascii_start().first().is_none_or(|byte| matches!(byte, b'{' | b'['));
+    let name = name.to_ascii_lowercase();
+    let has = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
+    let other = OTHER_ENDINGS.iter().filter(|_| !is_json).find(|(endings, _)| has(endings));
+    other.map(|(_, what)| *what)
+}
 
 impl InputFile {
     /// Opens a file, and looks at its first bytes.
@@ -116,7 +147,7 @@ impl InputFile {
         let name = name.as_str();
         let failed = |error| DataError::input(name, error);
         let first = blob.read_at(0, 16).map_err(failed)?;
-        if let Some((_, what)) = OTHERS.iter().find(|(magic, _)| first.starts_with(magic)) {
+        if let Some(what) = other_kind(name, &first) {
             return Err(DataError::input(name, what));
         }
         let lines = |compression| match elements::is_array(&Bytes::head(&blob, compression)) {

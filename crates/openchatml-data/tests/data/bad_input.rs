@@ -173,9 +173,16 @@ fn inputs_that_do_not_fit_together_are_refused_by_name() {
 #[test]
 fn other_files_are_named() {
     let folder = Folder::new();
+    folder.write("in.csv", b"role,content\nuser,hi\n");
+    let error = run(&folder, &["in.csv"]).unwrap_err();
+    assert!(error.to_string().contains("it is a table as text"), "{error}");
+    folder.write("json.csv", br#"{"messages":[{"role":"user","content":"hi"}]}"#);
+    assert_eq!(run(&folder, &["json.csv"]).unwrap().rows, 1);
     for (content, what) in [
         (&b"PK\x03\x04...."[..], "it is a ZIP archive"),
         (b"\xFF\xFEh\0i\0", "it is UTF-16"),
+        (b"{\0\"\0m\0", "it is UTF-16"),
+        (b"\0{\0\"\0m", "it is UTF-16"),
         (b"BZh9", "bzip2"),
         (b"SQLite format 3\0", "SQLite"),
         (b"PAR1", "cannot read"),

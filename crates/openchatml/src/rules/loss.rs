@@ -143,6 +143,8 @@ lost! {
     Intent = "intent dropped",
     /// `content_type`.
     ContentType = "content_type dropped",
+    /// Input of a custom tool, which is no JSON, in a format where calls have JSON arguments.
+    CustomInput = "input of a custom tool written as arguments",
     /// Characters of a header value that are not allowed in a header.
     Sanitized = "header value sanitized",
     /// The constraint on the body.

@@ -3,7 +3,7 @@
 use crate::diagnostic::quote;
 use crate::json::{Data, Value};
 use crate::model::Message;
-use crate::{Code, Diagnostic, Span};
+use crate::{Code, Diagnostic, Dropped, Span};
 
 use super::events::mark_open;
 use super::state::State;
@@ -58,6 +58,12 @@ pub(crate) fn failure(error: &Value<'_>, span: Span) -> Diagnostic {
 }
 
 impl State<'_> {
+    /// Returns the diagnostic for a document that is nothing but an error of the service.
+    pub(crate) fn failure(&self) -> Option<Diagnostic> {
+        let error = self.field("error").filter(|error| error.as_map().is_some())?;
+        Some(failure(error, error.span).drops(Dropped::Record))
+    }
+
     /// Reads the reason why the answer ended, of which the `messages` end with the last one.
     pub(crate) fn ended(&mut self, reason: &Value<'_>, messages: &[Message<'_>]) {
         self.stopped = is_stopped(reason).then_some(messages.len());

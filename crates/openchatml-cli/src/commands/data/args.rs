@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::num::{NonZeroU64, NonZeroUsize};
+use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
@@ -54,7 +55,8 @@ pub(super) struct RecordArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Writing")]
 pub(super) struct KeepArgs {
-    /// Keep these columns or fields beside the conversation
+    /// Keep these columns or fields beside the conversation. In a table, a field of lines is a
+    /// column of JSON text
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     keep: Vec<String>,
 
@@ -68,7 +70,7 @@ pub(super) struct KeepArgs {
 #[command(next_help_heading = "Writing")]
 pub(super) struct OutputArgs {
     /// The folder for the outputs, or its URL
-    #[arg(short, long, value_name = "FOLDER")]
+    #[arg(short, long, value_name = "FOLDER", value_parser = folder)]
     output: String,
 
     /// The kind of the output files: jsonl, jsonl.gz, jsonl.zst, parquet or arrow (default: jsonl
@@ -94,6 +96,20 @@ fn memory(text: &str) -> Result<usize, &'static str> {
     const LEAST: usize = 1 << 20;
     let bytes = number(text).filter(|bytes| *bytes >= LEAST);
     bytes.ok_or("the memory must be a whole number of at least 1M, optionally with K, M or G")
+}
+
+/// Parses the location of a folder. One that is named as a file is meant as a file.
+fn folder(text: &str) -> Result<String, String> {
+    const FILES: [&str; 6] = [".jsonl", ".json", ".gz", ".zst", ".parquet", ".arrow"];
+    let is_file = FILES.iter().any(|ending| text.ends_with(ending)) && !Path::new(text).is_dir();
+    match is_file {
+        true => {
+            Err("this is a folder, in which the files of the output are made: name it without \
+                     an ending, and the kind of the files with `--output-format`"
+                .to_owned())
+        }
+        false => Ok(text.to_owned()),
+    }
 }
 
 impl InputArgs {
@@ -157,8 +173,10 @@ impl RecordArgs {
 
     /// Returns the options of a kernel for this task.
     pub(super) fn kernel(&self, task: Task, consent: &ConsentArgs) -> KernelOptions {
+        // A check says what `ocml check` says.
+        let is_check = matches!(task, Task::Check { .. });
         let mut kernel = KernelOptions::new(task);
-        kernel.read = self.reader.options(Mode::Lenient);
+        kernel.read = self.reader.options(if is_check { Mode::Strict } else { Mode::Lenient });
         kernel.consent = self.reader.consent(consent);
         kernel
     }

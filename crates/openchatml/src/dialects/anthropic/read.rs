@@ -74,6 +74,10 @@ pub(super) const KEYS: &[&str] = &[
     "top_p",
     "user_profile_id",
     "workspace_id",
+    // An error of the service.
+    "type",
+    "error",
+    "request_id",
     // In other clouds, and of libraries.
     "anthropic_version",
     "anthropic_beta",
@@ -112,8 +116,10 @@ fn body<'a>(
             _ => state.aside(json, key),
         }
     })?;
-    if !has_messages {
-        reader.lacks("the object has no `messages`", start);
+    match state.failure() {
+        _ if has_messages => {}
+        Some(error) => reader.report(error),
+        None => reader.lacks("the object has no `messages`", start),
     }
     Ok(())
 }

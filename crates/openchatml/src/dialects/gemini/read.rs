@@ -89,6 +89,8 @@ pub(super) const KEYS: &[&str] = &[
     "create_time",
     "modelStatus",
     "model_status",
+    // An error of the service.
+    "error",
 ];
 
 const SYSTEM: u64 = same(KEYS, &["systemInstruction", "system_instruction"]);
@@ -141,12 +143,13 @@ fn body<'a>(
         }
     })?;
     if !has_messages {
-        match blocked(state) {
-            Some((reason, span)) => {
+        match (blocked(state), state.failure()) {
+            (_, Some(error)) => reader.report(error),
+            (Some((reason, span)), None) => {
                 let text = format!("the service blocked the prompt: {}", quote(&reason));
                 reader.report(Code::StreamTruncated.at(span, text));
             }
-            None => reader.lacks("the object has no `contents`", start),
+            (None, None) => reader.lacks("the object has no `contents`", start),
         }
     }
     Ok(())

@@ -7,7 +7,6 @@ use crate::json::{Data, Json, JsonError};
 use crate::model::{Conversation, Message, Shape};
 use crate::options::ReadOptions;
 use crate::reading::Parsed;
-use crate::services::cut::failure;
 use crate::services::{Fields, State, chat, checks, last_of_each, push_column};
 use crate::{Code, Dropped, Span};
 
@@ -150,10 +149,10 @@ fn body<'a>(
             _ => state.aside(json, key),
         }
     })?;
-    match state.field("error").filter(|error| !has_messages && error.as_map().is_some()) {
-        Some(error) => reader.report(failure(error, error.span).drops(Dropped::Record)),
-        None if !has_messages => reader.lacks("the object has no `messages`", start),
-        None => {}
+    match state.failure() {
+        _ if has_messages => {}
+        Some(error) => reader.report(error),
+        None => reader.lacks("the object has no `messages`", start),
     }
     one_side(reader, messages, sides, ["preferred_output", "non_preferred_output"], start);
     Ok(())

@@ -1,6 +1,9 @@
 //! Calls with JSON arguments, without a content type.
 
-use super::{Adapted, MessageRule};
+use crate::json::check;
+use crate::limits::Limits;
+
+use super::{Adapted, Lost, MessageRule};
 
 pub(super) const RULE: MessageRule = MessageRule {
     name: "json call",
@@ -11,6 +14,8 @@ pub(super) const RULE: MessageRule = MessageRule {
         // A constraint without a type has no meaning, but with this type it would have one.
         message.constrained = false;
         message.content_type = Some("json".into());
-        Adapted::Changed(None)
+        let input = message.body.text();
+        let is_json = input.is_empty() || check(&input, &Limits::default()).error.is_none();
+        Adapted::Changed((!is_json).then_some(Lost::CustomInput))
     },
 };

@@ -113,6 +113,11 @@ fn header_differs(one: &Conversation<'_>, two: &Conversation<'_>, home: Home<'_>
         && !(two.header.is_none() && one.header.as_ref().is_some_and(is_implied))
 }
 
+fn is_json(message: &Message<'_>) -> bool {
+    let text = message.body.text();
+    text.is_empty() || serde_json::from_str::<serde_json::Value>(&text).is_ok()
+}
+
 /// Whether a message says something else: what a format says without a word about it may come and go.
 fn differs(one: &Message<'_>, two: &Message<'_>, home: Home<'_>) -> bool {
     let (mut one, mut two) = (one.clone(), two.clone());
@@ -141,7 +146,9 @@ fn differs(one: &Message<'_>, two: &Message<'_>, home: Home<'_>) -> bool {
     }
     let json = Some("json");
     match (one.content_type.as_deref(), two.content_type.as_deref()) {
-        (None, it) if is_call && it == json => one.content_type.clone_from(&two.content_type),
+        (None, it) if is_call && it == json && is_json(&one) => {
+            one.content_type.clone_from(&two.content_type)
+        }
         (it, None) if is_call && it == json && home.is_some_and(|home| home.reads_json_calls) => {
             two.content_type.clone_from(&one.content_type);
         }
