@@ -447,7 +447,7 @@ fn a_prompt_loses_its_call_id() {
 #[test]
 fn a_constraint_without_a_type_has_no_effect() {
     let mut call = call();
-    call.constrained = true;
+    (call.constrained, call.body) = (true, "{}".into());
     let document = Conversation::from_messages([call]).into();
     let apertus = "apertus".parse().expect("a format");
     let (adapted, losses) = adapt(&document, apertus);
