@@ -6,7 +6,8 @@
 //!
 //! `parse20`, `parse1024`, `render20` and `render1024` read or write OpenChatML 2.2 with bodies of
 //! about so many bytes, `harmony20`, `harmony1024`, `qwen20`, `qwen1024`, `apertus20` and
-//! `apertus1024` read Harmony, Qwen 3 and Apertus, `prompt20` and `prompt1024` write Apertus from messages JSON; `TOTAL` is the size of the
+//! `apertus1024` read Harmony, Qwen 3 and Apertus, `openai20`, `responses20` and `sharegpt20` read
+//! JSON, `prompt20` and `prompt1024` write Apertus from messages JSON; `TOTAL` is the size of the
 //! corpus in bytes. `ids` and `messages` write Harmony as token ids and read them, `stream` reads
 //! answers as ids, one by one. Counting instructions with
 //! callgrind needs few of them; time with perf needs many:
@@ -34,7 +35,8 @@ use openchatml_tokens::{O200kHarmony, Tokenizer};
 const USAGE: &str = "usage: profile JOB [ROUNDS [TOTAL]]
 
 JOB     parse20, parse1024, render20, render1024, harmony20, harmony1024, qwen20, qwen1024,
-        apertus20, apertus1024, prompt20, prompt1024, ids, messages or stream
+        apertus20, apertus1024, openai20, responses20, sharegpt20, prompt20, prompt1024, ids,
+        messages or stream
 ROUNDS  how often it is done, 20 if not given
 TOTAL   how many bytes the corpus has, 10000000 if not given";
 
@@ -65,6 +67,9 @@ fn job(Wanted { job, total, .. }: &Wanted) -> Option<Job> {
         "apertus1024" => text_job("apertus", true, *total, 4, 1024),
         "prompt20" => prompt_job(*total, 12, 20),
         "prompt1024" => prompt_job(*total, 4, 1024),
+        "openai20" => text_job("openai", true, *total, 12, 20),
+        "responses20" => text_job("responses", true, *total, 12, 20),
+        "sharegpt20" => text_job("sharegpt", true, *total, 12, 20),
         "parse20" => text_job("openchatml-2.2", true, *total, 12, 20),
         "parse1024" => text_job("openchatml-2.2", true, *total, 4, 1024),
         "render20" => text_job("openchatml-2.2", false, *total, 12, 20),
