@@ -161,7 +161,13 @@ impl Plan {
                 }
             };
             return found.ok_or_else(|| {
-                let what = "the format of its records is not certain: name it with `--from`";
+                let what = match texts[0].trim_ascii() {
+                    "{" => {
+                        "its records take several lines each: write each on one line, for example \
+                         with `jq -c .`"
+                    }
+                    _ => "the format of its records is not certain: name it with `--from`",
+                };
                 DataError::input(&input.name, what)
             });
         }

@@ -178,6 +178,9 @@ fn other_files_are_named() {
     assert!(error.to_string().contains("it is a table as text"), "{error}");
     folder.write("json.csv", br#"{"messages":[{"role":"user","content":"hi"}]}"#);
     assert_eq!(run(&folder, &["json.csv"]).unwrap().rows, 1);
+    folder.write("lines.json", b"{\n  \"messages\": []\n}\n");
+    let error = run(&folder, &["lines.json"]).unwrap_err();
+    assert!(error.to_string().contains("take several lines"), "{error}");
     for (content, what) in [
         (&b"PK\x03\x04...."[..], "it is a ZIP archive"),
         (b"\xFF\xFEh\0i\0", "it is UTF-16"),
