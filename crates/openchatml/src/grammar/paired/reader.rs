@@ -219,9 +219,19 @@ impl<'a> Reader<'a> {
                 self.turn(after, text, span, out);
             }
             State::Blank(_, gap) => {
-                let (text, span) = crate::grammar::within_limit(text, span, gap.len(), out);
-                gap.push(text, span, out.keep);
-                if !gap.as_str().trim_ascii().is_empty() {
+                let (blank, rest) = text.split_at(text.len() - text.trim_ascii_start().len());
+                let (first, second) = match span.len() == text.len() {
+                    true => {
+                        let at = span.start + blank.len();
+                        (Span::new(span.start, at), Span::new(at, span.end))
+                    }
+                    false => (span, span),
+                };
+                // Only the white space is limited: what it is the beginning of has its own limit.
+                let (blank, first) = crate::grammar::within_limit(blank, first, gap.len(), out);
+                gap.push(blank, first, out.keep);
+                if !rest.is_empty() && out.state.stopped.is_none() {
+                    gap.push(rest, second, out.keep);
                     self.settle_blank(out);
                 }
             }
@@ -233,8 +243,13 @@ impl<'a> Reader<'a> {
 
     /// Reads text in the turn of the assistant, after something.
     pub(super) fn turn(&mut self, after: After, text: &str, span: Span, out: &mut Out<'a, '_>) {
-        let is_blank = !text.is_empty() && text.trim_ascii().is_empty();
-        if is_blank && (self.breaks(after, span) || after.takes_replies(self.waiting.len())) {
+        let blank = text.len() - text.trim_ascii_start().len();
+        // In one text or in several, white space beyond the limit is the same.
+        let is_apart = blank == text.len() || blank > out.options.limits.message_bytes;
+        if is_apart
+            && blank > 0
+            && (self.breaks(after, span) || after.takes_replies(self.waiting.len()))
+        {
             self.state = State::Blank(after, Kept::default());
             return self.take(text, span, out);
         }
