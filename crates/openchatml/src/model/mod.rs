@@ -19,7 +19,7 @@ pub use self::body::{Body, Segment, Segments};
 pub use self::conversation::{Content, Conversation, Document, Part, Tool};
 pub(crate) use self::form::FormId;
 pub use self::function::function_name;
-pub(crate) use self::function::{bare_name, declared_name, whole_name};
+pub(crate) use self::function::{bare_name, whole_name};
 pub use self::header::Header;
 pub use self::infill::{Infill, InfillOrder};
 pub(crate) use self::layout::{DocumentLayout, Layout, Shape, untrain};

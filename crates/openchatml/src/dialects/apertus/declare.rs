@@ -12,7 +12,7 @@ use crate::Span;
 use crate::declare::{is_break, lines, literal, one_line};
 use crate::json::python::{is_true, to_json, to_text};
 use crate::json::{Data, Value};
-use crate::model::{Tool, declared_name};
+use crate::model::Tool;
 use crate::rules::{Loss, Lost};
 
 /// The program whose output is imitated.
@@ -115,7 +115,7 @@ impl Writer<'_> {
         if leaves_name(&tool.name) {
             return Err("the template cannot declare a tool with this name");
         }
-        self.push(&declared_name(&tool.name));
+        self.push(&tool.name);
         self.push(" = ");
         let parameters = tool.parameters.as_ref().filter(|it| is_true(Some(it)));
         let kind = parameters.and_then(|it| it.get("type"));

@@ -3,7 +3,7 @@
 use super::{CONTROLS, RULES};
 use crate::grammar::sections::{self, Opened};
 use crate::json::python;
-use crate::model::{Body, Conversation, Message, Role, Tool, declared_name};
+use crate::model::{Body, Conversation, Message, Role, Tool};
 use crate::options::RenderOptions;
 use crate::rules::{Carries, Composed, Composer, Join, Loss, Lost};
 use crate::writing::RenderError;
@@ -86,7 +86,7 @@ fn declaration(system: &str, tools: &[Tool<'_>]) -> String {
     text.push_str("## Tools\nYou have access to the following tools:\n");
     for tool in tools {
         text.push_str("\n### ");
-        text.push_str(&declared_name(&tool.name));
+        text.push_str(&tool.name);
         text.push_str("\nDescription: ");
         text.push_str(tool.description.as_deref().unwrap_or_default());
         text.push_str("\n\nParameters: ");

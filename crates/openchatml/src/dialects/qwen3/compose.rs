@@ -4,7 +4,7 @@ use super::RULES;
 use crate::declare::whole_function;
 use crate::grammar::sections::{self, Opened};
 use crate::json::python;
-use crate::model::{Conversation, Message, Role, Tool, declared_name};
+use crate::model::{Conversation, Message, Role, Tool};
 use crate::options::RenderOptions;
 use crate::rules::{Carries, Composed, Composer, Loss, Lost};
 use crate::writing::RenderError;
@@ -55,8 +55,7 @@ fn declaration(system: &str, tools: &[Tool<'_>]) -> String {
     );
     for tool in tools {
         text.push('\n');
-        let tool = Tool { name: declared_name(&tool.name), ..tool.clone() };
-        python::to_json(&mut text, &whole_function(&tool));
+        python::to_json(&mut text, &whole_function(tool));
     }
     text.push_str(
         "\n</tools>\n\nFor each function call, return a json object with function name and arguments \

@@ -394,7 +394,7 @@ impl<'a> Reader<'a> {
         let raw = self.gap.take();
         if keeps && !self.began && !raw.is_empty() {
             out.to.layout(Place::Lead, raw, self.rules.form);
-        } else if keeps && self.began && !is_canonical && out.state.messages > 0 {
+        } else if keeps && self.began && !is_canonical {
             out.to.layout(Place::After, raw, self.rules.form);
         }
     }

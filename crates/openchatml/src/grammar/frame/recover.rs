@@ -282,9 +282,7 @@ impl<'a> Reader<'a> {
     pub(super) fn stray(&mut self, end: usize, out: &mut Out<'a, '_>) {
         let text = std::mem::take(&mut self.gap).into_text();
         let span = Span::new(text.span().start, end);
-        let is_kept = stray(text, span, out);
-        self.began |= is_kept;
-        self.keeps_gap = !is_kept;
+        stray(text, span, out);
     }
 
     /// Reports that the input ends too early, at byte `at`.

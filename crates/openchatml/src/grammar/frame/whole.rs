@@ -131,8 +131,8 @@ impl<'a> Reader<'a> {
             }
         }
         let message = self.header(frame.message, out);
-        let is_sure = !message.recovered && !message.foreign;
-        if is_sure && out.state.stopped.is_none() {
+        // A foreign message is always recovered.
+        if !message.recovered && out.state.stopped.is_none() {
             self.stage = Stage::Outside;
             return self.message(message, frame.body, frame.end, out);
         }
