@@ -114,7 +114,8 @@ impl<'a> Kept<'a> {
     pub(crate) fn split_back(&mut self, at: usize) -> Cow<'a, str> {
         let (rest, back) = split(self.take(), at);
         self.text = rest;
-        self.span.end = self.span.start + at;
+        // Replacement characters before it can be longer than the bytes that they replace.
+        self.span.end = self.span.end.saturating_sub(back.len()).max(self.span.start);
         back
     }
 

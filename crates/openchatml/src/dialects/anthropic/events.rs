@@ -221,9 +221,12 @@ fn cut(streamed: &[Streamed<'_>], messages: &mut [Message<'_>]) {
         let Some(of) = containing(streamed, |it| it.span, message.span.start) else { continue };
         last[of] = Some(at);
         let Streamed { blocks, span, .. } = &streamed[of];
-        // Text has the place of the whole message.
-        let block = containing(blocks, |it| it.span, message.span.start);
-        if let Some(block) = block.filter(|_| message.span != *span)
+        // The first message has the place of the whole, and so has text.
+        let block = match message.span == *span {
+            false => containing(blocks, |it| it.span, message.span.start),
+            true => blocks.iter().position(StreamedBlock::is_call).filter(|_| message.is_call()),
+        };
+        if let Some(block) = block
             && blocks[block].is_cut()
         {
             message.end = End::Open;
@@ -277,6 +280,12 @@ impl Streamed<'_> {
 }
 
 impl StreamedBlock<'_> {
+    fn is_call(&self) -> bool {
+        let mut fields = self.fields.iter();
+        let kind = fields.find(|field| field.0 == "type").and_then(|field| field.1.as_str());
+        kind.is_some_and(|kind| kind.ends_with("tool_use"))
+    }
+
     fn write(&mut self, out: &mut String) {
         let mut fields = take(&mut self.fields);
         let texts = [

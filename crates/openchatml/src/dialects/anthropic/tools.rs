@@ -1,11 +1,11 @@
 //! Declarations of tools: functions with their schema under `input_schema`, and tools that the
 //! service runs itself.
 
-use crate::Code;
 use crate::document::{DocumentReader, function_of, write_string_field};
 use crate::json::{Data, Json, JsonError, Value, write_string, write_value};
 use crate::model::Tool;
 use crate::services::{Declared, write_field};
+use crate::{Code, Dropped};
 
 type Result<T> = std::result::Result<T, JsonError>;
 
@@ -41,7 +41,15 @@ fn tool<'a>(reader: &mut DocumentReader<'_>, value: Value<'a>, declared: &mut De
         let found = Code::ParseJson.at(span, "this format has no tools with `parameters`");
         return reader.drop_item(found.help("rename `parameters` to `input_schema`"));
     }
-    fields.retain(|(key, value)| key != "type" && !(key == SCHEMA && is_nothing(value)));
+    let has_schema = has(SCHEMA);
+    fields.retain(|(key, value)| {
+        if has_schema && key == "parameters" {
+            let found = Code::ParseJson.at(value.span, "the tool has another schema");
+            reader.report(found.drops(Dropped::Value));
+            return false;
+        }
+        key != "type" && !(key == SCHEMA && is_nothing(value))
+    });
     for (key, _) in fields.iter_mut().filter(|field| field.0 == SCHEMA) {
         *key = "parameters".into();
     }

@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use crate::Code;
 use crate::document::{DocumentReader, function_of, write_string_field};
 use crate::json::{Data, Json, JsonError, Value, write_string, write_value};
 use crate::model::Tool;
 use crate::services::{Declared, Fields, write_field};
+use crate::{Code, Dropped};
 
 type Result<T> = std::result::Result<T, JsonError>;
 
@@ -53,16 +53,23 @@ fn function<'a>(reader: &mut DocumentReader<'_>, value: Value<'a>, declared: &mu
     let Value { data: Data::Map(mut fields), span } = value else {
         return reader.drop_item(Code::ParseJson.at(value.span, "a function must be an object"));
     };
-    let has_own = fields.iter().any(|field| field.0 == "parameters");
-    for (key, value) in &mut fields {
+    let mut has_schema = fields.iter().any(|field| field.0 == "parameters");
+    fields.retain_mut(|(key, value)| {
         match key.as_ref() {
             "parameters" => *value = lower(std::mem::take(value)),
-            "parametersJsonSchema" | "parameters_json_schema" if !has_own => {
+            "parametersJsonSchema" | "parameters_json_schema" if has_schema => {
+                let found = Code::ParseJson.at(value.span, "the function has another schema");
+                reader.report(found.drops(Dropped::Value));
+                return false;
+            }
+            "parametersJsonSchema" | "parameters_json_schema" => {
                 *key = "parameters".into();
+                has_schema = true;
             }
             _ => {}
         }
-    }
+        true
+    });
     declared.functions.extend(function_of(reader, Value { data: Data::Map(fields), span }));
 }
 

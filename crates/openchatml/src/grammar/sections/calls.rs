@@ -276,6 +276,9 @@ impl<'a> Reader<'a> {
         let mut rest = Rest::begin(from, span.start, out);
         rest.push(&call.head.take(), span, out);
         rest.end(at, out);
+        // It is what the turn says, although it is hidden.
+        self.said = Some(Kind::Call { leaves: false });
+        self.layout.place.last = self.said;
         (self.layout.since, self.layout.edge) = (at, at);
         self.hide_dropped(&mut call, at, out);
     }

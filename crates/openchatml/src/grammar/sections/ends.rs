@@ -97,7 +97,10 @@ impl<'a> Reader<'a> {
                 self.end_completion(true, out);
             }
             State::Rest(rest) => {
-                rest.end(at, out);
+                match closes {
+                    true => rest.end_with_token(at, out),
+                    false => rest.end(at, out),
+                }
                 self.layout.keeps = false;
                 (self.layout.since, self.layout.edge) = (at, at);
                 self.end_completion(true, out);

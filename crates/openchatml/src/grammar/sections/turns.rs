@@ -270,6 +270,8 @@ impl<'a> Reader<'a> {
                     self.open_at(span);
                 }
                 self.layout.edge = span.end;
+                // The token belongs to the last call, whatever follows.
+                out.to.close_turn(span.end);
                 self.state = State::Turn(Kept::default());
             }
             Control::OpenSection(Section::Call) => {

@@ -131,27 +131,7 @@ impl<'a> crate::reading::Reader<'a> for Reader<'a> {
                 self.messages += 1;
                 self.messages_part(at, Ends::Document, out);
             }
-            State::Header(span, mut header) => {
-                if !out.options.open_prompt {
-                    let text = "the text ends inside a header";
-                    out.malformed(Code::StreamTruncated.at(Span::at(at), text));
-                }
-                let mut message = self.head(&header, span, false, out);
-                message.span = Span::new(span.start, at);
-                let keeps = out.options.recover == Recover::Keep && out.state.stopped.is_none();
-                if keeps && message.unread.is_some() {
-                    // Text that is no header is content.
-                    let place = header.span();
-                    let message = hidden(message.role, message.span, place.start);
-                    let mut draft = Draft::started(message, out);
-                    draft.push(&header.take(), place, out);
-                    draft.end(End::End, at, out);
-                } else {
-                    Draft::started(message, out).end(End::Prompt, at, out);
-                }
-                self.messages += 1;
-                self.messages_part(at, Ends::Document, out);
-            }
+            State::Header(span, header) => self.end_in_header(span, header, at, out),
             state => {
                 self.state = state;
                 self.part(at, Ends::Document, out);
@@ -161,6 +141,44 @@ impl<'a> crate::reading::Reader<'a> for Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
+    /// Ends the input in a header.
+    fn end_in_header(
+        &mut self,
+        span: Span,
+        mut header: Kept<'a>,
+        at: usize,
+        out: &mut Out<'a, '_>,
+    ) {
+        if !out.options.open_prompt {
+            let text = "the text ends inside a header";
+            out.malformed(Code::StreamTruncated.at(Span::at(at), text));
+        }
+        let mut message = self.head(&header, span, false, out);
+        message.span = Span::new(span.start, at);
+        let has_text = message.unread.is_some();
+        match out.options.recover {
+            _ if has_text && out.state.stopped.is_some() => {
+                return out.leave_out(span.start);
+            }
+            // Text that is no header is content.
+            Recover::Keep if has_text => {
+                let place = header.span();
+                let message = hidden(message.role, message.span, place.start);
+                let mut draft = Draft::started(message, out);
+                draft.push(&header.take(), place, out);
+                draft.end(End::End, at, out);
+            }
+            _ if has_text => {
+                let text = "this text will be dropped";
+                let found = Code::ParseFrame.at(message.span, text);
+                return out.report(found.drops(Dropped::Text));
+            }
+            _ => Draft::started(message, out).end(End::Prompt, at, out),
+        }
+        self.messages += 1;
+        self.messages_part(at, Ends::Document, out);
+    }
+
     /// Begins the content of a completion, at its first lexeme.
     fn complete(&mut self, at: usize, out: &mut Out<'a, '_>) {
         let Some(role) = self.speaks_as.filter(|_| self.messages == 0 && !self.bos) else { return };
