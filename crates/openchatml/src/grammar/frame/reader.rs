@@ -380,14 +380,16 @@ impl<'a> Reader<'a> {
 
     /// Ends the text between two messages, which is layout or misplaced text.
     pub(super) fn end_gap(&mut self, end: usize, out: &mut Out<'a, '_>) {
-        self.gap_is_full = false;
+        // What was beyond the limit may be more than white space.
+        let is_full = std::mem::take(&mut self.gap_is_full);
         let text = self.gap.as_str();
-        let is_canonical = std::mem::take(&mut self.has_gap) || text == self.rules.gap;
+        let is_usual = std::mem::take(&mut self.has_gap) || text == self.rules.gap;
+        let is_canonical = is_usual && !is_full;
         if is_canonical && self.began {
             self.keeps_gap = true;
             return self.gap.clear();
         }
-        if !is_canonical && !self.gap.is_blank(&[Control::End]) {
+        if is_full || !is_canonical && !self.gap.is_blank(&[Control::End]) {
             return self.stray(end, out);
         }
         let keeps = std::mem::replace(&mut self.keeps_gap, true);

@@ -446,10 +446,11 @@ impl<'a> Reader<'a> {
                         false => found,
                     });
                 }
+                // Nothing about this turn is uncertain.
+                self.orphan = false;
                 if role == Role::Assistant {
                     self.inner = false;
                     self.thought = false;
-                    self.orphan = false;
                     self.state = State::Turn(After::Start);
                     return;
                 }

@@ -146,8 +146,12 @@ fn differs(one: &Message<'_>, two: &Message<'_>, home: Home<'_>) -> bool {
     }
     let json = Some("json");
     match (one.content_type.as_deref(), two.content_type.as_deref()) {
-        (None, it) if is_call && it == json && is_json(&one) => {
-            one.content_type.clone_from(&two.content_type)
+        (None, it)
+            if is_call
+                && it == json
+                && (is_json(&one) || home.is_some_and(|home| !(home.content_types)(&two))) =>
+        {
+            one.content_type.clone_from(&two.content_type);
         }
         (it, None) if is_call && it == json && home.is_some_and(|home| home.reads_json_calls) => {
             two.content_type.clone_from(&one.content_type);
