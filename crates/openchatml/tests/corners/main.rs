@@ -1,11 +1,15 @@
 //! Rare cases: copies of everything, events that no format produces, all losses and all errors of
-//! writers.
+//! writers. What a conformance case cannot say: the words of a help, and what changed documents become.
 
+mod contents;
 mod copies;
+mod documents;
 mod events;
 mod losses;
 mod refusals;
 mod schemas;
+mod services;
 mod sinks;
+mod texts;
 mod types;
 mod words;
