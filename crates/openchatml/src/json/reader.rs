@@ -70,6 +70,8 @@ pub(crate) struct Json<'a> {
     pub(crate) repairs: bool,
     pub(crate) halves: Halves,
     repaired: Vec<(Span, Repair)>,
+    /// The number of repairs, also of those that are not noted.
+    repair_count: usize,
     /// The text of the last string with escapes.
     pub(crate) unescaped: String,
 }
@@ -87,6 +89,7 @@ impl<'a> Json<'a> {
             repairs: false,
             halves: Halves::Refuse,
             repaired: Vec::new(),
+            repair_count: 0,
             unescaped: String::new(),
         }
     }
@@ -146,7 +149,7 @@ impl<'a> Json<'a> {
 
     /// Returns the number of repairs so far.
     pub(crate) fn repaired(&self) -> usize {
-        self.repaired.len()
+        self.repair_count
     }
 
     /// Returns the number of duplicate keys so far.
@@ -185,6 +188,7 @@ impl<'a> Json<'a> {
 
     /// Records a repair.
     pub(crate) fn repair(&mut self, span: Span, what: Repair) {
+        self.repair_count += 1;
         if self.repaired.len() < self.max_notes {
             self.repaired.push((span, what));
         }

@@ -177,10 +177,13 @@ impl<'a> Header<'a> {
 
 /// Whether a line of YAML contains a comment: a `#` outside of quotes, at the start of a word.
 fn has_comment(line: &str) -> bool {
-    let (mut quote, mut before) = (None, ' ');
+    let (mut quote, mut before, mut is_escaped) = (None, ' ', false);
     for c in line.chars() {
         match quote {
-            Some(open) if c == open && before != '\\' => quote = None,
+            // Only in double quotes, a backslash escapes the next character.
+            Some(_) if is_escaped => is_escaped = false,
+            Some('"') if c == '\\' => is_escaped = true,
+            Some(open) if c == open => quote = None,
             Some(_) => {}
             None if c == '#' && before.is_whitespace() => return true,
             None if matches!(c, '"' | '\'') && !before.is_alphanumeric() => quote = Some(c),

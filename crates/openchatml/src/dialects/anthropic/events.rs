@@ -59,6 +59,7 @@ struct Streamed<'a> {
 #[derive(Default)]
 struct StreamedBlock<'a> {
     fields: Fields<'a>,
+    is_call: bool,
     text: String,
     thinking: String,
     signature: String,
@@ -108,7 +109,10 @@ impl<'a> Events<'a> {
                 let fields = take_map(&mut fields, "content_block");
                 let message = self.message(span);
                 message.open.insert(index, message.blocks.len());
-                message.blocks.push(StreamedBlock { fields, span, ..StreamedBlock::default() });
+                // Also `server_tool_use`.
+                let is_call = word_of(&fields, "type").ends_with("tool_use\"");
+                let block = StreamedBlock { fields, is_call, span, ..StreamedBlock::default() };
+                message.blocks.push(block);
             }
             "content_block_delta" => self.read_delta(reader, fields, span),
             "content_block_stop" => match self.block(&word_of(&fields, "index")) {
@@ -224,7 +228,7 @@ fn cut(streamed: &[Streamed<'_>], messages: &mut [Message<'_>]) {
         // The first message has the place of the whole, and so has text.
         let block = match message.span == *span {
             false => containing(blocks, |it| it.span, message.span.start),
-            true => blocks.iter().position(StreamedBlock::is_call).filter(|_| message.is_call()),
+            true => blocks.iter().position(|block| block.is_call).filter(|_| message.is_call()),
         };
         if let Some(block) = block
             && blocks[block].is_cut()
@@ -280,12 +284,6 @@ impl Streamed<'_> {
 }
 
 impl StreamedBlock<'_> {
-    fn is_call(&self) -> bool {
-        let mut fields = self.fields.iter();
-        let kind = fields.find(|field| field.0 == "type").and_then(|field| field.1.as_str());
-        kind.is_some_and(|kind| kind.ends_with("tool_use"))
-    }
-
     fn write(&mut self, out: &mut String) {
         let mut fields = take(&mut self.fields);
         let texts = [

@@ -17,7 +17,7 @@ pub(super) fn find(conversation: &Conversation<'_>) -> Vec<Unaccepted> {
     let replies = messages.iter().filter(|it| it.role == Role::Tool);
     let answered: HashSet<&str> = replies.filter_map(|it| it.call_id.as_deref()).collect();
     let mut called = HashSet::new();
-    let last_reply = messages.iter().rposition(|it| it.role != Role::Assistant).unwrap_or(0);
+    let last_reply = messages.iter().rposition(|it| it.role != Role::Assistant);
     for (at, message) in messages.iter().enumerate() {
         let id = message.call_id.as_deref();
         let reason = match message.role {
@@ -29,7 +29,8 @@ pub(super) fn find(conversation: &Conversation<'_>) -> Vec<Unaccepted> {
             Role::Assistant if message.is_call() => {
                 called.extend(id);
                 // The calls at the end are still to be answered.
-                let is_answered = at > last_reply || id.is_some_and(|id| answered.contains(id));
+                let is_answered =
+                    Some(at) > last_reply || id.is_some_and(|id| answered.contains(id));
                 NAMES.of_call(message).or((!is_answered).then_some("a call without its output"))
             }
             Role::Tool => {

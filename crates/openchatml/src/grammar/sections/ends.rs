@@ -5,7 +5,7 @@ use super::between::Kind;
 use super::reader::{Reader, State};
 use crate::model::{End, Message, Role};
 use crate::reading::{Draft, Kept, Out, Place};
-use crate::{Code, Control, Fix, Span};
+use crate::{Code, Control, Dropped, Fix, Span};
 
 impl<'a> Reader<'a> {
     /// Begins the message of a turn that ends at byte `at` with only white space or no text, if
@@ -107,8 +107,13 @@ impl<'a> Reader<'a> {
             }
             State::Turn(_) => {
                 self.unclosed_list(span, out);
-                if closes {
-                    out.to.close_turn(at);
+                match closes {
+                    true if self.said.is_some() && out.state.messages == self.before => {
+                        let text = "this token ends a turn of which nothing is left";
+                        out.report(Code::ParseFrame.at(span, text).drops(Dropped::Text));
+                    }
+                    true => out.to.close_turn(at),
+                    false => {}
                 }
                 self.end_completion(true, out);
                 self.layout.edge = self.layout.edge.max(at);

@@ -25,6 +25,8 @@ pub(crate) struct Reader<'a> {
     pub(super) turn: Option<&'static Turn>,
     /// The kind of the last message in it.
     pub(super) said: Option<Kind>,
+    /// The number of messages before the turn.
+    pub(super) before: usize,
     /// Its open section without a message yet: reasoning or a reply.
     pub(super) inside: Option<Section>,
     /// What its tokens say about its reasoning.
@@ -67,6 +69,7 @@ pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader
         layout: LayoutTracker::new(rules),
         turn: None,
         said: None,
+        before: 0,
         inside: None,
         thought: Thought::default(),
         spoken: None,

@@ -111,6 +111,7 @@ impl<'a> Reader<'a> {
         }
         self.layout.opened.get_or_insert(span.start);
         self.said = None;
+        self.before = out.state.messages;
         self.inside = None;
         (self.thought, self.spoken) = (Thought::default(), None);
         self.in_list = false;

@@ -14,10 +14,10 @@ pub(super) const RULE: MessageRule = MessageRule {
         // A constraint without a type has no meaning, but with this type it would have one.
         message.constrained = false;
         message.content_type = Some("json".into());
-        let input = message.body.text();
-        let is_json = input.is_empty() || check(&input, &Limits::default()).error.is_none();
         // Where no type says that it is JSON, it comes back as it was.
         let comes_back = home.is_some_and(|home| !(home.content_types)(message));
-        Adapted::Changed((!is_json && !comes_back).then_some(Lost::CustomInput))
+        let input = message.body.text();
+        let is_json = || input.is_empty() || check(&input, &Limits::default()).error.is_none();
+        Adapted::Changed((!comes_back && !is_json()).then_some(Lost::CustomInput))
     },
 };
