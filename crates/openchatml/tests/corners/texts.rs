@@ -2,8 +2,8 @@
 
 use openchatml::lex::Tape;
 use openchatml::{
-    Code, Control, Document, Format, Message, ReadOptions, RenderOptions, Role, TextFormat, parse,
-    parse_tape, render,
+    Code, Control, Document, Event, Format, Message, ReadOptions, RenderOptions, Role, Stream,
+    TextFormat, parse, parse_tape, render,
 };
 
 /// The form of a call in the help of a malformed call.
@@ -204,4 +204,20 @@ fn a_spelling_of_a_token_with_an_id_is_text_among_spelled_tokens() {
     tape.control(Control::Close(Role::User));
     let conversation = parse_tape(&tape, format, &Default::default()).into_conversation();
     assert_eq!(conversation.messages[0].body.text(), "What is <|user_end|>?");
+}
+
+/// Bytes that are not UTF-8 are replaced by longer characters: places are those of the bytes.
+#[test]
+fn text_that_is_dropped_behind_a_call_has_its_own_place() {
+    let text = b"<|im_start|>assistant\n<tool_call>\n{\"name\": \"f\", \"arguments\": {}} \xff\n</tool_call><|im_end|>\n";
+    let mut stream = Stream::new(TextFormat::QWEN3, &ReadOptions::default());
+    let mut places = Vec::new();
+    let events = stream.feed(text).into_iter().chain(stream.finish());
+    for event in events {
+        if let Event::Diagnostic { diagnostic, .. } = event {
+            places.push((diagnostic.code, &text[diagnostic.span.range()]));
+        }
+    }
+    let bad: &[u8] = b"\xff";
+    assert_eq!(places, [(Code::ParseUtf8, bad), (Code::ParseFrame, bad)]);
 }

@@ -34,7 +34,12 @@ impl<'a> Reader<'a> {
     /// Reads text in a call.
     pub(super) fn call(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
         let exact = span.len() == text.len();
-        let place = |at: usize| if exact { span.start + at } else { span.end };
+        let place = |at: usize| match exact {
+            true => span.start + at,
+            // Replacement characters are longer than what they replace.
+            false if at == 0 => span.start,
+            false => span.end,
+        };
         let mut at = 0;
         while at < text.len() && out.state.stopped.is_none() {
             let rest = &text[at..];
