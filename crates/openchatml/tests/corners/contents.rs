@@ -18,7 +18,6 @@ fn format(name: &str) -> Format {
     name.parse().unwrap()
 }
 
-// 1522 (apertus/mod.rs), 1868 (chatml_wire/mod.rs), 2282 (harmony/mod.rs), 2829, 2831
 // (openchatml_2_2/mod.rs)
 #[test]
 fn confidence_adds_up_the_evidence() {
@@ -33,7 +32,6 @@ fn confidence_adds_up_the_evidence() {
     }
 }
 
-// 2750, 2751, 2752 (openchatml_2_0/mod.rs), 2832 (openchatml_2_2/mod.rs)
 #[test]
 fn a_version_excludes_the_other_version() {
     let with = |version: &str| {
@@ -44,8 +42,6 @@ fn a_version_excludes_the_other_version() {
     assert_eq!(with("2.0"), ["openchatml-2.0"]);
     assert_eq!(with("1.0"), ["openchatml-2.2", "openchatml-2.0"]);
 }
-
-// 2759, 2760 (openchatml_2_0/mod.rs)
 #[test]
 fn evidence_of_text_on_its_own_line_has_a_place() {
     let text = "version: 2.0\n\n<|start|>user<|message|>\nHi.<|end|>\n";
@@ -54,16 +50,12 @@ fn evidence_of_text_on_its_own_line_has_a_place() {
     let line = best.evidence.iter().find(|it| is_it(&it.what)).unwrap();
     assert_eq!(&text[line.span.range()], "<|message|>\n");
 }
-
-// 1330, 1332 (apertus/json/content.rs)
 #[test]
 fn a_part_without_a_text_is_called_so() {
     let text = r#"[{"role":"user","content":{"parts":[{"type":"text"}]}}]"#;
     let parsed = parse(text, format("apertus:json"), &ReadOptions::default());
     assert_eq!(parsed.diagnostics[0].message, "a part must have a `text`");
 }
-
-// 1514 (apertus/json/write.rs)
 #[test]
 fn changed_text_replaces_the_content_that_was_read() {
     let text = r#"[{"role":"system","content":{"text":"S"}},{"role":"user","content":"Q"}]"#;
@@ -75,8 +67,6 @@ fn changed_text_replaces_the_content_that_was_read() {
     let written = render(&conversation.into(), json, &RenderOptions::default()).unwrap();
     assert!(written.contains(r#""content":"T""#), "{written}");
 }
-
-// 2328 (harmony/stripped.rs)
 #[test]
 fn a_completion_without_tokens_can_be_as_long_as_a_message() {
     let text = "analysisHm.assistantfinalHi.";
@@ -87,8 +77,6 @@ fn a_completion_without_tokens_can_be_as_long_as_a_message() {
     let texts: Vec<_> = conversation.messages.iter().map(|it| it.body.text()).collect();
     assert_eq!(texts, ["Hm.", "Hi."]);
 }
-
-// 2335, 2337 (harmony/stripped.rs)
 #[test]
 fn only_reasoning_of_the_assistant_alone_is_recognized() {
     assert!(recognize(["assistantanalysisOnly a thought"]).is_some());
@@ -96,7 +84,7 @@ fn only_reasoning_of_the_assistant_alone_is_recognized() {
     assert_eq!(recognize(["analysisHi."]), None);
 }
 
-// 6779 (harmony/opening.rs). The space in the header keeps the layout of the message.
+/// The space in the header keeps the layout of the message.
 #[test]
 fn a_system_message_of_harmony_stays_one_in_another_conversation() {
     let text = "<|start|>system <|message|>Be brief.<|end|><|start|>user<|message|>Q<|end|>";
@@ -107,8 +95,6 @@ fn a_system_message_of_harmony_stays_one_in_another_conversation() {
     let written = render(&document, Format::HARMONY, &options).unwrap();
     assert!(!written.contains("# Valid channels"), "{written}");
 }
-
-// 6854, 6856 (harmony/response.rs)
 #[test]
 fn response_formats_with_other_names_or_types_are_refused() {
     let limits = Limits::default();
@@ -118,8 +104,6 @@ fn response_formats_with_other_names_or_types_are_refused() {
     let json = r#"{"type":"json_schema","name":"a","schema":{}}"#;
     assert_eq!(ResponseFormat::from_json(json, &limits).unwrap()[0].name, "a");
 }
-
-// 6875 (harmony/response.rs)
 #[test]
 fn text_of_a_developer_without_headings_is_instructions() {
     let read = DeveloperContent::read("Be brief.", &Limits::default());

@@ -2,20 +2,29 @@
 
 use openchatml::lex::Tape;
 use openchatml::{
-    Code, Control, Document, Event, Format, Message, ReadOptions, RenderOptions, Role, Stream,
-    TextFormat, parse, parse_tape, render,
+    Code, Control, Diagnostic, Document, Event, Format, Message, ReadOptions, RenderOptions, Role,
+    Stream, TextFormat, parse, parse_tape, render,
 };
+
+/// The first diagnostic of a text.
+fn first(text: &str, format: &str) -> Diagnostic {
+    let format: Format = format.parse().expect("a format");
+    parse(text, format, &Default::default()).diagnostics.swap_remove(0)
+}
+
+/// The help of the first diagnostic of a text.
+fn first_help(text: &str, format: &str) -> String {
+    first(text, format).help.unwrap_or_default()
+}
 
 /// The form of a call in the help of a malformed call.
 #[test]
 fn the_help_for_a_malformed_call_shows_its_form() {
     let text = "<|im_start|>assistant\n<tool_call>\nnow()\n</tool_call><|im_end|>\n";
-    let found = parse(text, Format::QWEN3, &Default::default()).diagnostics;
-    let help = found[0].help.as_deref().unwrap_or_default();
+    let help = first_help(text, "qwen3");
     assert!(help.contains("`{\"name\": \"NAME\", \"arguments\": {…}}`"), "{help}");
     let text = "<｜Assistant｜></think><｜tool▁call▁begin｜><｜tool▁sep｜>{}<｜tool▁call▁end｜><｜end▁of▁sentence｜>";
-    let found = parse(text, Format::DEEPSEEK_V3_1, &Default::default()).diagnostics;
-    let help = found[0].help.as_deref().unwrap_or_default();
+    let help = first_help(text, "deepseek-v3.1");
     assert!(help.contains("`NAME<｜tool▁sep｜>{…}`"), "{help}");
 }
 
@@ -24,7 +33,7 @@ fn the_help_for_a_malformed_call_shows_its_form() {
 fn a_call_that_is_cut_off_is_told_from_one_without_an_end_token() {
     let message = |rest: &str| {
         let text = format!("<|im_start|>assistant\n<tool_call>\n{{\"name\": \"f\"{rest}");
-        parse(&text, Format::QWEN3, &Default::default()).diagnostics[0].message.clone()
+        first(&text, "qwen3").message
     };
     assert_eq!(message("\n</tool_call><|im_end|>\n"), "the call is incomplete");
     assert_eq!(message("\n<tool_call><|im_end|>\n"), "the call has no end token");
@@ -35,8 +44,7 @@ fn a_call_that_is_cut_off_is_told_from_one_without_an_end_token() {
 fn the_token_that_ends_a_message_is_told() {
     let message = |rest: &str| {
         let text = format!("<s>\n<|im_start|>user\nHi.\n{rest}");
-        let format = "openchatml-0.1".parse::<Format>().expect("a format");
-        parse(&text, format, &Default::default()).diagnostics[0].message.clone()
+        first(&text, "openchatml-0.1").message
     };
     let next = message("<|im_start|>user\nHi.\n<|im_end|>\n</s>\n");
     assert_eq!(next, "the message has no stop token before the next message begins");
@@ -71,8 +79,7 @@ fn a_reply_with_another_name_than_its_call_is_not_written() {
 #[test]
 fn the_help_for_an_unknown_role_names_the_roles() {
     let text = "<|im_start|>xyzzy\nHi.<|im_end|>\n";
-    let found = parse(text, Format::QWEN3, &Default::default()).diagnostics;
-    let help = found[0].help.as_deref().unwrap_or_default();
+    let help = first_help(text, "qwen3");
     assert!(help.contains("valid roles: system, user, assistant, tool"), "{help}");
 }
 
@@ -81,8 +88,7 @@ fn the_help_for_an_unknown_role_names_the_roles() {
 fn white_space_in_headers_is_told_by_its_place() {
     let message = |header: &str| {
         let text = format!("<|im_start|>{header}\nHi.<|im_end|>\n");
-        let format = "chatml".parse::<Format>().expect("a format");
-        parse(&text, format, &Default::default()).diagnostics[0].message.clone()
+        first(&text, "chatml").message
     };
     assert_eq!(message(" user"), "white space is not allowed here in a header");
     let between = message("user  name=a");
@@ -139,8 +145,7 @@ fn a_list_that_ends_inside_a_call_is_told_from_one_without_an_end_token() {
         let text = format!(
             "<s><|user_start|>q<|user_end|><|assistant_start|><|tools_prefix|>[{{\"f\": {{}}{rest}"
         );
-        let format = "apertus".parse().expect("a format");
-        parse(&text, format, &Default::default()).diagnostics[0].message.clone()
+        first(&text, "apertus").message
     };
     assert_eq!(message("<|tools_suffix|>"), "the list of calls ends inside a call");
     assert_eq!(message("}]<|assistant_end|>"), "the list of calls has no end token");

@@ -30,16 +30,20 @@ impl Rules {
     }
 }
 
+/// Returns the place of byte `at` of a text at `span`. Replacement characters are longer than what
+/// they replace: between them, it is the end.
+fn place_in(text: &str, span: Span, at: usize) -> usize {
+    match span.len() == text.len() {
+        true => span.start + at,
+        false if at == 0 => span.start,
+        false => span.end,
+    }
+}
+
 impl<'a> Reader<'a> {
     /// Reads text in a call.
     pub(super) fn call(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
-        let exact = span.len() == text.len();
-        let place = |at: usize| match exact {
-            true => span.start + at,
-            // Replacement characters are longer than what they replace.
-            false if at == 0 => span.start,
-            false => span.end,
-        };
+        let place = |at: usize| place_in(text, span, at);
         let mut at = 0;
         while at < text.len() && out.state.stopped.is_none() {
             let rest = &text[at..];
