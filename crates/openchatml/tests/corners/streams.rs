@@ -1,11 +1,7 @@
 //! Evidence for formats, streams of pieces, and writers that are used directly.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
-
 use openchatml::lex::{Escape, TokenTable};
-use openchatml::render::{
-    Escaper, JsonStyle, Part, PlainOpening, Sink, SinkError, TextSink, render_to,
-};
+use openchatml::render::{Escaper, JsonStyle, PlainOpening, Sink, SinkError, TextSink, render_to};
 use openchatml::wire::{Api, Response, Writer};
 use openchatml::{
     Body, Candidate, Code, Control, Conversation, Data, Event, Keep, Lines, Marker, Message,
@@ -304,28 +300,6 @@ fn a_token_that_a_sink_lacks_is_no_unsupported_role() {
     let options = RenderOptions::default();
     let error = render_to(&document, TextFormat::HARMONY, &options, &mut Headless).unwrap_err();
     assert_eq!(error.code, Code::RenderControl, "{error}");
-}
-
-/// A sink that notes the parts of messages, and leaves seams as they are.
-#[derive(Default)]
-struct Parts(Vec<Part>);
-
-impl Sink for Parts {
-    fn control(&mut self, _: Control) -> Result<(), SinkError> {
-        Ok(())
-    }
-
-    fn text(&mut self, _: &str) -> Result<(), SinkError> {
-        Ok(())
-    }
-
-    fn part(&mut self, part: Part) {
-        self.0.push(part);
-    }
-
-    fn preamble(&mut self, _: &str) -> Result<(), SinkError> {
-        Ok(())
-    }
 }
 
 #[test]

@@ -217,7 +217,7 @@ fn text_that_is_dropped_behind_a_call_has_its_own_place() {
     let text = b"<|im_start|>assistant\n<tool_call>\n{\"name\": \"f\", \"arguments\": {}} \xff\n</tool_call><|im_end|>\n";
     let mut stream = Stream::new(TextFormat::QWEN3, &ReadOptions::default());
     let mut places = Vec::new();
-    let events = stream.feed(text).into_iter().chain(stream.finish());
+    let events = stream.feed(text).chain(stream.finish());
     for event in events {
         if let Event::Diagnostic { diagnostic, .. } = event {
             places.push((diagnostic.code, &text[diagnostic.span.range()]));
