@@ -44,6 +44,7 @@
 mod commands;
 #[cfg(feature = "tables")]
 mod error;
+mod foreign;
 #[cfg(feature = "tables")]
 mod input;
 #[cfg(feature = "tables")]
@@ -67,6 +68,7 @@ pub use self::commands::{
 };
 #[cfg(feature = "tables")]
 pub use self::error::DataError;
+pub use self::foreign::foreign_kind;
 #[cfg(feature = "tables")]
 pub use self::output::FileFormat;
 #[cfg(feature = "tables")]

@@ -3,19 +3,22 @@
 use std::io::{self, Cursor, Read};
 
 use flate2::read::MultiGzDecoder;
+use openchatml_data::foreign_kind;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
 type Source = Box<dyn Read + Send>;
 
-/// The beginnings of files in other formats, and what to do with them.
-const OTHERS: &[(&[u8], &str)] = &[
-    (b"PAR1", "is a Parquet file: read it with `ocml data`, or write its records as JSONL first"),
-    (b"ARROW1", "is an Arrow file: read it with `ocml data`, or write its records as JSONL first"),
-    (b"PK\x03\x04", "is a ZIP archive: unpack it first"),
-    (b"\xFD7zXZ", "is compressed with xz: unpack it first"),
-    (b"BZh", "is compressed with bzip2: unpack it first"),
-    (b"SQLite format 3", "is an SQLite database: write its records as JSONL first"),
+/// The beginnings of tables, and what to do with them.
+const TABLES: &[(&[u8], &str)] = &[
+    (
+        b"PAR1",
+        "it is a Parquet file: read it with `ocml data`, or write its records as JSONL first",
+    ),
+    (
+        b"ARROW1",
+        "it is an Arrow file: read it with `ocml data`, or write its records as JSONL first",
+    ),
 ];
 
 const GZIP: &[u8] = b"\x1F\x8B";
@@ -47,17 +50,8 @@ impl Unpacked {
         let Self::Unread(source) = self else { return Ok(()) };
         let mut first = Vec::new();
         source.take(MAGIC_BYTES as u64).read_to_end(&mut first)?;
-        let other = OTHERS.iter().find(|(magic, _)| first.starts_with(magic));
-        if let Some((_, what)) = other {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, format!("it {what}")));
-        }
-        // Text in UTF-16 that begins with a byte order mark, or with ASCII characters.
-        if let [0xFF, 0xFE, ..]
-        | [0xFE, 0xFF, ..]
-        | [0, 1..=0x7F, 0, 1..=0x7F, ..]
-        | [1..=0x7F, 0, 1..=0x7F, 0, ..] = first[..]
-        {
-            let what = "it is UTF-16: convert it to UTF-8 first, for example with iconv";
+        let table = TABLES.iter().find(|(magic, _)| first.starts_with(magic));
+        if let Some(what) = table.map(|(_, what)| *what).or_else(|| foreign_kind(&first)) {
             return Err(io::Error::new(io::ErrorKind::InvalidData, what));
         }
         let (is_gzip, is_zstd) = (first.starts_with(GZIP), first.starts_with(ZSTD));

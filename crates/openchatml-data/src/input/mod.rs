@@ -15,6 +15,7 @@ use self::elements::Elements;
 use self::lines::Lines;
 use self::tables::Table;
 use crate::error::DataError;
+use crate::foreign::foreign_kind;
 use crate::store::{Blob, open};
 
 /// Some rows of a file.
@@ -97,39 +98,15 @@ pub(crate) struct InputFile {
     pub(crate) blob: Arc<dyn Blob>,
 }
 
-/// The beginnings of files that cannot be read, and what they are.
-const OTHERS: &[(&[u8], &str)] = &[
-    (b"PK\x03\x04", "it is a ZIP archive: unpack it first"),
-    (b"\xFD7zXZ", "it is compressed with xz: unpack it first"),
-    (b"BZh", "it is compressed with bzip2: unpack it first"),
-    (b"SQLite format 3", "it is an SQLite database: write its records as JSONL first"),
-    (b"Obj\x01", "it is an Avro file: write its records as JSONL first"),
-    (b"ORC", "it is an ORC file: write its records as JSONL first"),
-];
-
 /// The endings of texts that are not JSON, and what they are.
 const OTHER_ENDINGS: &[(&[&str], &str)] = &[
     (&[".csv", ".tsv"], "it is a table as text: write its records as JSONL or Parquet first"),
     (&[".yaml", ".yml"], "it is YAML: write its records as JSONL first"),
 ];
 
-/// What text in UTF-16 begins with: a byte order mark, or two ASCII characters.
-fn is_utf16(first: &[u8]) -> bool {
-    matches!(
-        first,
-        [0xFF, 0xFE, ..]
-            | [0xFE, 0xFF, ..]
-            | [0, 1..=0x7F, 0, 1..=0x7F, ..]
-            | [1..=0x7F, 0, 1..=0x7F, 0, ..]
-    )
-}
-
 /// What a file is, if it is of no kind that can be read.
 fn other_kind(name: &str, first: &[u8]) -> Option<&'static str> {
-    if is_utf16(first) {
-        return Some("it is UTF-16: convert it to UTF-8 first, for example with iconv");
-    }
-    if let Some((_, what)) = OTHERS.iter().find(|(magic, _)| first.starts_with(magic)) {
+    if let Some(what) = foreign_kind(first) {
         return Some(what);
     }
     // A file of JSON can have any name.

@@ -100,14 +100,12 @@ fn memory(text: &str) -> Result<usize, &'static str> {
 
 /// Parses the location of a folder. One that is named as a file is meant as a file.
 fn folder(text: &str) -> Result<String, String> {
-    const FILES: [&str; 6] = [".jsonl", ".json", ".gz", ".zst", ".parquet", ".arrow"];
-    let is_file = FILES.iter().any(|ending| text.ends_with(ending)) && !Path::new(text).is_dir();
-    match is_file {
-        true => {
-            Err("this is a folder, in which the files of the output are made: name it without \
-                     an ending, and the kind of the files with `--output-format`"
-                .to_owned())
-        }
+    let has_ending = |format: &FileFormat| text.ends_with(&format!(".{}", format.ending()));
+    let is_file = text.ends_with(".json") || FileFormat::ALL.iter().any(has_ending);
+    match is_file && !Path::new(text).is_dir() {
+        true => Err("the output is a folder of files: name a folder, without the ending of a \
+                     file; `--output-format` names the kind of its files"
+            .to_owned()),
         false => Ok(text.to_owned()),
     }
 }
