@@ -109,6 +109,11 @@ impl Encodings {
         }
     }
 
+    /// Whether it is the encoding of gpt-oss, which is used if no other is named.
+    pub(crate) fn is_default(&self) -> bool {
+        matches!(self.kind, Kind::O200kHarmony)
+    }
+
     /// Whether control tokens without an id may be written as ordinary text.
     pub(crate) fn may_spell(&self) -> bool {
         self.may_spell

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use globset::{GlobBuilder, GlobMatcher};
+use ignore::gitignore::Gitignore;
 
 use super::{STDIN, is_url, store};
 use crate::error::DataError;
@@ -13,6 +14,9 @@ const ENDINGS: &[&str] = &["jsonl", "ndjson", "json", "parquet", "arrow", "feath
 /// Files about a data set, in the folders of other libraries.
 const ABOUT: &[&str] =
     &["config.json", "dataset_info.json", "dataset_infos.json", "manifest.json", "state.json"];
+
+/// The file with patterns of files that are left out, in a folder on this machine.
+const IGNORE: &str = ".ocmlignore";
 
 /// The endings of compressed files.
 const PACKED: &[&str] = &["gz", "zst", "zstd"];
@@ -36,7 +40,7 @@ pub(crate) fn expand(locations: &[String]) -> Result<Vec<String>, DataError> {
         let found = match location.find(['*', '?', '[', '{']) {
             _ if is_file => vec![location.clone()],
             Some(at) if !folder => matching(location, at)?,
-            _ if folder => listed(location)?.into_iter().filter(|file| is_data(file)).collect(),
+            _ if folder => data_of(location)?,
             _ => vec![location.clone()],
         };
         if found.is_empty() {
@@ -65,7 +69,31 @@ fn is_folder(location: &str) -> bool {
     }
 }
 
-/// Whether a file has the name of a data file, and is not hidden.
+/// Returns the data files of a folder, without those that its lists of ignored files name.
+fn data_of(folder: &str) -> Result<Vec<String>, DataError> {
+    let files = listed(folder)?;
+    let lists = files.iter().filter(|file| !is_url(folder) && file.ends_with(IGNORE));
+    let mut ignored: Vec<Gitignore> = Vec::new();
+    for path in lists.filter(|file| Path::new(file).file_name().is_some_and(|it| it == IGNORE)) {
+        let (list, error) = Gitignore::new(path);
+        if let Some(error) = error {
+            return Err(DataError::input(path, error));
+        }
+        ignored.push(list);
+    }
+    // The list that is nearest to a file decides.
+    ignored.sort_by_key(|list| std::cmp::Reverse(list.path().components().count()));
+    let is_ignored = |file: &str| {
+        let lists = ignored.iter().filter(|list| Path::new(file).starts_with(list.path()));
+        let mut found = lists.map(|list| list.matched_path_or_any_parents(file, false));
+        found.find(|found| !found.is_none()).is_some_and(|found| found.is_ignore())
+    };
+    let inside = |file: &str| file.strip_prefix(folder).unwrap_or(file).to_owned();
+    let is_data = |file: &String| is_data(&inside(file)) && !is_ignored(file);
+    Ok(files.into_iter().filter(is_data).collect())
+}
+
+/// Whether a file has the name of a data file, and neither it nor a folder around it is hidden.
 fn is_data(file: &str) -> bool {
     let name = file.rsplit('/').next().unwrap_or(file);
     let mut words = name.rsplit('.');
@@ -74,7 +102,8 @@ fn is_data(file: &str) -> bool {
         ending = words.next().unwrap_or_default();
     }
     let has_stem = words.next().is_some();
-    let is_about = name.starts_with(['.', '_']) || ABOUT.contains(&name);
+    let is_about =
+        file.split('/').any(|part| part.starts_with(['.', '_'])) || ABOUT.contains(&name);
     has_stem && !is_about && ENDINGS.contains(&ending)
 }
 
@@ -130,13 +159,35 @@ mod tests {
     }
 
     #[test]
+    fn lists_of_ignored_files_count_in_folders() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        std::fs::create_dir(path("b")).unwrap();
+        for name in ["1.jsonl", "2.jsonl", "b/2.jsonl", "b/3.jsonl"] {
+            std::fs::write(path(name), "").unwrap();
+        }
+        std::fs::write(path(".ocmlignore"), "2.jsonl\n").unwrap();
+        std::fs::write(path("b/.ocmlignore"), "!2.jsonl\n3.jsonl\n").unwrap();
+        let all = expand(&[folder.path().display().to_string()]).unwrap();
+        assert_eq!(all, [path("1.jsonl"), path("b/2.jsonl")]);
+        assert_eq!(expand(&[path("*.jsonl")]).unwrap(), [path("1.jsonl"), path("2.jsonl")]);
+    }
+
+    #[test]
     fn names_of_data_files() {
         for name in ["a.jsonl", "a.json", "x/a.ndjson.zst", "a.b.parquet", "s3://b/a.arrow"] {
             assert!(is_data(name), "{name}");
         }
-        for name in
-            ["a.gz", "dataset_info.json", ".a.jsonl", "x/_a.parquet", "jsonl", "manifest.json"]
-        {
+        for name in [
+            "a.gz",
+            "dataset_info.json",
+            ".a.jsonl",
+            "x/_a.parquet",
+            ".ipynb_checkpoints/a.jsonl",
+            "_old/a.jsonl",
+            "jsonl",
+            "manifest.json",
+        ] {
             assert!(!is_data(name), "{name}");
         }
     }
