@@ -52,6 +52,11 @@ impl Reader {
             }
             _ => None,
         };
+        match args.from {
+            Choice::Format(format) => args.reader.check_reasoning(format)?,
+            Choice::Tokens(format) => args.reader.check_reasoning(format.into())?,
+            Choice::Auto => {}
+        }
         let is_detected = args.from == Choice::Auto;
         let records = RecordReader { options: args.reader.options(mode), is_detected };
         Ok(Self { records, ids })

@@ -1,7 +1,8 @@
 //! Options for reading.
 
 use clap::{Args, ValueEnum};
-use openchatml::{Dropped, Mode, Policy, Preambles, ReadOptions, Recover, Role};
+use openchatml::dialects::Completion;
+use openchatml::{Dropped, Format, Mode, Policy, Preambles, ReadOptions, Recover, Role};
 use openchatml_data::record::Consent;
 
 use super::consent::ConsentArgs;
@@ -130,6 +131,21 @@ impl ReaderArgs {
         options.split_reasoning = self.split_reasoning;
         options.limits = self.bounds().limits;
         options
+    }
+
+    /// Checks that the completion of a format can begin inside reasoning, if it shall.
+    ///
+    /// # Errors
+    ///
+    /// It cannot: what comes before `</think>` would be read as the answer.
+    pub(crate) fn check_reasoning(&self, format: Format) -> Result<(), Failure> {
+        let has_reasoning = matches!(format.dialect().completion(), Some(Completion::Sections(_)));
+        match self.in_reasoning && !has_reasoning {
+            true => Err(Failure::Usage(format!(
+                "`{format}` has no prompts that end inside reasoning: name the model's own format, such as `--from qwen3`, or remove --in-reasoning"
+            ))),
+            false => Ok(()),
+        }
     }
 
     /// What may be lost: what the user allowed, and text outside of messages if it is to be

@@ -36,6 +36,21 @@ fn events_come_in_order() {
     assert_eq!((&done["message_id"], &done["end"]), (&"m1".into(), &"return".into()));
 }
 
+/// Without reasoning in the format, what comes before `</think>` would be the answer.
+#[test]
+fn a_format_without_reasoning_does_not_begin_in_it() {
+    let text = "SECRET\n</think>\n\nHi.<|im_end|>";
+    for format in ["chatml", "harmony", "apertus"] {
+        for command in ["stream", "show", "parse"] {
+            let ran = ocml_with([command, "-f", format, "--in-reasoning"], text).exits(2);
+            assert_eq!(ran.stdout, "");
+            ran.says("has no prompts that end inside reasoning");
+        }
+    }
+    let ran = ocml_with(["show", "-f", "qwen3", "--in-reasoning"], text);
+    assert_eq!(ran.stdout, "assistant\n  Hi.\n");
+}
+
 #[test]
 fn the_first_delta_comes_before_the_end_of_the_input() {
     let mut child = command(ARGS).stdin(Stdio::piped()).spawn().unwrap();

@@ -93,6 +93,10 @@ fn ids_are_those_of_the_encoding() {
     assert_eq!(trained.collect::<Vec<_>>(), [200005, 17196, 200008, 19, 13, 200002]);
     let ran = folder.ocml_with(args.iter().chain(&["im.jinja"]), MESSAGES).exits(1);
     ran.says("no id for `<|im_start|>`, `<|im_end|>`").says("--encoding");
+    // One token that other models have as well does not make it the encoding of this model.
+    folder.file("mixed.jinja", "<|endoftext|><|im_start|>{{ messages[0].content }}<|im_end|>");
+    let ran = folder.ocml_with(args.iter().chain(&["mixed.jinja"]), MESSAGES).exits(1);
+    ran.says("no id for `<|im_start|>`, `<|im_end|>`").says("--encoding");
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub struct ReadOptions {
     /// after the stop token, are hidden and reported as `E-COMPLETION-ROLE`.
     ///
     /// The stop tokens are `<|return|>` and `<|call|>` in OpenChatML 2.x and Harmony (HIP-1 §8),
-    /// `<|assistant_end|>` and `<|tools_suffix|>` in Apertus, `<|end_message|>` in ChatML,
+    /// `<|assistant_end|>` and `<|tools_suffix|>` in Apertus, `<|end_message|>` in `chatml-wire`,
     /// `<|im_end|>` in `chatml`, and `<|im_end|>` and `</s>` in OpenChatML 0.1.
     pub continues: Option<Role>,
     /// Whether the prompt that the input [continues](Self::continues) ended inside reasoning,

@@ -241,8 +241,8 @@ fn ids(rendered: &Rendered, encodings: &Encodings) -> Result<String, Diagnostic>
     let mut controls = rendered.pieces.iter().filter(|piece| piece.is_control);
     let is_spelled =
         |piece: &Piece| ids.spelled.contains(&rendered.text[piece.span.clone()].to_owned());
-    let is_of_another = || encodings.is_default() || controls.all(is_spelled);
-    if !encodings.may_spell() && !ids.spelled.is_empty() && is_of_another() {
+    let is_of_another = encodings.is_default() || controls.all(is_spelled);
+    if !encodings.may_spell() && !ids.spelled.is_empty() && is_of_another {
         let text = format!("the encoding has no id for `{}`", ids.spelled.join("`, `"));
         let found = finding(Code::RenderUnsupported, Span::default(), text);
         return Err(found.help("name the encoding of the model with --encoding"));
