@@ -42,6 +42,7 @@ const HIDING: &[&str] = &[
     "is_thought",
     "is_hidden",
     "is_reasoning",
+    "internal",
     "is_internal",
     "is_private",
     "private",

@@ -115,7 +115,7 @@ pub(crate) fn read<'a>(
     }
     let speaker = reader.spoken(speaker, span);
     let first = messages.len();
-    let fields = last_of_each(std::mem::take(&mut turn.fields));
+    let fields = others(reader, std::mem::take(&mut turn.fields));
     match speaker.role() {
         Some(Role::Assistant) => {
             turn.is_spoken = fields.iter().any(|field| field.0 == "audio");
@@ -131,6 +131,20 @@ pub(crate) fn read<'a>(
     }
     keep_fields(messages.get_mut(first), fields, weight_key, form);
     Ok(())
+}
+
+/// Returns the last of each other field. If one says that the object is reasoning, it is hidden.
+fn others<'a>(reader: &mut DocumentReader<'_>, fields: Fields<'a>) -> Fields<'a> {
+    let fields = last_of_each(fields);
+    let is_kind = |key: &str| matches!(key, "type" | "kind");
+    let is_reasoning = |kind: &str| matches!(kind, "thinking" | "reasoning" | "thought");
+    let mut kinds = fields.iter().filter(|(key, _)| is_kind(key));
+    if let Some((_, kind)) = kinds.find(|(_, kind)| kind.as_str().is_some_and(is_reasoning)) {
+        reader.hide_message();
+        let found = Code::ParseJson.at(kind.span, "this object is marked as reasoning");
+        reader.report(found.help("it is hidden; write reasoning as `reasoning_content`"));
+    }
+    fields
 }
 
 /// Keeps the other fields of an object with its first message.
@@ -197,6 +211,10 @@ impl<'a> Turn<'a> {
         key: &'static str,
     ) -> Result<()> {
         let start = json.offset();
+        if json.peek() == Some(b't') {
+            // `true` says that the content is reasoning.
+            reader.hide_message();
+        }
         let Some(written) = reader.written(json)? else { return Ok(()) };
         match &self.reasoning {
             Some((_, before)) if before.body == written.body || written.is_empty() => {}
