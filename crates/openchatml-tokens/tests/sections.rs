@@ -36,12 +36,13 @@ fn qwen3_trains_the_text_after_the_assistant_line() {
     assert_eq!(trained(&text, TextFormat::QWEN3), said);
 }
 
+/// Prompts end in the token that opens reasoning, or in the one that ends it.
 #[test]
-fn deepseek_v3_1_trains_the_text_after_the_assistant_token() {
-    let said = "<think>Easy.</think>I look.<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f<｜tool▁sep｜>{}\
+fn deepseek_v3_1_trains_the_text_after_the_prompt() {
+    let said = "Easy.</think>I look.<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f<｜tool▁sep｜>{}\
         <｜tool▁call▁end｜><｜tool▁calls▁end｜><｜end▁of▁sentence｜>";
     let text = format!(
-        "<｜begin▁of▁sentence｜>Be brief.<｜User｜>Go.<｜Assistant｜>{said}\
+        "<｜begin▁of▁sentence｜>Be brief.<｜User｜>Go.<｜Assistant｜><think>{said}\
         <｜tool▁output▁begin｜>1<｜tool▁output▁end｜>"
     );
     assert_eq!(trained(&text, TextFormat::DEEPSEEK_V3_1), said);

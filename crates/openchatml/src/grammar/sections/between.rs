@@ -394,6 +394,18 @@ impl Rules {
         place.is_turn() && self.sections.prompts.goes_on
     }
 
+    /// Returns what a token belongs to that directly follows the opening of the assistant's turn: if
+    /// prompts end in it, it is not the model's.
+    pub(super) fn owner_behind_opening(&self, control: Control) -> Owner {
+        let marks = &self.sections.reasoning;
+        let is_of_prompt = self.sections.prompts.ends.iter().any(|end| match end {
+            PromptEnd::Open => control == marks.open.control,
+            PromptEnd::Close => control == marks.close.control,
+            PromptEnd::Turn | PromptEnd::Pair => false,
+        });
+        if is_of_prompt { Owner::Opening } else { Owner::Header }
+    }
+
     /// Opens the section of a message, after another message of its turn or at the beginning of the
     /// turn.
     fn open_section<'m, E>(
@@ -406,12 +418,15 @@ impl Rules {
     ) -> Result<(), E> {
         let has_none = self.sections.reasoning.none == NoReasoning::Close && is_first;
         if has_none && matches!(next, Kind::Text { .. } | Kind::Call { .. }) {
-            emit(Owner::Header, Written::Control(self.sections.reasoning.close.control))?;
+            let close = self.sections.reasoning.close.control;
+            emit(self.owner_behind_opening(close), Written::Control(close))?;
         }
         match next {
             Kind::Reasoning if !before.in_reasoning => {
-                emit(Owner::Header, Written::Control(self.sections.reasoning.open.control))?;
-                line_breaks(Owner::Header, self.sections.reasoning.open.after, emit)?;
+                let open = self.sections.reasoning.open.control;
+                let owner = if is_first { self.owner_behind_opening(open) } else { Owner::Header };
+                emit(owner, Written::Control(open))?;
+                line_breaks(owner, self.sections.reasoning.open.after, emit)?;
             }
             Kind::Text { .. } | Kind::Call { leaves: true } if before.in_reasoning => {
                 emit(Owner::Header, Written::Control(self.sections.reasoning.close.control))?;

@@ -103,7 +103,9 @@ impl LaidOut<'_> {
         to: &mut T,
     ) -> Result<(), T::Error> {
         let mut owner = Owner::Before;
+        let mut is_behind_opening = false;
         for piece in raw.pieces() {
+            let is_first = std::mem::take(&mut is_behind_opening);
             match piece {
                 RawPiece::Control(control) => {
                     let opening = self.rules.opened_by(control);
@@ -112,6 +114,8 @@ impl LaidOut<'_> {
                         index == 0 && self.rules.bos.is_some_and(|(bos, _)| bos == control);
                     if opening.is_some() || begins {
                         owner = Owner::Opening;
+                    } else if is_first {
+                        owner = self.rules.owner_behind_opening(control);
                     } else if is_section || owner == Owner::Opening {
                         owner = Owner::Header;
                     }
@@ -121,7 +125,8 @@ impl LaidOut<'_> {
                     }
                     let is_named =
                         opening.is_some_and(|it| matches!(it.opening, Opening::Named(..)));
-                    if opening.is_some() && !is_named {
+                    is_behind_opening = opening.is_some() && !is_named;
+                    if is_behind_opening || is_first {
                         owner = Owner::Header;
                     }
                 }
