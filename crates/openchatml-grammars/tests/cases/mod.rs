@@ -10,7 +10,7 @@ use openchatml::{
 };
 use openchatml_grammars::{Calls, Choice, Language, Options, Presence};
 use openchatml_testkit::{Source, one_in, pick, text};
-use openchatml_tokens::{ByteEncoding, Encoding as _, Tokenizer};
+use openchatml_tokens::{ByteEncoding, Encoding as _, Token, Tokenizer};
 
 use self::schema::Sample;
 
@@ -190,8 +190,26 @@ fn written(messages: &[Message<'_>], format: TextFormat, options: &Options) -> V
         return Vec::new();
     };
     let is_turn = !format.dialect().carries.recipients;
-    let start = if is_turn { first.body.start } else { first.opening.end };
+    let opening = &rendered.ids[first.opening.clone()];
+    // Prompts can also end in a token of reasoning, which is then not in the completion.
+    let turn = format.controls().spelling(Control::Open(Role::Assistant));
+    let turn = turn.and_then(|spelling| end_of(spelling, opening, &encoding(format, options)));
+    let start = match turn {
+        _ if is_turn => first.body.start,
+        Some(end) => first.opening.start + end,
+        None => first.opening.end,
+    };
     rendered.ids[start..last.end.end].to_vec()
+}
+
+/// Returns where a token ends in these ids, as an id or spelled in bytes.
+fn end_of(spelling: &str, ids: &[u32], encoding: &ByteEncoding) -> Option<usize> {
+    let is_it =
+        |id: &u32| matches!(encoding.token(*id), Some(Token::Control(it)) if it == spelling);
+    let bytes: Vec<u32> = spelling.bytes().map(u32::from).collect();
+    let spelled = || ids.windows(bytes.len()).rposition(|part| part == bytes);
+    let whole = ids.iter().rposition(is_it).map(|at| at + 1);
+    whole.or_else(|| spelled().map(|at| at + bytes.len()))
 }
 
 fn call(to: &str, channel: Channel, body: String, is_json: bool) -> Message<'static> {
