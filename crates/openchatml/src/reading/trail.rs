@@ -53,7 +53,13 @@ impl Trail {
     /// The same as a rest that can be compared piece by piece.
     #[inline]
     pub(crate) fn rest<'r>(&'r self, span: Span, keep: Keep<'r>) -> Option<RawRest<'r>> {
-        Some(RawRest::new(keep.slice(span)?, self.since(span.start), span.start))
+        let tokens = self.since(span.start);
+        // Only the last token can be behind the text.
+        let tokens = match tokens.split_last() {
+            Some(((_, last), before)) if last.end > span.end => before,
+            _ => tokens,
+        };
+        Some(RawRest::new(keep.slice(span)?, tokens, span.start))
     }
 
     /// The tokens from byte `at` on.

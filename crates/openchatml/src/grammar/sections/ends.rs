@@ -75,6 +75,10 @@ impl<'a> Reader<'a> {
         self.say_blank(span.start, true, out);
         let at = if closes { span.end } else { span.start };
         let before = self.turn.and_then(|turn| turn.close).map_or(0, |close| close.before);
+        let is_blank = self.said.is_none() && matches!(self.state, State::Turn(_));
+        if is_blank && self.thinks() && out.admits(Span::at(span.start)) {
+            self.begin_marked(Kind::Reasoning, span.start, out);
+        }
         match std::mem::replace(&mut self.state, State::Outside(Kept::default())) {
             State::Body(body) => {
                 let is_cut = body.is_marked;
