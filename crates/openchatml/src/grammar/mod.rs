@@ -16,7 +16,6 @@ use self::sections::Rules;
 use self::sections::between::breaks;
 pub(crate) use self::words::{is_graphic, words};
 use crate::model::{Body, End, Message, Role};
-use crate::options::Recover;
 use crate::reading::{Draft, Kept, Out, WITHHELD, hide, withhold};
 use crate::{Code, Diagnostic, Dropped, Fix, Span};
 
@@ -93,7 +92,7 @@ pub(crate) fn stray<'a>(mut text: Kept<'a>, span: Span, out: &mut Out<'a, '_>) -
         false => Code::ParseFrame.at(place, "text outside of a message"),
         true => Code::CompletionRole.at(place, "text after the stop token of the completion"),
     };
-    if out.options.recover != Recover::Keep {
+    if !out.options.recover.keeps() {
         out.malformed(found.drops(Dropped::Text));
         return false;
     }

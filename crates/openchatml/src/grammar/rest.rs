@@ -2,7 +2,6 @@
 
 use super::hidden;
 use crate::model::{End, Message, Role};
-use crate::options::Recover;
 use crate::reading::{Draft, Out};
 use crate::{Code, Control, Dropped, Span};
 
@@ -19,7 +18,7 @@ impl<'a> Rest<'a> {
     /// Begins uncertain text at byte `from`, as a hidden message if the policy says so. Its body
     /// begins at `body_at`.
     pub(crate) fn begin(from: usize, body_at: usize, out: &mut Out<'a, '_>) -> Self {
-        let keeps = out.options.recover == Recover::Keep;
+        let keeps = out.options.recover.keeps();
         let message = hidden(Role::Assistant, Span::at(from), body_at);
         let draft = keeps.then(|| Box::new(Draft::started(message, out)));
         Self { draft, from, to: body_at, until: None }

@@ -131,3 +131,10 @@ pub enum Recover {
     /// possible (Harmony). The last answer is visible, all else is hidden, and no call is certain.
     Stripped,
 }
+
+impl Recover {
+    /// Whether uncertain text becomes a hidden message.
+    pub(crate) fn keeps(self) -> bool {
+        matches!(self, Self::Keep | Self::Stripped)
+    }
+}

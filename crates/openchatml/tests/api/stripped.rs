@@ -27,6 +27,30 @@ fn the_answer_is_what_follows_the_last_words_of_an_answer() {
 }
 
 #[test]
+fn words_of_a_text_are_no_headers() {
+    for thought in ["Then the word assistantfinal appears, and", "`assistantfinal` is a word"] {
+        assert!(shown(&format!("analysis{thought}")).is_empty(), "{thought}");
+    }
+    assert_eq!(shown("analysisI write `assistantfinal`.assistantfinalDone."), ["Done."]);
+}
+
+#[test]
+fn a_stop_token_can_be_left() {
+    let text = "analysisHm.assistantfinalHello!<|return|>";
+    assert_eq!(shown(text), ["Hello!"]);
+    assert_eq!(read(text).messages[1].span.end, text.len());
+}
+
+#[test]
+fn text_without_words_of_a_header_is_kept() {
+    let mut options = ReadOptions::default();
+    options.recover = Recover::Stripped;
+    let read = parse("Hello there", Format::HARMONY, &options).into_conversation();
+    assert!(read.messages[0].recovered);
+    assert_eq!(read.messages[0].body.text(), "Hello there");
+}
+
+#[test]
 fn calls_are_read_and_are_not_certain() {
     let text = "analysisI call.assistantcommentary to=functions.f json{\"a\":1}assistantfinalDone.";
     let conversation = read(text);

@@ -8,7 +8,7 @@ use crate::dialect::Stripped;
 use crate::model::{Body, Channel, Conversation, End, Message, Role};
 use crate::options::{ReadOptions, Recover};
 use crate::reading::Parsed;
-use crate::{Code, Severity, Span};
+use crate::{Code, Control, Severity, Span};
 
 pub(super) static STRIPPED: Stripped = Stripped {
     name: "a completion of gpt-oss without its control tokens",
@@ -26,13 +26,20 @@ struct Words {
     channel: Channel,
 }
 
+/// The tokens at which servers stop. Some keep only these.
+const STOPS: &[Control] = &[Control::Return, Control::Call, Control::End];
+
 /// Reads a completion without control tokens. Returns `None` for other texts.
-fn read<'a>(text: &'a str, options: &ReadOptions) -> Option<Parsed<'a>> {
+fn read<'a>(whole: &'a str, options: &ReadOptions) -> Option<Parsed<'a>> {
+    let controls = &super::tokens::CONTROLS;
+    let stops = STOPS.iter().filter_map(|stop| controls.spelling(*stop));
+    let text = stops.filter_map(|stop| whole.trim_ascii_end().strip_suffix(stop)).next();
+    let text = text.unwrap_or(whole);
     let blank = text.len() - text.trim_ascii_start().len();
     let spoken = text[blank..].strip_prefix(SPEAKER).map_or(0, |_| SPEAKER.len());
     let first = words_at(text, Span::new(blank, blank + spoken))?;
     let is_short = text.len() <= options.limits.message_bytes;
-    let has_tokens = super::tokens::CONTROLS.find(text).is_some();
+    let has_tokens = controls.find(text).is_some();
     // A text that only begins with such a word is an ordinary text, unless the caller knows better.
     let all = further(text, first.span.end);
     let rest = &text[first.span.end..];
@@ -48,6 +55,9 @@ fn read<'a>(text: &'a str, options: &ReadOptions) -> Option<Parsed<'a>> {
     for (at, header) in headers.iter().enumerate() {
         let end = headers.get(at + 1).map_or(text.len(), |next| next.span.start);
         messages.push(message(text, header, end));
+    }
+    if let Some(last) = messages.last_mut() {
+        last.span.end = whole.len();
     }
     messages.truncate(options.limits.messages);
     let words =
@@ -72,12 +82,22 @@ fn words_at(text: &str, before: Span) -> Option<Words> {
 fn further(text: &str, from: usize) -> Vec<Words> {
     let found = memchr::memmem::find_iter(&text.as_bytes()[from..], SPEAKER.as_bytes());
     let places = found.map(|at| Span::new(from + at, from + at + SPEAKER.len()));
-    let all: Vec<Words> = places.filter_map(|place| words_at(text, place)).collect();
+    let all = places.filter_map(|place| words_at(text, place));
+    let all: Vec<Words> = all.filter(|header| !is_quoted(text, header)).collect();
     let answer = all.iter().rposition(|header| header.channel == Channel::Final);
     let is_inside =
         |at: usize, header: &Words| header.channel != Channel::Final || Some(at) == answer;
     let kept = all.into_iter().enumerate();
     kept.filter(|(at, header)| is_inside(*at, header)).map(|(_, header)| header).collect()
+}
+
+/// Whether the words of a header stand in a text as a text would have them: between spaces, or
+/// quoted. The words of tokens that were removed touch what is around them.
+fn is_quoted(text: &str, header: &Words) -> bool {
+    let before = text[..header.span.start].chars().next_back();
+    let is_apart = text[header.span.end..].starts_with([' ', '.', ',', ';', '?', ')'])
+        && header.channel == Channel::Final;
+    is_apart || before.is_some_and(|before| " \t`'\"(“‘*".contains(before))
 }
 
 /// Returns the message with this header, whose text ends at byte `end`.

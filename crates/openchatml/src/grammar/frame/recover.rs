@@ -5,7 +5,6 @@ use super::reader::{Reader, Stage, context};
 use crate::grammar::{GOES_ON, hidden, stray, stray_token};
 use crate::lex::Escape;
 use crate::model::{End, Role};
-use crate::options::Recover;
 use crate::reading::{Out, WITHHELD, hide};
 use crate::{Code, Control, Dropped, Fix, Span};
 
@@ -80,7 +79,7 @@ impl<'a> Reader<'a> {
         if !out.admits(span) {
             return;
         }
-        if out.options.recover != Recover::Keep {
+        if !out.options.recover.keeps() {
             self.stage = Stage::Skip(span.end);
             return;
         }
@@ -127,7 +126,7 @@ impl<'a> Reader<'a> {
     fn broken_header(&mut self, end: usize, stop: usize, out: &mut Out<'a, '_>) {
         self.keeps_gap = false;
         self.stage = Stage::Outside;
-        let keeps = out.options.recover == Recover::Keep;
+        let keeps = out.options.recover.keeps();
         let span = Span::new(self.opening.span.start, if keeps { end } else { stop });
         let meant = self.spelled(Control::Message);
         let found = Code::ParseHeader.at(span, format!("the header has no `{meant}`"));
@@ -199,7 +198,7 @@ impl<'a> Reader<'a> {
         let mut rest = self.opening.take_rest();
         message.span = span;
         message.body_at = rest.span().start;
-        if out.options.recover != Recover::Keep {
+        if !out.options.recover.keeps() {
             self.is_foreign = message.foreign;
             return false;
         }
@@ -258,7 +257,7 @@ impl<'a> Reader<'a> {
             return;
         }
         self.began = true;
-        if out.options.recover != Recover::Keep && !is_certain {
+        if !out.options.recover.keeps() && !is_certain {
             self.stage = Stage::Skip(span.end);
             return;
         }

@@ -9,7 +9,6 @@ use crate::grammar::{
     no_stop_token, stray, stray_token, suggest_stop, token_in_message, unopened_reasoning,
 };
 use crate::model::{Channel, End, Role};
-use crate::options::Recover;
 use crate::reading::{self, Draft, Kept, Out};
 use crate::{Code, Control, Diagnostic, Dropped, Section, Span};
 
@@ -164,7 +163,7 @@ impl<'a> Reader<'a> {
                 | Control::CloseSection(Section::Reasoning)
                 | Control::OpenSection(Section::Calls)
         );
-        let begins = begins && out.state.stopped.is_none() && out.options.recover == Recover::Keep;
+        let begins = begins && out.state.stopped.is_none() && out.options.recover.keeps();
         out.malformed(if begins { found } else { found.drops(Dropped::Text) });
         if begins {
             // The beginning of the turn is missing, so its speaker is uncertain.

@@ -8,7 +8,6 @@ use crate::grammar::rest::Rest;
 use crate::grammar::within_limit;
 use crate::lex::Lexeme;
 use crate::model::End;
-use crate::options::Recover;
 use crate::reading::{Kept, Out};
 use crate::{Code, Control, Dropped, Section, Span};
 
@@ -251,7 +250,7 @@ impl<'a> Reader<'a> {
         }
         self.layout.keeps = false;
         let found = Code::ParseFrame.at(call.dropped.span(), "this text is not part of the call");
-        out.malformed(match out.options.recover == Recover::Keep {
+        out.malformed(match out.options.recover.keeps() {
             true => found.help("it is kept in a hidden message after the call"),
             false => found.drops(Dropped::Text),
         });
@@ -260,7 +259,7 @@ impl<'a> Reader<'a> {
     /// Keeps this text as a hidden message, if the policy says so.
     fn hide_dropped(&mut self, call: &mut Call<'a>, at: usize, out: &mut Out<'a, '_>) {
         let span = call.dropped.span();
-        let keeps = out.options.recover == Recover::Keep && out.state.stopped.is_none();
+        let keeps = out.options.recover.keeps() && out.state.stopped.is_none();
         if call.dropped.is_empty() || !keeps || !out.admits(span) {
             return;
         }

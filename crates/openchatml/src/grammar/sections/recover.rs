@@ -8,7 +8,6 @@ use crate::diagnostic::{did_you_mean, quote};
 use crate::grammar::rest::Rest;
 use crate::grammar::{hidden, no_stop_token, stray, stray_token, token_in_message};
 use crate::model::{End, Message, Role};
-use crate::options::Recover;
 use crate::reading::{Draft, Kept, Out, hide};
 use crate::{Code, Control, Dropped, Fix, Section, Span};
 
@@ -220,7 +219,7 @@ impl<'a> Reader<'a> {
         let stop = if closes { span.end } else { span.start };
         let found = Code::ParseHeader
             .at(Span::new(start.start, stop), "the header must end with a line break");
-        let keeps = out.options.recover == Recover::Keep;
+        let keeps = out.options.recover.keeps();
         out.malformed(match keeps {
             true => found.help("its text is kept in a hidden message"),
             false => found.drops(Dropped::Text),
@@ -237,7 +236,7 @@ impl<'a> Reader<'a> {
     /// Reports that the input ends in a header without a known role.
     pub(super) fn cut_header(&mut self, start: Span, at: usize, out: &mut Out<'a, '_>) {
         let State::Header(_, header) = &self.state else { return };
-        let keeps = out.options.recover == Recover::Keep;
+        let keeps = out.options.recover.keeps();
         let span = if keeps { Span::at(at) } else { Span::new(start.start, at) };
         let found = Code::StreamTruncated.at(span, "the text ends inside a header");
         if header.as_str().trim_ascii().is_empty() {
@@ -260,7 +259,7 @@ impl<'a> Reader<'a> {
         self.layout.opened = None;
         self.layout.keeps = false;
         (self.layout.since, self.layout.edge) = (stop, stop);
-        if out.options.recover != Recover::Keep {
+        if !out.options.recover.keeps() {
             return;
         }
         let place = header.span();

@@ -320,7 +320,7 @@ impl<'a> Reader<'a> {
         let state = std::mem::replace(&mut self.state, State::Outside(Gap::default()));
         let State::Header(start, header) = state else { return };
         self.keeps_gap = false;
-        let keeps = out.options.recover == Recover::Keep;
+        let keeps = out.options.recover.keeps();
         let span = Span::new(start.start, if keeps { end } else { stop });
         let found = Code::ParseHeader.at(span, "the header must end with a line break");
         if !keeps {
