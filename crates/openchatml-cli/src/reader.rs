@@ -53,9 +53,9 @@ impl Reader {
             _ => None,
         };
         match args.from {
-            Choice::Format(format) => args.reader.check_reasoning(format)?,
-            Choice::Tokens(format) => args.reader.check_reasoning(format.into())?,
-            Choice::Auto => {}
+            Choice::Format(format) => args.reader.check_reasoning(Some(format))?,
+            Choice::Tokens(format) => args.reader.check_reasoning(Some(format.into()))?,
+            Choice::Auto => args.reader.check_reasoning(None)?,
         }
         let is_detected = args.from == Choice::Auto;
         let records = RecordReader { options: args.reader.options(mode), is_detected };

@@ -57,7 +57,7 @@ pub(crate) struct ReaderArgs {
     past_stop: bool,
 
     /// Read a completion of the assistant whose prompt ended with the token that opens reasoning,
-    /// such as `<think>` (implies `--role assistant`)
+    /// such as `<think>` (implies `--role assistant`; requires `--from FORMAT`)
     #[arg(long)]
     in_reasoning: bool,
 
@@ -133,19 +133,26 @@ impl ReaderArgs {
         options
     }
 
-    /// Checks that the completion of a format can begin inside reasoning, if it shall.
+    /// Checks that the completion of a format can begin inside reasoning, if it shall. `None` is a
+    /// format that is to be detected.
     ///
     /// # Errors
     ///
     /// It cannot: what comes before `</think>` would be read as the answer.
-    pub(crate) fn check_reasoning(&self, format: Format) -> Result<(), Failure> {
-        let has_reasoning = matches!(format.dialect().completion(), Some(Completion::Sections(_)));
-        match self.in_reasoning && !has_reasoning {
-            true => Err(Failure::Usage(format!(
-                "`{format}` has no prompts that end inside reasoning: name the model's own format, such as `--from qwen3`, or remove --in-reasoning"
-            ))),
-            false => Ok(()),
+    pub(crate) fn check_reasoning(&self, format: Option<Format>) -> Result<(), Failure> {
+        if !self.in_reasoning {
+            return Ok(());
         }
+        let refused = match format {
+            None => "the format of a completion that begins inside reasoning cannot be detected: name it, such as `--from qwen3`".to_owned(),
+            Some(format) => match format.dialect().completion() {
+                Some(Completion::Sections(_)) => return Ok(()),
+                _ => format!(
+                    "`{format}` has no prompts that end inside reasoning: name the model's own format, such as `--from qwen3`, or remove --in-reasoning"
+                ),
+            },
+        };
+        Err(Failure::Usage(refused))
     }
 
     /// What may be lost: what the user allowed, and text outside of messages if it is to be

@@ -47,6 +47,8 @@ fn a_format_without_reasoning_does_not_begin_in_it() {
             ran.says("has no prompts that end inside reasoning");
         }
     }
+    let ran = ocml_with(["show", "--in-reasoning"], text).exits(2);
+    ran.says("name it, such as `--from qwen3`");
     let ran = ocml_with(["show", "-f", "qwen3", "--in-reasoning"], text);
     assert_eq!(ran.stdout, "assistant\n  Hi.\n");
 }

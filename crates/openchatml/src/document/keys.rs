@@ -41,6 +41,7 @@ const HIDING: &[&str] = &[
     "hidden",
     "is_thought",
     "is_hidden",
+    "is_visually_hidden_from_conversation",
     "is_reasoning",
     "internal",
     "is_internal",

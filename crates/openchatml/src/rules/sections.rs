@@ -266,11 +266,11 @@ impl Calls {
     ///     unreachable!("its turns have sections")
     /// };
     /// assert_eq!(sections.calls.tool("functions.now"), "now");
+    /// assert_eq!(sections.calls.tool("functions.clock.now"), "clock.now");
     /// assert_eq!(sections.calls.tool("browser.search"), "browser.search");
     /// ```
     pub fn tool<'r>(&self, recipient: &'r str) -> &'r str {
         let bare = recipient.strip_prefix(self.namespace).and_then(|it| it.strip_prefix('.'));
-        // A tool of another namespace keeps its whole name, unless it looks like a function.
-        bare.filter(|bare| !bare.contains('.')).unwrap_or(recipient)
+        bare.filter(|bare| !bare.is_empty()).unwrap_or(recipient)
     }
 }

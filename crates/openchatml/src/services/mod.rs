@@ -10,6 +10,7 @@ pub(crate) mod captured;
 pub(crate) mod chat;
 pub(crate) mod cut;
 pub(crate) mod events;
+mod marks;
 pub(crate) mod parts;
 mod replies;
 mod state;
@@ -19,6 +20,7 @@ pub(crate) mod unaccepted;
 mod write;
 
 pub(crate) use self::beyond::{beyond, beyond_of, content_of, joins, still_say, unless_reasoning};
+pub(crate) use self::marks::hide_marked;
 pub(crate) use self::replies::Replies;
 pub(crate) use self::state::{Fields, State, WEIGHT_KEYS, last_of_each, push_column};
 pub(crate) use self::tools::Declared;

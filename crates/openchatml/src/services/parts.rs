@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::calls;
+use super::marks::is_marked_part;
 use super::tools::Declared;
 use crate::diagnostic::quote;
 use crate::document::{DocumentReader, Written, is_harmless, may_hide};
@@ -218,6 +219,11 @@ fn reasoning(piece: Piece<'_>) -> Piece<'_> {
 /// the message is hidden.
 pub(crate) fn report(reader: &mut DocumentReader<'_>, part: &Value<'_>, kind: Kind) {
     report_hidden(reader, part, may_hide);
+    if kind == Kind::Text && is_marked_part(part) {
+        let found = Code::PermVisibility.at(part.span, "this content part is marked as reasoning");
+        reader.report(found.help("the message is hidden; write reasoning under its own key"));
+        reader.hide_message();
+    }
     let text = match kind {
         Kind::Other(Lost::Part) => match part.get("type").and_then(Value::as_str) {
             Some(word) => format!("unknown content type {}", quote(word)),

@@ -79,7 +79,7 @@ pub(crate) struct StreamArgs {
 /// Runs `stream`.
 pub(crate) fn run(args: &StreamArgs, console: &Console) -> Result<Status, Failure> {
     args.reader.limits_parts()?;
-    args.reader.check_reasoning(args.from.into())?;
+    args.reader.check_reasoning(Some(args.from.into()))?;
     let options = args.reader.options(Mode::Lenient);
     if options.mode == Mode::Strict && args.user {
         let text = "the result of --strict can depend on hidden text: remove --strict or --user";

@@ -12,7 +12,7 @@ use crate::options::ReadOptions;
 use crate::reading::Parsed;
 use crate::services::calls::Name;
 use crate::services::{
-    Fields, Replies, State, WEIGHT_KEYS, beyond, calls, last_of_each, push_column,
+    Fields, Replies, State, WEIGHT_KEYS, beyond, calls, hide_marked, last_of_each, push_column,
 };
 use crate::{Code, Span};
 
@@ -233,6 +233,8 @@ impl<'a> Turn<'a> {
             let text = "the object has neither `from` nor `value`: it is no message";
             return reader.drop_item(Code::ParseJson.at(span, text).help("it will be dropped"));
         }
+        let columns = last_of_each(columns);
+        hide_marked(reader, &columns);
         let written = value.unwrap_or_else(|| {
             reader.tolerate(Code::ParseJson.at(span, "the turn has no `value`"));
             Written::default()
@@ -266,7 +268,7 @@ impl<'a> Turn<'a> {
             messages.get_mut(first).filter(|_| !weight_key.is_empty() || !columns.is_empty())
         {
             let beyond = beyond(message, FORM);
-            (beyond.weight_key, beyond.fields) = (weight_key, last_of_each(columns));
+            (beyond.weight_key, beyond.fields) = (weight_key, columns);
         }
     }
 }

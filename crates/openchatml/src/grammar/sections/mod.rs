@@ -186,14 +186,12 @@ impl Rules {
     /// Sets the recipient of a call to the one that is read back, because calls do not contain all
     /// namespaces. Returns whether it changes.
     pub(crate) fn readdress(&self, message: &mut Message<'_>) -> bool {
-        let recipient = message.recipient.as_deref().unwrap_or_default();
-        let name = self.tool(message);
-        // A name with a namespace is the whole recipient. Other names are the part after it.
-        if name.contains('.') || name.len() < recipient.len() {
-            return false;
+        let recipient = self.recipient(self.tool(message));
+        let changes = message.recipient.as_deref() != Some(recipient.as_str());
+        if changes {
+            message.recipient = Some(recipient.into());
         }
-        message.recipient = Some(self.recipient(name).into());
-        true
+        changes
     }
 
     /// Whether a turn without reasoning has no token for that.

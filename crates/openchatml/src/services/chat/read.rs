@@ -9,7 +9,7 @@ use crate::model::{Channel, FormId, Intent, Layout, Message, Role};
 use crate::services::calls::{Name, name, name_by};
 use crate::services::parts::{Piece, pieces};
 use crate::services::{
-    Declared, Fields, Replies, State, WEIGHT_KEYS, beyond, last_of_each, push_column,
+    Declared, Fields, Replies, State, WEIGHT_KEYS, beyond, hide_marked, last_of_each, push_column,
 };
 use crate::{Code, Span};
 
@@ -115,7 +115,8 @@ pub(crate) fn read<'a>(
     }
     let speaker = reader.spoken(speaker, span);
     let first = messages.len();
-    let fields = others(reader, std::mem::take(&mut turn.fields));
+    let fields = last_of_each(std::mem::take(&mut turn.fields));
+    hide_marked(reader, &fields);
     match speaker.role() {
         Some(Role::Assistant) => {
             turn.is_spoken = fields.iter().any(|field| field.0 == "audio");
@@ -131,20 +132,6 @@ pub(crate) fn read<'a>(
     }
     keep_fields(messages.get_mut(first), fields, weight_key, form);
     Ok(())
-}
-
-/// Returns the last of each other field. If one says that the object is reasoning, it is hidden.
-fn others<'a>(reader: &mut DocumentReader<'_>, fields: Fields<'a>) -> Fields<'a> {
-    let fields = last_of_each(fields);
-    let is_kind = |key: &str| matches!(key, "type" | "kind");
-    let is_reasoning = |kind: &str| matches!(kind, "thinking" | "reasoning" | "thought");
-    let mut kinds = fields.iter().filter(|(key, _)| is_kind(key));
-    if let Some((_, kind)) = kinds.find(|(_, kind)| kind.as_str().is_some_and(is_reasoning)) {
-        reader.hide_message();
-        let found = Code::ParseJson.at(kind.span, "this object is marked as reasoning");
-        reader.report(found.help("it is hidden; write reasoning as `reasoning_content`"));
-    }
-    fields
 }
 
 /// Keeps the other fields of an object with its first message.
