@@ -122,6 +122,9 @@ fn calls(source: &mut Source<'_>, messages: &mut Vec<Message<'static>>) -> Vec<S
     let mut tools = Vec::new();
     for _ in 0..count {
         let name = text::value(source).replace(['"', '\n'], "_");
+        // A function whose name has a dot is read back as a tool of another namespace.
+        let is_dotted = name.strip_prefix("functions.").is_some_and(|it| it.contains('.'));
+        let name = if is_dotted { name.replace("functions.", "space.") } else { name };
         let recipient = match source.int_in_range(0..=5).unwrap_or(0) {
             0 => "functions.display_answers".to_owned(),
             _ if name.contains('.') => name,
