@@ -11,7 +11,8 @@ use openchatml::{InfillOrder, RenderOptions, Role};
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Writing")]
 pub(crate) struct OutArgs {
-    /// Write to this file; on an error the file stays unchanged
+    /// Write to this file, or for folders to files of the same names in this folder; on an error a
+    /// file stays unchanged
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 

@@ -215,3 +215,28 @@ fn calls_and_replies_without_each_other_can_be_ignored() {
     }
     ocml_with(["check", "--ignore", "E-PARSE-FRAME"], "").exits(2).says("cannot be ignored");
 }
+
+const EMPTY_TWICE: &str = "{\"messages\":[{\"role\":\"user\",\"content\":\"\"},{\"role\":\"assistant\",\"content\":\"A\"}]}\n{\"messages\":[{\"role\":\"user\",\"content\":\"\"},{\"role\":\"assistant\",\"content\":\"B\"}]}\n{\"messages\":[]}\n";
+
+#[test]
+fn a_lint_that_is_selected_is_checked_among_ignored_ones() {
+    let args = ["check", "--jsonl", "--ignore", "all", "--select", "W-EMPTY-MESSAGE"];
+    ocml_with(args, EMPTY_TWICE).exits(0).says("3 warnings");
+    ocml_with([&args[..], &["--ignore", "W-EMPTY-MESSAGE"]].concat(), EMPTY_TWICE)
+        .exits(0)
+        .says("no problems");
+}
+
+#[test]
+fn findings_that_are_not_written_for_programs_are_counted_for_people() {
+    for style in ["json", "sarif", "github"] {
+        let args = ["check", "--jsonl", "--max-findings", "1", "--output-format", style];
+        let ran = ocml_with(args, EMPTY_TWICE).exits(0);
+        assert_eq!(ran.stdout.matches("the message of `user` is empty").count(), 1, "{style}");
+        ran.says("1 more in line 2: the message of `user` is empty");
+    }
+    for style in ["sarif", "github"] {
+        let args = ["check", "--statistics", "--output-format", style];
+        ocml_with(args, EMPTY_TWICE).exits(2).says("output formats `text` and `json`");
+    }
+}

@@ -1,6 +1,8 @@
 //! The order of turns, and turns without content.
 
+use crate::json::Value;
 use crate::model::{Conversation, End, Message, Role};
+use crate::services::parts;
 use crate::{Code, Diagnostic, Span};
 
 /// Finds messages without content, and conversations without messages. Calls and replies can be
@@ -14,11 +16,18 @@ pub(super) fn empty(conversation: &Conversation<'_>, found: &mut Vec<Diagnostic>
         let is_open = matches!(message.end, End::Open | End::Prompt);
         let can_be_empty = is_open || message.is_call() || message.role == Role::Tool;
         let is_empty = message.body.as_plain().is_some_and(|text| text.trim().is_empty());
-        if !can_be_empty && is_empty {
+        if !can_be_empty && is_empty && !has_other_parts(message) {
             let text = format!("the message of `{}` is empty", message.role);
             found.push(Code::EmptyMessage.at(message.span, text).help("remove it, or fill it"));
         }
     }
+}
+
+/// Whether a message contains an image or another part without text.
+fn has_other_parts(message: &Message<'_>) -> bool {
+    let content = message.layout.as_deref().and_then(|layout| layout.content.as_ref());
+    let parts = content.and_then(Value::as_list).unwrap_or_default();
+    parts.iter().any(|part| parts::text(part).is_none())
 }
 
 /// Finds messages of the assistant that are incomplete: the service stopped in them. If a text ends in

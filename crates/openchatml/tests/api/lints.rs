@@ -154,3 +154,15 @@ fn pairs_have_a_preference() {
     let found = codes(r#"{"prompt":" ","chosen":"B.","rejected":"C."}"#);
     assert_eq!(found, ["the message of `user` is empty"]);
 }
+
+/// A message with an image says something.
+#[test]
+fn an_image_is_no_empty_message() {
+    let image = r#"{"type":"image_url","image_url":{"url":"https://example.org/a.png"}}"#;
+    for (part, count) in [(image, 0), (r#"{"type":"text","text":""}"#, 1)] {
+        let text = format!(r#"[{{"role":"user","content":[{part}]}}]"#);
+        let read = parse(&text, Format::OPENAI, &Default::default());
+        let found = lint::check(&read.document, &[Code::EmptyMessage]);
+        assert_eq!(found.len(), count, "{part}");
+    }
+}

@@ -149,11 +149,8 @@ impl OfFile {
         }
     }
 
-    /// Appends a line for each kind with findings that are not shown.
+    /// Appends a line for people for each kind with findings that are not shown.
     pub(super) fn finish(self, name: &str, report: &mut String) {
-        if self.manner.style != Style::Text {
-            return;
-        }
         for (Kind { code, severity, .. }, more) in self.more {
             let More { message, count, first, last } = more;
             let lines = match first == last {

@@ -16,7 +16,8 @@ pub(super) struct LintArgs {
     #[arg(long, value_name = "CODE,…", value_delimiter = ',', value_parser = selected)]
     select: Vec<Selected>,
 
-    /// Do not report these warnings and notes, by code; `all` are all lints
+    /// Do not report these warnings and notes, by code; `all` are all lints, except those that
+    /// `--select` names
     ///
     /// Calls without a reply (E-CALL-UNANSWERED) and replies without a call (E-REPLY-UNMATCHED) can
     /// be ignored, too.
@@ -82,12 +83,12 @@ pub(super) struct Lints {
     document: Vec<Code>,
     sample: Vec<Code>,
     pub(super) finds_duplicates: bool,
-    ignored: Vec<Selected>,
+    ignored: Vec<Code>,
 }
 
 impl LintArgs {
     pub(super) fn lints(&self) -> Lints {
-        let is_ignored = |code: Code| self.ignore.iter().any(|it| it.has(code));
+        let is_ignored = |code: Code| self.is_ignored(code);
         let is_selected = |code: Code| self.select.iter().any(|it| it.has(code));
         let of = |usual: &[Code]| {
             let wanted = |code: &&Code| usual.contains(code) || is_selected(**code);
@@ -98,8 +99,17 @@ impl LintArgs {
             document: of(lint::DOCUMENT),
             sample: of(lint::SAMPLE),
             finds_duplicates: !is_ignored(Code::Duplicate),
-            ignored: self.ignore.clone(),
+            ignored: Code::ALL.iter().copied().filter(|code| is_ignored(*code)).collect(),
         }
+    }
+
+    /// Whether findings with this code are not reported. A lint that is selected by its code is, even
+    /// if all lints are ignored.
+    fn is_ignored(&self, code: Code) -> bool {
+        let one = Selected::One(code);
+        let all = Selected::All;
+        self.ignore.contains(&one)
+            || self.ignore.contains(&all) && all.has(code) && !self.select.contains(&one)
     }
 }
 
@@ -113,7 +123,7 @@ impl Lints {
     ) {
         let codes = if is_sample { &self.sample } else { &self.document };
         add_lints(document, codes, found);
-        found.retain(|found| !self.ignored.iter().any(|it| it.has(found.code)));
+        found.retain(|found| !self.ignored.contains(&found.code));
         found.sort_by_key(|found| found.span.start);
     }
 }

@@ -133,6 +133,10 @@ pub(crate) fn run(args: &CheckArgs, console: &Console) -> Result<Status, Failure
         let text = "the fixed text goes to standard output: name a file for the diagnostics with `--output`";
         return Err(Failure::Usage(text.to_owned()));
     }
+    if args.statistics && matches!(args.output_format, Style::Sarif | Style::Github) {
+        let text = "--statistics has the output formats `text` and `json`";
+        return Err(Failure::Usage(text.to_owned()));
+    }
     if args.fix && matches!(args.read.from, Choice::Tokens(_)) {
         return Err(Failure::Usage("cannot fix token ids: remove --fix".into()));
     }
@@ -368,7 +372,14 @@ impl Check<'_> {
     fn end_file(&mut self, name: &str, of_file: OfFile) -> Result<(), Failure> {
         let mut report = String::new();
         of_file.finish(name, &mut report);
-        self.write(&report)
+        if self.args.output_format == Style::Text {
+            return self.write(&report);
+        }
+        // The formats for programs have no words for this.
+        if !report.is_empty() && !self.args.statistics {
+            self.console.print(&report);
+        }
+        Ok(())
     }
 
     fn write(&mut self, report: &str) -> Result<(), Failure> {
