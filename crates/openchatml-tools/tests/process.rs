@@ -280,6 +280,23 @@ async fn a_descendant_in_a_session_of_its_own_is_killed_with_the_call() {
     }
 }
 
+/// While a process starts a program, its environment cannot be read.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_descendant_that_starts_programs_all_the_time_is_killed() {
+    let again = "exec sh -c \"$0\" \"$0\"";
+    let first = format!("echo $$ >&3; {again}");
+    let escape = format!("setsid sh -c '{first}' '{again}' </dev/null >/dev/null 2>&1 &");
+    for _ in 0..20 {
+        let mut held = HeldPipe::new();
+        let process = held.shell(&format!("exec 3>held; {escape} read l <go; echo 1"));
+        let call = Call::new("functions.f", "c1", "{}");
+        let (outcome, _) = tokio::join!(process.call(&call), held.go());
+        assert_eq!(outcome.unwrap().content.to_json(), "1");
+        held.let_go().await;
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_dropped_call_kills_processes_outside_of_its_group() {

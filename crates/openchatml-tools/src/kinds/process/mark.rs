@@ -19,7 +19,10 @@ pub(crate) const MARK: &str = "OPENCHATML_PROCESS";
 /// The maximum number of searches: processes can start while others are killed.
 const ROUNDS: usize = 64;
 
-/// The pause before the next search, in which killed processes end.
+/// The maximum number of searches in a row that only wait for processes that start a program.
+const WAITS: usize = 8;
+
+/// The pause before the next search, in which killed processes end and others start.
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// Identifies all processes of a program. Dropping it kills those that can be found.
@@ -79,13 +82,21 @@ impl Drop for Mark {
 
 /// Kills the processes with this mark until none is found.
 fn sweep(token: &str) {
+    let mut waits = 0;
     for _ in 0..ROUNDS {
-        let mut found = false;
-        for pid in processes().filter(|pid| is_marked(*pid, token)) {
-            kill(pid, |pid| is_marked(pid, token));
-            found = true;
+        let (mut found, mut is_starting) = (false, false);
+        for pid in processes() {
+            match environment(pid) {
+                Some(environment) if token_in(&environment) == Some(token.as_bytes()) => {
+                    kill(pid, |pid| is_marked(pid, token));
+                    found = true;
+                }
+                Some(environment) => is_starting |= environment.is_empty() && has_program(pid),
+                None => {}
+            }
         }
-        if !found {
+        waits = if found { 0 } else { waits + 1 };
+        if !found && (!is_starting || waits > WAITS) {
             return;
         }
         std::thread::sleep(PAUSE);
@@ -106,11 +117,25 @@ pub(super) fn processes() -> impl Iterator<Item = Pid> {
 /// Returns the mark of a process: the one in the environment at the start of its program, even if
 /// the program changed the variable.
 pub(super) fn mark(pid: Pid) -> Option<String> {
-    let environment = std::fs::read(file(pid, "environ")).ok()?;
-    environment.split(|byte| *byte == 0).find_map(|variable| {
-        let token = variable.strip_prefix(MARK.as_bytes())?.strip_prefix(b"=")?;
-        String::from_utf8(token.to_vec()).ok()
-    })
+    let environment = environment(pid)?;
+    String::from_utf8(token_in(&environment)?.to_vec()).ok()
+}
+
+/// Returns the environment at the start of the program of a process. It is empty while the process
+/// starts its program.
+fn environment(pid: Pid) -> Option<Vec<u8>> {
+    std::fs::read(file(pid, "environ")).ok()
+}
+
+/// Returns the token of the mark in an environment.
+fn token_in(environment: &[u8]) -> Option<&[u8]> {
+    let mut variables = environment.split(|byte| *byte == 0);
+    variables.find_map(|it| it.strip_prefix(MARK.as_bytes())?.strip_prefix(b"="))
+}
+
+/// Whether a process has a program. Processes of the kernel and dead ones have none.
+fn has_program(pid: Pid) -> bool {
+    std::fs::read_link(file(pid, "exe")).is_ok()
 }
 
 fn is_marked(pid: Pid, token: &str) -> bool {

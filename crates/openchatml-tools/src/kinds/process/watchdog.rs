@@ -52,13 +52,14 @@ for one in $tokens; do
     set -- "$@" -e "OPENCHATML_PROCESS=$one"
 done
 round=0
-while [ $# -gt 0 ] && [ $round -lt 100 ]; do
-    found=
+quiet=0
+# The environment of a process that starts a program cannot be read for a moment.
+while [ $# -gt 0 ] && [ $round -lt 100 ] && [ $quiet -lt 8 ]; do
+    quiet=$((quiet + 1))
     for one in $(grep -l -F "$@" /proc/[0-9]*/environ 2>/dev/null); do
         one=${one#/proc/}
-        kill -s KILL "${one%/environ}" 2>/dev/null && found=1
+        kill -s KILL "${one%/environ}" 2>/dev/null && quiet=0
     done
-    [ -n "$found" ] || break
     round=$((round + 1))
 done
 round=0
