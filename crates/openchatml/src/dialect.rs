@@ -274,6 +274,22 @@ impl Format {
         self.carrier
     }
 
+    /// The key of the list of messages in the objects of this format, for a list that is written
+    /// without its object. `None` for formats whose documents are only lists, or text.
+    ///
+    /// ```
+    /// use openchatml::Format;
+    ///
+    /// assert_eq!(Format::OPENAI.messages_key(), Some("messages"));
+    /// assert_eq!("sharegpt".parse::<Format>()?.messages_key(), Some("conversations"));
+    /// assert_eq!(Format::HARMONY.messages_key(), None);
+    /// # Ok::<(), openchatml::UnknownName>(())
+    /// ```
+    pub fn messages_key(self) -> Option<&'static str> {
+        let form = self.dialect.json.as_ref().filter(|_| self.carrier == Carrier::Json)?;
+        form.signs.holders.first().copied()
+    }
+
     /// Returns what the format can express.
     ///
     /// ```

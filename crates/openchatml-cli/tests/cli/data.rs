@@ -218,3 +218,21 @@ fn what_is_kept_is_also_read() {
     folder.file("bad.jsonl", r#"{"instruction":"Translate.","input":"Bonjour","output":"Hello"}"#);
     assert!(written("convert -t chatml --keep input").contains("Translate.\\nBonjour"));
 }
+
+/// Without a column that is named, the fields of lines are not known before they are read.
+#[test]
+fn all_other_fields_are_kept_beside_json() {
+    let folder = Folder::new();
+    folder.file("a.jsonl", "{\"messages\":[{\"role\":\"user\",\"content\":\"Q\"}],\"id\":7}\n");
+    for keep in [&["--keep-all"][..], &["--keep", "id"], &[]] {
+        let args = ["data", "convert", "-t", "openai", "--column", "messages", "--allow-loss=all"];
+        folder.ocml([&args[..], keep, &["a.jsonl", "-o", "out"]].concat()).exits(0);
+        let id = if keep.is_empty() { "" } else { ",\"id\":7" };
+        let expected = format!("{{\"messages\":[{{\"role\":\"user\",\"content\":\"Q\"}}]{id}}}\n");
+        assert_eq!(folder.read("out/part-00000.jsonl"), expected, "{keep:?}");
+        std::fs::remove_dir_all(folder.path().join("out")).unwrap();
+    }
+    let args = ["data", "convert", "-t", "openai", "--column", "messages", "--keep-all"];
+    let to = ["--output-format", "parquet", "a.jsonl", "-o", "out"];
+    folder.ocml([&args[..], &to].concat()).exits(2).says("name those that become columns");
+}

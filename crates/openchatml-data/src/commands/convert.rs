@@ -73,7 +73,14 @@ fn write(
     let inputs = Inputs::open(options)?;
     let mut work = Work::new(&inputs, fields, kernel)?;
     let format = format_of(&inputs);
-    let has_objects = matches!(work.kernel.options().task, Task::Convert { to } if is_json(to));
+    let holder = match work.kernel.options().task {
+        Task::Convert { to } if is_json(to) => Some(to.messages_key().unwrap_or("messages")),
+        _ => None,
+    };
+    if fields.keep_all && inputs.has_lines() && !format.has_lines() {
+        let text = "the fields of lines are not known before they are read: name those that become columns with `--keep`";
+        return Err(DataError::usage(text));
+    }
     let mut description = BTreeMap::from([
         ("--output-format".to_owned(), format.ending().to_owned()),
         ("the format of the input".to_owned(), work.format()),
@@ -86,8 +93,9 @@ fn write(
         group_bytes: options.group_bytes(),
     };
     let Some(pack) = pack else {
-        let mut encoder = Encoder::new(format, work.kernel.schema(), &work.kept, has_objects)?;
-        if has_objects && format.has_lines() && work.kept.is_empty() {
+        let mut encoder = Encoder::new(format, work.kernel.schema(), &work.kept, holder)?;
+        let is_whole = fields.column.is_none() && work.kept.is_empty();
+        if holder.is_some() && format.has_lines() && is_whole {
             encoder.are_lines = true;
             work.kernel = work.kernel.with_line_feeds();
         }

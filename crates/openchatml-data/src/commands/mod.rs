@@ -137,7 +137,7 @@ impl RowWriter {
     fn new(inputs: &Inputs<'_>) -> Result<Self, DataError> {
         let format = format_of(inputs);
         let encoder = match &inputs.plan.schema {
-            Some(schema) => Some(Encoder::new(format, schema, &[], false)?),
+            Some(schema) => Some(Encoder::new(format, schema, &[], None)?),
             None if format.has_lines() => None,
             None => {
                 let text = "lines stay lines here: convert them to tables with `ocml data convert`";

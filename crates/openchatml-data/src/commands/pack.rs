@@ -61,7 +61,7 @@ impl Packer {
             list("weights", DataType::Float32, true),
             list("lengths", DataType::Int32, false),
         ]);
-        let encoder = Encoder::new(format, &schema, &[], false)?;
+        let encoder = Encoder::new(format, &schema, &[], None)?;
         Ok(Self { most, encoder, open: Vec::new(), closed: Vec::new(), closed_ids: 0 })
     }
 

@@ -61,8 +61,8 @@ pub(crate) struct Encoder {
     format: FileFormat,
     /// The columns of the files.
     pub(crate) schema: SchemaRef,
-    /// Whether the column `text` has JSON objects, which are the lines.
-    has_objects: bool,
+    /// If the column `text` has JSON, which is the lines: the key of messages that are a bare list.
+    holder: Option<&'static str>,
     /// Whether the column `text` has lines with their ends, which are the output.
     pub(crate) are_lines: bool,
     /// The number of columns before those that are kept.
@@ -75,7 +75,7 @@ impl Encoder {
         format: FileFormat,
         own: &Schema,
         kept: &[Field],
-        has_objects: bool,
+        holder: Option<&'static str>,
     ) -> Result<Self, DataError> {
         let names = || own.fields().iter().map(|field| field.name());
         if let Some(field) = kept.iter().find(|kept| names().any(|name| name == kept.name())) {
@@ -88,7 +88,7 @@ impl Encoder {
             schema = arrow::without_dictionaries(&schema);
         }
         let schema = Arc::new(schema);
-        Ok(Self { format, schema, has_objects, are_lines: false, own: own.fields().len() })
+        Ok(Self { format, schema, holder, are_lines: false, own: own.fields().len() })
     }
 
     /// Whether the files have lines.
@@ -115,14 +115,21 @@ impl Encoder {
         let more = self.kept_columns(kept)?;
         for row in 0..batch.num_rows() {
             let start = out.len();
-            let object = texts.as_ref().filter(|_| self.has_objects);
-            let object = object.and_then(|texts| texts.text(row));
-            if let Some(object) = object.filter(|object| object.ends_with('}')) {
-                out.push_str(&object[..object.len() - 1]);
-            } else {
-                out.push('{');
-                for (key, values) in &columns {
-                    push_field(key, values, row, start, &mut out);
+            let json = self.holder.zip(texts.as_ref().and_then(|texts| texts.text(row)));
+            match json {
+                Some((_, object)) if object.ends_with('}') => {
+                    out.push_str(&object[..object.len() - 1]);
+                }
+                Some((holder, list)) if list.ends_with(']') => {
+                    out.push('{');
+                    out.push_str(&key(holder));
+                    out.push_str(list);
+                }
+                _ => {
+                    out.push('{');
+                    for (key, values) in &columns {
+                        push_field(key, values, row, start, &mut out);
+                    }
                 }
             }
             for (key, values) in &more {

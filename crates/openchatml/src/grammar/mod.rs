@@ -15,9 +15,10 @@ mod words;
 use self::sections::Rules;
 use self::sections::between::breaks;
 pub(crate) use self::words::{is_graphic, words};
+use crate::lex::Lexeme;
 use crate::model::{Body, End, Message, Role};
 use crate::reading::{Draft, Kept, Out, WITHHELD, hide, withhold};
-use crate::{Code, Diagnostic, Dropped, Fix, Span};
+use crate::{Code, Control, Diagnostic, Dropped, Fix, Span};
 
 /// Creates a hidden message that is marked as uncertain.
 pub(crate) fn hidden<'a>(role: Role, span: Span, body_at: usize) -> Message<'a> {
@@ -104,6 +105,25 @@ pub(crate) fn stray<'a>(mut text: Kept<'a>, span: Span, out: &mut Out<'a, '_>) -
     draft.push(&text, span, out);
     draft.end(End::End, span.end, out);
     true
+}
+
+/// Returns the place of the token that opens a message, if a completion begins with it although its
+/// prompt ended in the beginning of a message.
+pub(crate) fn repeated_opening(
+    first: Option<Lexeme<'_>>,
+    opens: impl Fn(Control) -> bool,
+) -> Option<Span> {
+    match first {
+        Some(Lexeme::Control(control, span)) if span.start == 0 && opens(control) => Some(span),
+        _ => None,
+    }
+}
+
+/// Reports a completion whose header the token at `span` opens.
+pub(crate) fn repeated_header(span: Span, out: &mut Out<'_, '_>) {
+    let text = "the completion begins with a header of its own";
+    let help = "the prompt already ends in the beginning of a message: remove one of the two";
+    out.malformed(Code::ParseHeader.at(span, text).help(help));
 }
 
 /// Returns the diagnostic for a control token outside of messages.

@@ -2,7 +2,7 @@
 
 use super::header::{self, Shape};
 use super::reader::{Reader, Stage, context};
-use crate::grammar::{GOES_ON, hidden, stray, stray_token};
+use crate::grammar::{GOES_ON, hidden, repeated_header, stray, stray_token};
 use crate::lex::Escape;
 use crate::model::{End, Role};
 use crate::reading::{Out, WITHHELD, hide};
@@ -92,10 +92,7 @@ impl<'a> Reader<'a> {
         match control {
             // The prompt already ended in this token.
             Control::Start if span.start == 0 => {
-                let text = "the completion begins with a header of its own";
-                let help =
-                    "the prompt already ends in the beginning of a header: remove one of the two";
-                out.malformed(Code::ParseHeader.at(span, text).help(help));
+                repeated_header(span, out);
                 if out.admits(span) {
                     self.open(span);
                 }

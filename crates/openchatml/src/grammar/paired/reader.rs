@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 
 use super::calls::List;
 use super::outputs::Scan;
-use crate::grammar::check_speaker;
 use crate::grammar::rest::Rest;
 use crate::grammar::sections::Rules;
 use crate::grammar::sections::between::{Kind, Place};
 use crate::grammar::sections::layout_tracker::LayoutTracker;
+use crate::grammar::{check_speaker, repeated_header, repeated_opening};
 use crate::lex::{Lexeme, Lexer};
 use crate::model::{Channel, End, Message, Role};
 use crate::options::ReadOptions;
@@ -154,7 +154,7 @@ impl<'a> crate::reading::Reader<'a> for Reader<'a> {
     }
 
     fn lexeme(&mut self, lexeme: Lexeme<'_>, out: &mut Out<'a, '_>) {
-        self.complete(out);
+        self.complete(Some(lexeme), out);
         match lexeme {
             Lexeme::Text(text, span) => self.take(text, span, out),
             Lexeme::Control(control, span) => {
@@ -181,7 +181,7 @@ impl<'a> crate::reading::Reader<'a> for Reader<'a> {
     }
 
     fn finish(&mut self, at: usize, out: &mut Out<'a, '_>) {
-        self.complete(out);
+        self.complete(None, out);
         match out.state.stopped.is_some() {
             true => self.stop(at, out),
             false => self.end_input(at, out),
@@ -191,9 +191,15 @@ impl<'a> crate::reading::Reader<'a> for Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// Begins a completion, at its first lexeme.
-    fn complete(&mut self, out: &mut Out<'a, '_>) {
+    fn complete(&mut self, first: Option<Lexeme<'_>>, out: &mut Out<'a, '_>) {
         let Some(role) = self.continues.take() else { return };
         self.bos = true;
+        let opens = |control| control == Control::Open(Role::Assistant);
+        if role == Role::Assistant
+            && let Some(span) = repeated_opening(first, opens)
+        {
+            return repeated_header(span, out);
+        }
         match role {
             Role::Assistant => {
                 self.layout.place.last = Some(Kind::Prompt);

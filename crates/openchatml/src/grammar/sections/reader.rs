@@ -7,9 +7,9 @@ use super::body::Body;
 use super::call::Call;
 use super::layout_tracker::LayoutTracker;
 use super::reasoning::Thought;
-use super::{Mark, Rules, Turn};
-use crate::grammar::check_speaker;
+use super::{Mark, Opening, Rules, Turn};
 use crate::grammar::rest::Rest;
+use crate::grammar::{check_speaker, repeated_header, repeated_opening};
 use crate::lex::Lexeme;
 use crate::model::{End, Message, Role};
 use crate::options::ReadOptions;
@@ -85,7 +85,7 @@ pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader
 
 impl<'a> crate::reading::Reader<'a> for Reader<'a> {
     fn lexeme(&mut self, lexeme: Lexeme<'_>, out: &mut Out<'a, '_>) {
-        self.complete(lexeme.span().start, out);
+        self.complete(Some(lexeme), lexeme.span().start, out);
         match lexeme {
             Lexeme::Text(text, span) => self.take(text, span, out),
             Lexeme::Control(control, span) if self.counts(control) => {
@@ -121,7 +121,7 @@ impl<'a> crate::reading::Reader<'a> for Reader<'a> {
     }
 
     fn finish(&mut self, at: usize, out: &mut Out<'a, '_>) {
-        self.complete(at, out);
+        self.complete(None, at, out);
         match out.state.stopped.is_some() {
             true => self.stop(at, out),
             false => self.end_input(at, out),
@@ -131,8 +131,19 @@ impl<'a> crate::reading::Reader<'a> for Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// Begins a completion, at its first lexeme.
-    fn complete(&mut self, at: usize, out: &mut Out<'a, '_>) {
+    fn complete(&mut self, first: Option<Lexeme<'_>>, at: usize, out: &mut Out<'a, '_>) {
         let Some(role) = self.continues.take() else { return };
+        let is_named = |turn: &Turn| matches!(turn.opening, Opening::Named(..));
+        let opens = |control| {
+            let turn = self.rules.opened_by(control);
+            turn.is_some_and(|turn| turn.role == Role::Assistant || is_named(turn))
+        };
+        if role == Role::Assistant
+            && let Some(span) = repeated_opening(first, opens)
+        {
+            (self.layout.keeps, self.began) = (false, true);
+            return repeated_header(span, out);
+        }
         self.turn = self.rules.turn(role).or(self.rules.turn(Role::System));
         self.layout.keeps = false;
         self.began = true;

@@ -7,7 +7,7 @@ use super::Rules;
 use super::content::Turn;
 use super::infill::Slots;
 use super::parts::Ends;
-use crate::grammar::{hidden, stray_token, within_limit};
+use crate::grammar::{hidden, repeated_header, repeated_opening, stray_token, within_limit};
 use crate::lex::Lexeme;
 use crate::model::{Channel, End, Infill, Message, Role};
 use crate::options::{ReadOptions, Recover};
@@ -59,7 +59,7 @@ pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader
 
 impl<'a> crate::reading::Reader<'a> for Reader<'a> {
     fn lexeme(&mut self, lexeme: Lexeme<'_>, out: &mut Out<'a, '_>) {
-        self.complete(lexeme.span().start, out);
+        self.complete(Some(lexeme), lexeme.span().start, out);
         match (&mut self.state, lexeme) {
             (State::Body(turn), Lexeme::Text(text, span)) => {
                 turn.text(text, span, self.rules, out);
@@ -95,7 +95,7 @@ impl<'a> crate::reading::Reader<'a> for Reader<'a> {
     }
 
     fn finish(&mut self, at: usize, out: &mut Out<'a, '_>) {
-        self.complete(at, out);
+        self.complete(None, at, out);
         if out.state.stopped.is_some() {
             // The incomplete message keeps what was read of it.
             match &mut self.state {
@@ -180,9 +180,15 @@ impl<'a> Reader<'a> {
     }
 
     /// Begins the content of a completion, at its first lexeme.
-    fn complete(&mut self, at: usize, out: &mut Out<'a, '_>) {
+    fn complete(&mut self, first: Option<Lexeme<'_>>, at: usize, out: &mut Out<'a, '_>) {
         let Some(role) = self.speaks_as.filter(|_| self.messages == 0 && !self.bos) else { return };
         self.bos = true;
+        let opens = |control| control == Control::Start;
+        if role == Role::Assistant
+            && let Some(span) = repeated_opening(first, opens)
+        {
+            return repeated_header(span, out);
+        }
         let mut message = Message::new(role, "");
         message.span = Span::new(0, at);
         message.body_at = at;
