@@ -202,9 +202,11 @@ impl<'a> Reader<'a> {
             control,
             Control::OpenSection(Section::Reasoning) | Control::CloseSection(Section::Reasoning)
         );
-        // Reasoning that only mentions a token of a call ends here.
-        let is_mention =
-            self.thinks() && call.draft.is_none() && call.head.as_str().trim_ascii().is_empty();
+        // Reasoning ends here, whatever it has begun, or it only mentions the token of a call.
+        let ends_reasoning = control == Control::CloseSection(Section::Reasoning);
+        let is_mention = self.thinks()
+            && (ends_reasoning
+                || call.draft.is_none() && call.head.as_str().trim_ascii().is_empty());
         let is_interrupted = is_reasoning && !is_mention;
         let text = match control == close.control {
             true => "the call is incomplete",
@@ -220,6 +222,7 @@ impl<'a> Reader<'a> {
             return;
         }
         self.cut_call(*call, span.start, out);
+        self.in_list &= !(is_mention && ends_reasoning);
         if is_interrupted {
             if out.admits(span) {
                 let mut rest = Rest::begin(span.start, span.start, out).up_to(close.control);

@@ -179,8 +179,12 @@ impl<'a> Reader<'a> {
             Control::OpenSection(Section::Replies | Section::Reply)
                 | Control::CloseSection(Section::Replies | Section::Reply)
         );
+        let thinks =
+            matches!(&self.state, State::Body(body) if matches!(body.kind, Kind::Reasoning));
         match self.turn {
             None => true,
+            // Replies are in turns of their own.
+            Some(_) if is_reply && thinks && self.rules.replies.turn.is_some() => false,
             Some(turn) if turn.role == Role::Assistant => true,
             Some(turn) if self.is_ended_by_reply(turn) => self.rules.opens_reply(control),
             Some(turn) => is_reply && self.rules.has_replies(turn) && self.takes_replies(),

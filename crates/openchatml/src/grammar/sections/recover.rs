@@ -108,8 +108,9 @@ impl<'a> Reader<'a> {
 
     /// Reads a token of a section in uncertain text.
     pub(super) fn in_rest(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
+        let ends_reasoning = self.thinks() && control == Control::CloseSection(Section::Reasoning);
         let State::Rest(rest) = &mut self.state else { return };
-        if rest.until != Some(control) {
+        if rest.until != Some(control) && !(ends_reasoning && rest.until.is_some()) {
             rest.push(self.rules.spelling(control), span, out);
             return;
         }
@@ -117,14 +118,23 @@ impl<'a> Reader<'a> {
         else {
             return;
         };
-        rest.end_with_token(span.end, out);
-        (self.layout.since, self.layout.edge) = (span.end, span.end);
+        let at = if ends_reasoning { span.start } else { span.end };
+        match ends_reasoning {
+            true => rest.end(at, out),
+            false => rest.end_with_token(at, out),
+        }
+        (self.layout.since, self.layout.edge) = (at, at);
         self.layout.keeps = false;
         // It ended a malformed call. Another call may follow.
         self.said = Some(Kind::Call { leaves: false });
         self.layout.place.last = self.said;
-        if control == Control::CloseSection(Section::Calls) {
+        if ends_reasoning || control == Control::CloseSection(Section::Calls) {
             self.in_list = false;
+        }
+        // Reasoning ends at its end token, whatever it has begun.
+        if ends_reasoning {
+            self.section(control, span, out);
+            self.layout.keeps = false;
         }
     }
 
