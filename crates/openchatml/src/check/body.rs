@@ -5,7 +5,7 @@ use super::CheckContext;
 use crate::diagnostic::quote;
 use crate::json::{self, Data, Json};
 use crate::model::{End, Message};
-use crate::{Code, Diagnostic, Span, function_name};
+use crate::{Code, Diagnostic, Severity, Span, function_name};
 
 pub(super) fn check(
     context: &CheckContext<'_>,
@@ -19,6 +19,9 @@ pub(super) fn check(
     match message.content_type.as_deref() {
         Some("json") if message.constrained || message.is_call() => {
             check_json(context, message, found);
+        }
+        _ if is_untyped_object(message, &message.body.text()) => {
+            check_json(context, message, found)
         }
         Some("json" | "text" | "markdown") | None => {}
         Some(other) if message.constrained => {
@@ -34,6 +37,19 @@ pub(super) fn check(
         let help = "write `{}` as the body if the call has no arguments";
         found.push(Code::CallSchema.at(message.span, text).help(help));
     }
+}
+
+/// Whether a call to a function begins like its arguments, although its header does not say that they
+/// are JSON. In JSON, such a call is one to a custom tool, which takes any text.
+///
+/// `body` is its text, because streams need not keep it.
+pub(crate) fn is_untyped_object(message: &Message<'_>, body: &str) -> bool {
+    let is_function = || message.recipient.as_deref().and_then(function_name).is_some();
+    message.is_call()
+        && !message.in_json
+        && !matches!(message.content_type.as_deref(), Some("text" | "markdown"))
+        && is_function()
+        && body.trim_ascii_start().starts_with('{')
 }
 
 fn check_json(context: &CheckContext<'_>, message: &Message<'_>, found: &mut Vec<Diagnostic>) {
@@ -55,7 +71,10 @@ fn check_json(context: &CheckContext<'_>, message: &Message<'_>, found: &mut Vec
         let text = format!("duplicate key {}", quote(&key));
         let span = message.body_span(span);
         let diagnostic = Code::DuplicateKey.at(span, text).help("the last value is used");
-        found.push(diagnostic.severity(context.tolerated()));
+        // Two programs can read two different calls.
+        let is_call = message.is_call();
+        let severity = if is_call { Severity::Error } else { context.tolerated() };
+        found.push(diagnostic.severity(severity));
     }
     if message.is_call() && memchr::memmem::find(body.as_bytes(), b"\"deadline_ms\"").is_some() {
         check_deadline(context, message, &body, found);

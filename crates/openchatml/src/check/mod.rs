@@ -13,6 +13,7 @@ mod route;
 mod tool;
 mod version;
 
+pub(crate) use self::body::is_untyped_object;
 pub(crate) use self::version::check as check_version;
 
 use std::fmt;

@@ -344,6 +344,11 @@ impl<'a> HeadReader<'a, '_> {
             self.tolerate(Code::ParseHeader.at(span, "duplicate constraint"));
         }
         self.check_value("content type", word, span);
+        if may_hide(word) {
+            let text = format!("{} is no content type", quote(word));
+            self.guess(Code::ParseHeader.at(span, text).help("the message is hidden"));
+            self.is_hidden = true;
+        }
         self.message.content_type = Some(self.keep.text(word, span));
         self.message.constrained = true;
         span.end
