@@ -71,6 +71,7 @@ pub mod declare;
 mod function;
 pub mod kinds;
 mod router;
+mod secrets;
 #[cfg(any(feature = "config", feature = "mcp"))]
 mod server_features;
 #[cfg(feature = "session")]

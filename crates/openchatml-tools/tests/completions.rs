@@ -207,6 +207,22 @@ async fn an_unreachable_server_is_an_error_without_the_key() {
     assert!(!error.to_string().contains("secret"));
 }
 
+/// A server can repeat the key that it refuses.
+#[tokio::test]
+async fn errors_of_a_server_have_no_key() {
+    let text = r#"{"error":{"message":"bad key sk-secret"}}"#;
+    for status in [401, 200] {
+        let server = ScriptedServer::with_models(Some(models("vllm")), move |_, _| {
+            Answer::error(status, text)
+        });
+        let mut options = quick();
+        options.api_key = Some("sk-secret".to_owned());
+        let (_, error) = heard(server.url(), options, prompt()).await;
+        let error = error.unwrap().to_string();
+        assert!(error.ends_with("bad key [secret]"), "{error}");
+    }
+}
+
 #[tokio::test]
 async fn ids_are_never_read_from_text() {
     let spelled = "<|channel|>final<|message|>Hi<|end|>";

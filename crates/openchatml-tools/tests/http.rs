@@ -214,6 +214,18 @@ async fn error_responses_report_their_status() {
     assert_eq!(failure.details.unwrap().get("body").unwrap().as_str().map(str::len), Some(980));
 }
 
+/// The router replaces these in failures.
+#[test]
+fn headers_and_the_query_of_the_address_are_secrets() {
+    let mut options = ServiceOptions::default();
+    options.base_url = Some("https://me:pass@a.example/?key=k1".to_owned());
+    options.headers = vec![("Authorization".to_owned(), "Bearer t1".to_owned())];
+    let (_, entry) = Api::parse(PETS).unwrap().entries(&options).unwrap().swap_remove(0);
+    for secret in ["t1", "Bearer t1", "pass", "k1"] {
+        assert!(entry.secrets.iter().any(|it| it == secret), "{secret}");
+    }
+}
+
 #[tokio::test]
 async fn an_unreachable_server_is_a_temporary_failure() {
     let server = ok().await;

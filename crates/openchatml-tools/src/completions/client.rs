@@ -20,6 +20,7 @@ use super::{
     Completion, CompletionFuture, GrammarSupport, GrammarSupportFuture, Prompt, Request, Upstream,
     UpstreamError,
 };
+use crate::secrets::{Secrets, of_url};
 
 /// The maximum size of an error response, in bytes.
 const MOST_OF_AN_ERROR: usize = 64 << 10;
@@ -59,6 +60,8 @@ pub struct Completions {
     client: Client,
     address: ServerUrl,
     options: Arc<CompletionsOptions>,
+    /// What the server could repeat in errors.
+    secrets: Secrets,
     server: Arc<OnceCell<ServerInfo>>,
 }
 
@@ -150,7 +153,9 @@ impl Completions {
             .redirect(reqwest::redirect::Policy::none())
             .build()
             .map_err(|error| unreachable(&error))?;
-        Ok(Self { client, address, options: Arc::new(options), server: Arc::default() })
+        let secrets = Secrets::new(of_url(url).into_iter().chain(options.api_key.clone()));
+        let options = Arc::new(options);
+        Ok(Self { client, address, options, secrets, server: Arc::default() })
     }
 
     /// Returns the URL for completions, if the server is this engine.
@@ -202,7 +207,9 @@ impl Completions {
         let response = self.ask(post).await?;
         let wants_ids = matches!(request.prompt, Prompt::Ids(_)).then_some(server.engine);
         let until = self.options.total_timeout.map(|total| begun + total);
-        Ok(Box::new(CompletionStream::new(response, wants_ids, self.options.idle_timeout, until)))
+        let idle = self.options.idle_timeout;
+        let secrets = self.secrets.clone();
+        Ok(Box::new(CompletionStream::new(response, wants_ids, idle, until, secrets)))
     }
 
     /// Sends a request, and repeats it while the server is busy.
@@ -223,7 +230,7 @@ impl Completions {
             let busy = [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE];
             let is_busy = busy.contains(&response.status());
             let wait = retry_after(&response).unwrap_or(pause);
-            let error = refused(response, idle).await;
+            let error = refused(response, idle).await.without(&self.secrets);
             if !is_busy || begun.elapsed() + wait > self.options.patience {
                 return Err(error);
             }

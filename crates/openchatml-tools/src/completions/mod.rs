@@ -283,6 +283,20 @@ impl UpstreamError {
     }
 }
 
+#[cfg(feature = "completions")]
+impl UpstreamError {
+    /// Replaces secrets in what the server says.
+    fn without(mut self, secrets: &crate::secrets::Secrets) -> Self {
+        match &mut self {
+            Self::Refused { message, .. }
+            | Self::Failed(message)
+            | Self::InvalidResponse(message) => *message = secrets.redact(std::mem::take(message)),
+            _ => {}
+        }
+        self
+    }
+}
+
 impl fmt::Display for UpstreamError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

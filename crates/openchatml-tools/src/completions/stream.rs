@@ -12,6 +12,7 @@ use super::client::{silent, unreachable};
 use super::engine::Engine;
 use super::sse::{Events, MOST_BYTES, TooLong};
 use super::{Completion, Piece, PieceFuture, UpstreamError};
+use crate::secrets::Secrets;
 
 /// A completion that arrives from a server.
 pub(super) struct CompletionStream {
@@ -30,6 +31,7 @@ pub(super) struct CompletionStream {
     deadline: Instant,
     /// The time by which the completion must end.
     until: Option<Instant>,
+    secrets: Secrets,
 }
 
 /// How a response is divided into parts.
@@ -92,6 +94,7 @@ impl CompletionStream {
         wants_ids: Option<Engine>,
         idle: Duration,
         until: Option<Instant>,
+        secrets: Secrets,
     ) -> Self {
         Self {
             framing: Framing::of(&response),
@@ -103,6 +106,7 @@ impl CompletionStream {
             idle,
             deadline: Instant::now() + idle,
             until,
+            secrets,
         }
     }
 }
@@ -202,7 +206,7 @@ impl CompletionStream {
 
     fn fail(&mut self, error: UpstreamError) {
         self.response = None;
-        self.ready.push_back(Err(error));
+        self.ready.push_back(Err(error.without(&self.secrets)));
     }
 
     fn push(&mut self, piece: Piece) {

@@ -7,7 +7,8 @@ use super::Config;
 use super::error::{ConfigError, Location};
 use super::sections::{GrantType, Mcp, OAuthSection, Transport, has_authorization};
 use super::template::Template;
-use crate::kinds::mcp::{Login, OAuth, Secrets, TokenFolder};
+use crate::kinds::mcp::{Login, OAuth, TokenFolder};
+use crate::secrets::Secrets;
 
 /// The authorization for a server.
 pub(super) enum Authorization {

@@ -189,6 +189,8 @@ impl CompletionFuture {
         entry.is_idempotent = section.is_idempotent;
         entry.timeout = section.timeout;
         entry.approve = section.approve;
+        let variables = section.start.env.iter().flat_map(|(_, value)| value.values());
+        entry.secrets = variables.collect();
         Ok((section.name.clone(), entry))
     }
 
@@ -275,9 +277,12 @@ impl CompletionFuture {
             }
             entries.retain(|it| names.contains(&it.0));
         }
+        let templates = section.headers.iter().map(|it| &it.1).chain(&section.base_url);
+        let variables: Vec<String> = templates.flat_map(Template::values).collect();
         let named = entries.into_iter().map(|(name, mut entry)| {
             entry.timeout = section.timeout;
             entry.approve = section.approve;
+            entry.secrets.extend(variables.iter().cloned());
             (format!("functions.{}{name}", section.prefix), entry)
         });
         Ok(named.collect())
@@ -305,7 +310,8 @@ impl CompletionFuture {
         section: &Mcp,
     ) -> Result<(crate::kinds::mcp::Server, Vec<Named>), Vec<ConfigError>> {
         use super::sections::Transport;
-        use crate::kinds::mcp::{Secrets, ServerOptions, connect_stdio};
+        use crate::kinds::mcp::{ServerOptions, connect_stdio};
+        use crate::secrets::Secrets;
 
         let mut options = ServerOptions::default();
         options.trusts_hints = section.trusts_hints;

@@ -45,7 +45,7 @@ impl Template {
     }
 
     /// Returns the values of its variables. They are treated as secrets.
-    #[cfg(all(unix, feature = "mcp"))]
+    #[cfg(any(feature = "http", all(unix, feature = "process")))]
     pub(super) fn values(&self) -> impl Iterator<Item = String> {
         self.parts.iter().filter_map(|part| match part {
             Part::Text(_) => None,

@@ -212,7 +212,7 @@ impl Job {
         match timeout_at(self.deadline, AbortOnDropHandle::new(task)).await {
             Err(_) if made.is_unstarted() => Err(not_started()),
             Err(_) => Err(timed_out()),
-            Ok(Ok(outcome)) => outcome,
+            Ok(Ok(outcome)) => outcome.map_err(|failure| self.tool.secrets.redacted(failure)),
             // The panic message is for developers and goes to the standard error.
             Ok(Err(_)) => Err(Failure::new("the tool panicked")),
         }

@@ -24,6 +24,7 @@ pub(crate) use self::reply::checksum;
 pub use self::schema::InvalidSchema;
 use self::schema::Schema;
 pub use self::turn::Turn;
+use crate::secrets::Secrets;
 use crate::{ApprovalPolicy, Entry, Toolbox};
 
 /// Runs the calls of turns: concurrently, with timeouts, and each call at most once.
@@ -65,6 +66,7 @@ struct Core {
 /// A tool and its compiled schema.
 struct RegisteredTool {
     entry: Entry,
+    secrets: Secrets,
     schema: Option<Schema>,
     /// The queue of a sequential tool, whose calls run one at a time.
     line: Option<Arc<Semaphore>>,
@@ -95,10 +97,9 @@ impl Router {
             let schema = entry.parameters.as_ref();
             let schema = schema.map(|schema| Schema::new(name, schema)).transpose()?;
             let line = entry.is_sequential.then(|| Arc::new(Semaphore::new(1)));
-            known.insert(
-                name.to_owned(),
-                Arc::new(RegisteredTool { entry: entry.clone(), schema, line }),
-            );
+            let secrets = Secrets::new(entry.secrets.iter().cloned());
+            let tool = RegisteredTool { entry: entry.clone(), secrets, schema, line };
+            known.insert(name.to_owned(), Arc::new(tool));
         }
         let places = |places: usize| Arc::new(Semaphore::new(places.clamp(1, 1 << 20)));
         let core = Core {

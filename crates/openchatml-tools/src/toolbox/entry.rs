@@ -27,6 +27,9 @@ pub struct Entry {
     pub timeout: Option<Duration>,
     /// The calls that require approval. The default is that of the router.
     pub approve: Option<ApprovalPolicy>,
+    /// What the tool knows and the model must not learn, such as a key: failures have `[secret]` in
+    /// its place. Texts of less than 4 bytes are ignored.
+    pub secrets: Vec<String>,
 }
 
 impl Entry {
@@ -40,6 +43,7 @@ impl Entry {
             is_sequential: false,
             timeout: None,
             approve: None,
+            secrets: Vec::new(),
         }
     }
 }

@@ -34,6 +34,20 @@ fn a_program_sees_only_its_own_secrets() {
     assert!(!note.contains("key-of"), "{note}");
 }
 
+/// A failure goes to the model, and may repeat what the program was given.
+#[test]
+fn a_failure_of_a_program_contains_no_secret() {
+    let text = format!("{QUESTION}<|start|>assistant{}\n", call(1, "look"));
+    let folder = folder(&text);
+    let tools = "[tools.look]\ncommand = \"sh\"\nargs = [\"-c\", \"echo bad $KEY >&2; exit 1\"]\n\
+                 env = { KEY = \"${KEY_OF_LOOK}\" }\n";
+    folder.file("tools.toml", tools);
+    let ran = run_with_keys(&folder);
+    let written = folder.read("chat.ocml") + &ran.stdout + &ran.stderr;
+    assert!(written.contains("bad [secret]"), "{written}");
+    assert!(!written.contains("key-of-look"), "{written}");
+}
+
 /// Starts a process in a new session, writes its id, and waits until it runs.
 #[cfg(target_os = "linux")]
 fn leave(then: &str) -> String {

@@ -18,6 +18,7 @@ use self::operation::{METHODS, Operation};
 use self::request::Request;
 #[cfg(feature = "browser")]
 pub(crate) use self::response::{body, without_url};
+use crate::secrets::{Secrets, of_url};
 use crate::{Call, Entry, Failure, Outcome, Tool, ToolFuture};
 
 /// The operations of an OpenAPI document (3.0 or 3.1).
@@ -177,6 +178,9 @@ impl Api {
         let client = crate::client::builder().redirect(Policy::custom(stay)).build();
         let client = client.map_err(|_| OpenApiError::new("", "cannot create an HTTP client"))?;
         let ours: Vec<String> = access.headers.iter().map(|it| it.0.clone()).collect();
+        let headers_of = access.headers.iter().flat_map(|(_, value)| Secrets::of_header(value));
+        let secrets: Vec<String> =
+            headers_of.chain(access.base_url.iter().flat_map(|url| of_url(url))).collect();
         let limit = access.output_bytes;
         let service = Arc::new(Service { client, headers, ours, limit });
         let mut entries = Vec::new();
@@ -189,6 +193,7 @@ impl Api {
             let mut entry = Entry::new(OperationTool { service: service.clone(), base, operation });
             (entry.description, entry.parameters) = (description, parameters);
             entry.is_idempotent = is_idempotent;
+            entry.secrets.clone_from(&secrets);
             entries.push((name.clone(), entry));
         }
         Ok(entries)

@@ -14,7 +14,8 @@ use super::connection::Connection;
 use super::exact_numbers::{ExactNumbers, RestoringWriter};
 use super::http::{Authorize, HttpClient};
 use super::line_limit::LimitedLines;
-use super::{ConnectError, Secrets, ServerOptions};
+use super::{ConnectError, ServerOptions};
+use crate::secrets::{Secrets, of_url};
 
 /// How to connect to a server.
 pub(super) enum Connector {
@@ -124,7 +125,7 @@ impl Http {
         options: &ServerOptions,
     ) -> Result<(Self, ServerOptions), ConnectError> {
         let mut parsed = Vec::new();
-        let mut secrets = Secrets::of_url(url);
+        let mut secrets = of_url(url);
         for (name, text) in headers {
             let wrong = |_| ConnectError::new(format!("invalid header `{}`", name.escape_debug()));
             let key: HeaderName = name.parse().map_err(|_| wrong(()))?;

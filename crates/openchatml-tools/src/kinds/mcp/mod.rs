@@ -20,7 +20,7 @@ mod list_changed;
 mod listing;
 #[cfg(feature = "oauth")]
 mod oauth;
-mod redact;
+mod one_line;
 mod remote;
 #[cfg(unix)]
 mod stderr;
@@ -36,10 +36,10 @@ pub use self::closing::closed;
 use self::connector::{Connector, Http};
 #[cfg(feature = "oauth")]
 pub use self::oauth::{Login, OAuth, TokenFolder};
-pub(crate) use self::redact::Secrets;
 use self::remote::RemoteServer;
 #[cfg(unix)]
 pub use self::stderr::ServerStderr;
+use crate::secrets::Secrets;
 use crate::server_features::{ServerPrompt, ServerResource, ServerResourceTemplate};
 use crate::{Entry, InvalidToolName, Toolbox};
 
@@ -139,7 +139,7 @@ pub struct ConnectError {
 
 impl ConnectError {
     fn new(why: impl fmt::Display) -> Self {
-        let why = redact::one_line(&why.to_string());
+        let why = one_line::one_line(&why.to_string());
         Self { why, is_connected: false, needs_login: false }
     }
 

@@ -12,8 +12,9 @@ use tokio::sync::Mutex;
 
 use super::restricted_client::{AllowedUrls, RestrictedClient, bare, origin};
 use super::unauthorized;
+use crate::kinds::mcp::ConnectError;
 use crate::kinds::mcp::http::Authorize;
-use crate::kinds::mcp::{ConnectError, Secrets};
+use crate::secrets::Secrets;
 
 /// The authorization of a client by OAuth 2 with client credentials.
 ///

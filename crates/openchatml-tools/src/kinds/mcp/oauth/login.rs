@@ -14,7 +14,8 @@ use super::redirect::Redirect;
 use super::restricted_client::{AllowedUrls, RestrictedClient, bare, is_local, origin};
 use super::tokens::{TokenFolder, TokenRecord};
 use super::unauthorized;
-use crate::kinds::mcp::{ConnectError, Secrets};
+use crate::kinds::mcp::ConnectError;
+use crate::secrets::{Secrets, of_url};
 
 /// The login of a user at a server with a browser, by OAuth 2 with an authorization code and PKCE.
 ///
@@ -82,7 +83,7 @@ impl Login {
         timeout: Duration,
         show: impl FnOnce(&str),
     ) -> Result<(), ConnectError> {
-        let secrets = Secrets::new(Secrets::of_url(url)).and(self.client_secret.clone());
+        let secrets = Secrets::new(of_url(url)).and(self.client_secret.clone());
         let done = tokio::time::timeout(timeout, self.ask(url, &secrets, show)).await;
         let late = || ConnectError::new("timeout: there was no login");
         done.unwrap_or_else(|_| Err(late())).map_err(|error| error.without(&secrets))

@@ -15,8 +15,9 @@ use super::login::{Login, server};
 use super::restricted_client::{AllowedUrls, RestrictedClient, origin};
 use super::tokens::TokenRecord;
 use super::unauthorized;
+use crate::kinds::mcp::ConnectError;
 use crate::kinds::mcp::http::Authorize;
-use crate::kinds::mcp::{ConnectError, Secrets};
+use crate::secrets::Secrets;
 
 /// Provides the stored access token of a user who logged in at a server.
 pub(in crate::kinds::mcp) struct StoredToken {

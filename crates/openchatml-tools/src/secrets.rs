@@ -1,12 +1,13 @@
-//! Removes secrets and line breaks from errors.
+//! Removes secrets from errors.
 
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use reqwest::Url;
+use openchatml::{Data, Value};
 
-/// The secrets that are sent to a server or an authorization server, which could repeat them in
-/// errors. Clones share the same list.
+use crate::Failure;
+
+/// The secrets that a tool or a server gets, and could repeat in errors. Clones share the same list.
 #[derive(Clone, Default)]
 pub(crate) struct Secrets {
     /// The secrets, the longest first.
@@ -21,7 +22,7 @@ impl Secrets {
     }
 
     /// Adds secrets.
-    pub(super) fn learn(&self, secrets: impl IntoIterator<Item = String>) {
+    pub(crate) fn learn(&self, secrets: impl IntoIterator<Item = String>) {
         /// Shorter texts are part of many ordinary words.
         const SHORTEST: usize = 4;
 
@@ -40,23 +41,15 @@ impl Secrets {
         known.dedup();
     }
 
-    /// Returns the secrets of a URL: user, password and query, which is often a key.
-    pub(super) fn of_url(url: &str) -> Vec<String> {
-        let Ok(url) = Url::parse(url) else { return vec![url.to_owned()] };
-        let mut secrets: Vec<String> = url.password().map(str::to_owned).into_iter().collect();
-        secrets.extend([url.username().to_owned(), url.query().unwrap_or_default().to_owned()]);
-        secrets.extend(url.query_pairs().map(|(_, value)| value.into_owned()));
-        secrets
-    }
-
     /// Returns the secrets of a header: its value, and the part after a scheme, as in `Bearer
     /// 1234`.
-    pub(super) fn of_header(value: &str) -> Vec<String> {
+    pub(crate) fn of_header(value: &str) -> Vec<String> {
         let credentials = value.split_once(' ').map(|it| it.1.trim().to_owned());
         credentials.into_iter().chain([value.to_owned()]).collect()
     }
 
-    pub(super) fn and(&self, more: impl IntoIterator<Item = String>) -> Self {
+    #[cfg(feature = "mcp")]
+    pub(crate) fn and(&self, more: impl IntoIterator<Item = String>) -> Self {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner).clone();
         Self::new(known.into_iter().chain(more))
     }
@@ -69,6 +62,26 @@ impl Secrets {
             false => text,
         })
     }
+
+    /// Replaces the secrets in a failure.
+    pub(crate) fn redacted(&self, mut failure: Failure) -> Failure {
+        failure.message = self.redact(failure.message);
+        if let Some(details) = &mut failure.details {
+            self.redact_value(details);
+        }
+        failure
+    }
+
+    fn redact_value(&self, value: &mut Value<'static>) {
+        match &mut value.data {
+            Data::String(text) => *text = self.redact(std::mem::take(text).into_owned()).into(),
+            Data::List(items) => items.iter_mut().for_each(|item| self.redact_value(item)),
+            Data::Map(fields) => {
+                fields.iter_mut().for_each(|(_, value)| self.redact_value(value));
+            }
+            _ => {}
+        }
+    }
 }
 
 impl fmt::Debug for Secrets {
@@ -79,43 +92,39 @@ impl fmt::Debug for Secrets {
 
 /// Encodes a text as in forms and URLs.
 fn encoded(text: &str) -> String {
-    let url = Url::parse_with_params("http://none/", [("", text)]);
-    url.ok()
-        .and_then(|url| url.query().map(|it| it.trim_start_matches('=').to_owned()))
-        .unwrap_or_default()
-}
-
-/// Returns a text on one line, with control characters escaped: `\n`, `\u{1b}`.
-pub(super) fn one_line(text: &str) -> String {
-    let mut line = String::with_capacity(text.len());
-    for c in text.chars() {
-        if is_invisible(c) {
-            line.extend(c.escape_default());
-        } else {
-            line.push(c);
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b' ' => out.push('+'),
+            b'*' | b'-' | b'.' | b'_' => out.push(char::from(byte)),
+            _ if byte.is_ascii_alphanumeric() => out.push(char::from(byte)),
+            _ => out.push_str(&format!("%{byte:02X}")),
         }
     }
-    line
+    out
 }
 
-/// Whether a character is a control character, ends a line, or changes the display of other
-/// characters.
-fn is_invisible(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}'..='\u{200f}'
-            | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-            | '\u{fff9}'..='\u{fffb}' | '\u{e0001}')
+/// Returns the secrets of a URL: user, password and query, which is often a key.
+#[cfg(feature = "client")]
+pub(crate) fn of_url(url: &str) -> Vec<String> {
+    let Ok(url) = reqwest::Url::parse(url) else { return vec![url.to_owned()] };
+    let mut secrets: Vec<String> = url.password().map(str::to_owned).into_iter().collect();
+    secrets.extend([url.username().to_owned(), url.query().unwrap_or_default().to_owned()]);
+    secrets.extend(url.query_pairs().map(|(_, value)| value.into_owned()));
+    secrets
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "client"))]
 mod tests {
-    use super::{Secrets, one_line};
+    use openchatml::{Limits, Value};
+
+    use super::{Secrets, of_url};
+    use crate::Failure;
 
     #[test]
     fn secrets_are_removed_in_every_spelling() {
         let url = "https://me:pass%20word@a.example/mcp?key=KEY1&b=x";
-        let secrets = Secrets::new(Secrets::of_url(url)).and(Secrets::of_header("Bearer TOKEN"));
+        let secrets = Secrets::new(of_url(url)).and(Secrets::of_header("Bearer TOKEN"));
         let secrets = secrets.and(["s3cret/+\"".to_owned()]);
         let harmless =
             r#"key=KEY1&b=x KEY1 pass%20word TOKEN s3cret/+" s3cret%2F%2B%22 s3cret/+\" me x"#;
@@ -130,7 +139,13 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_on_one_line() {
-        assert_eq!(one_line("a\r\n\u{1b}[1m\u{202e}é\u{2028}"), r"a\r\n\u{1b}[1m\u{202e}é\u{2028}");
+    fn failures_contain_no_secrets() {
+        let secrets = Secrets::new(["s3cret".to_owned()]);
+        let mut failure = Failure::new("not s3cret");
+        let details = Value::from_json(r#"{"a":["x s3cret"],"b":1}"#, &Limits::default());
+        failure.details = Some(details.unwrap().into_owned());
+        let failure = secrets.redacted(failure);
+        assert_eq!(failure.message, "not [secret]");
+        assert_eq!(failure.details.unwrap().to_json(), r#"{"a":["x [secret]"],"b":1}"#);
     }
 }
