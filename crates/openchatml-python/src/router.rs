@@ -17,6 +17,7 @@ use crate::data;
 use crate::error::{Failure, detached, wrong_type, wrong_value};
 use crate::message::PyMessage;
 use crate::python_call::{PythonRuntime, block_on, described};
+use crate::run::{PyCancellation, until_cancelled};
 use crate::tool_list::{declaration, tools};
 
 /// A function of Python as a tool.
@@ -260,15 +261,16 @@ impl PyRouter {
         py: Python<'py>,
         conversation: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyTuple>> {
-        self._answer(py, conversation, None)
+        self._answer(py, conversation, None, None)
     }
 
-    #[pyo3(signature = (conversation, runtime = None))]
+    #[pyo3(signature = (conversation, runtime = None, cancellation = None))]
     fn _answer<'py>(
         &self,
         py: Python<'py>,
         conversation: &Bound<'py, PyAny>,
         runtime: Option<&Bound<'py, PyAny>>,
+        cancellation: Option<&Bound<'py, PyCancellation>>,
     ) -> PyResult<Bound<'py, PyTuple>> {
         let Ok(conversation) = conversation.cast::<PyConversation>() else {
             return Err(wrong_type("conversation", "a `Conversation`", conversation));
@@ -279,8 +281,9 @@ impl PyRouter {
         let answered = history::answers(messages);
         let is_pending = |at: &usize| messages[*at].is_call() && !answered.contains(&Some(*at));
         let pending: Vec<_> = (0..messages.len()).filter(is_pending).collect();
+        let token = cancellation.map_or_else(Default::default, |it| it.get().token.clone());
         let replies = detached(py, || {
-            block_on(async {
+            block_on(until_cancelled(&token, async {
                 let ids = messages.iter().filter(|it| !it.is_call());
                 let ids = ids.filter_map(|it| it.call_id.as_deref().map(str::to_owned));
                 let mut turn = router.turn(ids);
@@ -294,10 +297,10 @@ impl PyRouter {
                     }
                 }
                 replies
-            })
+            }))
         })?;
         runtime.close(py)?;
-        PyTuple::new(py, replies?.into_iter().map(PyMessage::new))
+        PyTuple::new(py, replies??.into_iter().map(PyMessage::new))
     }
 
     fn __repr__(&self) -> String {

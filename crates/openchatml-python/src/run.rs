@@ -29,7 +29,7 @@ use crate::write::{PromptOptions, conversation_of};
 #[pyclass(frozen, module = "openchatml._openchatml", name = "Cancellation")]
 #[derive(Default)]
 pub(crate) struct PyCancellation {
-    token: CancellationToken,
+    pub(crate) token: CancellationToken,
 }
 
 #[pymethods]
@@ -269,6 +269,29 @@ async fn drive(mut session: Session, settings: &Settings) -> PyResult<(Session, 
         error => Failure::new("ModelError", error.to_string()),
     })?;
     Ok((session, stopped))
+}
+
+/// Waits for the replies to calls, and looks for signals such as Ctrl-C. If the calls are cancelled,
+/// they have no replies.
+///
+/// # Errors
+///
+/// A signal raises an exception.
+pub(crate) async fn until_cancelled<T: Default>(
+    token: &CancellationToken,
+    work: impl Future<Output = T>,
+) -> PyResult<T> {
+    let mut work = pin!(work);
+    loop {
+        tokio::select! {
+            biased;
+            () = token.cancelled() => return Ok(T::default()),
+            done = tokio::time::timeout(SIGNALS, &mut work) => match done {
+                Ok(done) => return Ok(done),
+                Err(_) => Python::attach(|py| py.check_signals())?,
+            },
+        }
+    }
 }
 
 /// How often signals are looked for.

@@ -117,7 +117,33 @@ def test_asynchronous_tools_run_in_the_loop_of_the_caller() -> None:
     assert run(QUESTION, model, [weather]).stop_reason == "answered"
 
 
-def test_a_cancelled_task_cancels_the_run() -> None:
+def test_runs_leave_the_threads_of_the_loop_to_others() -> None:
+    """Coroutines need them, for example to look up a host."""
+
+    async def waiting(prompt: str) -> str:
+        await asyncio.to_thread(time.sleep, 0)
+        return ANSWER
+
+    async def waits(city: str) -> str:
+        """Waits."""
+        return await asyncio.to_thread(str.upper, city)
+
+    async def main() -> None:
+        runs = [run_async(QUESTION, waiting) for _ in range(100)]
+        for result in await asyncio.gather(*runs):
+            assert result.stop_reason == "answered"
+        answers = [
+            openchatml.answer_async(Router([waits]), called("waits", {"city": "p"}))
+            for _ in range(100)
+        ]
+        for replies in await asyncio.gather(*answers):
+            assert replies[0].json()["content"] == "P"
+
+    asyncio.run(asyncio.wait_for(main(), 60))
+
+
+@pytest.mark.parametrize("answers", [False, True])
+def test_a_cancelled_task_cancels_the_run(answers: bool) -> None:
     begun = threading.Event()
     cancelled = threading.Event()
 
@@ -134,7 +160,12 @@ def test_a_cancelled_task_cancels_the_run() -> None:
     slow.__name__ = "weather"
 
     async def main() -> None:
-        task = asyncio.ensure_future(run_async(QUESTION, model, [slow]))
+        job = (
+            openchatml.answer_async(Router([slow]), called("weather", {"city": "P"}))
+            if answers
+            else run_async(QUESTION, model, [slow])
+        )
+        task = asyncio.ensure_future(job)
         while not begun.is_set():
             await asyncio.sleep(0.01)
         task.cancel()
@@ -155,9 +186,16 @@ def test_tools_see_the_context_of_the_caller() -> None:
         seen.append(variable.get())
         return f"Sunny in {city}."
 
+    async def later(city: str) -> str:
+        """The weather of a city."""
+        return weather(city)
+
+    later.__name__ = "weather"
     variable.set("mine")
     run(QUESTION, model, [weather])
-    assert seen == ["mine"]
+    run(QUESTION, model, [later])
+    asyncio.run(run_async(QUESTION, model, [later]))
+    assert seen == ["mine"] * 3
 
 
 def reply(function: object, arguments: object, **options: object) -> dict[str, object]:

@@ -1678,7 +1678,10 @@ class Router:
             ArgumentTypeError: The argument is not a `Conversation`.
         """
     def _answer(
-        self, conversation: Conversation, runtime: Any = None
+        self,
+        conversation: Conversation,
+        runtime: Any = None,
+        cancellation: Cancellation | None = None,
     ) -> tuple[Message, ...]: ...
 
 @final

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import functools
 import inspect
 import logging
 import threading
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ._errors import ArgumentTypeError
 
 if TYPE_CHECKING:
-    from ._openchatml import Conversation, Message, Router
+    from ._openchatml import Cancellation, Conversation, Message, Router
     from ._records import RunResult
 
 __all__ = ["Runtime", "answer_async", "run_async"]
 
 _LOGGER = logging.getLogger("openchatml")
+
+_T = TypeVar("_T")
 
 
 class Runtime:
@@ -92,7 +95,9 @@ class Job:
         async def wait() -> Any:
             return await awaitable
 
-        self._future = asyncio.run_coroutine_threadsafe(wait(), self._runtime.loop())
+        # The loop runs it in the context in which it is handed over.
+        submit = asyncio.run_coroutine_threadsafe
+        self._future = self._context.copy().run(submit, wait(), self._runtime.loop())
         if self._cancelled:
             self._future.cancel()
         return self._future.result()
@@ -164,17 +169,39 @@ async def run_async(
     cancellation = Cancellation()
     # The stub has no options that only this function gives.
     call: Callable[..., RunResult] = run
-    task = asyncio.ensure_future(
-        asyncio.to_thread(
-            call, conversation, model, tools, runtime=runtime, cancellation=cancellation, **options
-        )
+    job = functools.partial(
+        call, conversation, model, tools, runtime=runtime, cancellation=cancellation, **options
     )
+    return await _cancellable(job, cancellation)
+
+
+async def _cancellable(job: Callable[[], _T], cancellation: Cancellation) -> _T:
+    """Waits for a job in a thread of its own. If the task is cancelled, so is the job.
+
+    The threads of the loop are for others: coroutines of the caller need them to look up a host or to
+    read a file, and would wait forever for the jobs that wait for them.
+    """
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[_T] = loop.create_future()
+
+    def run() -> None:
+        try:
+            result = job()
+        except BaseException as error:  # It is raised in the task.
+            loop.call_soon_threadsafe(done.set_exception, error)
+        else:
+            loop.call_soon_threadsafe(done.set_result, result)
+
+    context = contextvars.copy_context()
+    thread = threading.Thread(target=context.run, args=(run,), name="openchatml-run", daemon=True)
+    thread.start()
     try:
-        return await asyncio.shield(task)
+        return await asyncio.shield(done)
     except asyncio.CancelledError:
         cancellation.cancel()
-        # The run ends soon, and the loop is needed until then.
-        await asyncio.wait([task])
+        # The job ends soon, and the loop is needed until then.
+        await asyncio.wait([done])
+        done.exception()
         raise
 
 
@@ -189,5 +216,9 @@ async def answer_async(router: Router, conversation: Conversation) -> tuple[Mess
     >>> asyncio.run(answer_async(Router([now], envelope="raw"), chat))[0].text
     'noon'
     """
+    from ._openchatml import Cancellation
+
     runtime = Runtime(asyncio.get_running_loop())
-    return await asyncio.to_thread(router._answer, conversation, runtime)
+    cancellation = Cancellation()
+    job = functools.partial(router._answer, conversation, runtime, cancellation)
+    return await _cancellable(job, cancellation)
