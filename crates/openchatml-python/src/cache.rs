@@ -60,7 +60,7 @@ impl PyPromptCache {
     /// The arguments and errors are those of `Tokenizer.prompt`.
     #[pyo3(
         signature = (conversation, **options),
-        text_signature = "($self, conversation, *, allow_loss='all', tools=None, keep_reasoning=False, bare=False, add_generation_prompt=True, continue_final_message=False, enable_thinking=None, profile='default', date=None, reasoning_effort=None, model_identity=None, builtin_tools=(), response_format=None, sanitize=False)"
+        text_signature = "($self, conversation, *, allow_loss='losses', tools=None, keep_reasoning=False, bare=False, add_generation_prompt=True, continue_final_message=False, enable_thinking=None, profile='default', date=None, reasoning_effort=None, model_identity=None, builtin_tools=(), response_format=None, sanitize=False)"
     )]
     fn prompt(
         &self,

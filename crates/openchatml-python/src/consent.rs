@@ -23,6 +23,8 @@ pub(crate) struct Consent {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Allowed {
     All,
+    /// All losses of the conversion.
+    Losses,
     Lost(Lost),
     Dropped(Dropped),
 }
@@ -38,6 +40,7 @@ impl Allowed {
             let lost = Lost::ALL.iter().find(|lost| lost.word() == *name);
             match (name.as_str(), lost, Dropped::from_word(name)) {
                 ("all", ..) => Ok(Self::All),
+                ("losses", ..) => Ok(Self::Losses),
                 (_, Some(lost), _) => Ok(Self::Lost(*lost)),
                 (_, None, Some(dropped)) => Ok(Self::Dropped(dropped)),
                 (_, None, None) => {
@@ -51,14 +54,18 @@ impl Allowed {
 }
 
 impl Consent {
-    pub(crate) const ALL: Self = Self { lost: u128::MAX, dropped: u32::MAX };
+    const ALL: Self = Self { lost: u128::MAX, dropped: u32::MAX };
 
-    /// Reads `allow_loss`: `"all"`, or names of losses and of dropped input.
+    /// What the format cannot express, but no input that the reader drops.
+    pub(crate) const LOSSES: Self = Self { lost: u128::MAX, dropped: 0 };
+
+    /// Reads `allow_loss`: `"all"`, `"losses"`, or names of losses and of dropped input.
     pub(crate) fn read(argument: &Argument<'_, '_>) -> PyResult<Self> {
         let mut consent = Self::default();
         for allowed in Allowed::read(argument)? {
             match allowed {
                 Allowed::All => consent = Self::ALL,
+                Allowed::Losses => consent.lost = u128::MAX,
                 Allowed::Lost(lost) => consent.lost |= 1 << lost as u32,
                 Allowed::Dropped(dropped) => consent.dropped |= 1 << dropped as u32,
             }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
+use openchatml::convert::Lost;
 use openchatml::{Code, Format, lint};
 use openchatml_capsule::Batches;
 use openchatml_data::DataError;
@@ -178,6 +179,8 @@ fn consent(no_loss: bool, allowed: &[Allowed]) -> Consent {
     for allowed in allowed {
         match *allowed {
             Allowed::All => consent.allow_all_drops(),
+            // They are allowed, unless `no_loss` says otherwise.
+            Allowed::Losses => Lost::ALL.iter().for_each(|lost| consent.allow_loss(*lost)),
             Allowed::Lost(lost) => consent.allow_loss(lost),
             Allowed::Dropped(dropped) => consent.allow(dropped),
         }

@@ -90,7 +90,7 @@ impl PyChatTemplate {
         keywords: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Job> {
         let py = conversation.py();
-        let mut consent = Consent::ALL;
+        let mut consent = Consent::LOSSES;
         let mut declared = None;
         let mut set = Options::default();
         let mut continues = false;
@@ -268,7 +268,7 @@ impl PyChatTemplate {
     /// 'Hi!</s>'
     #[pyo3(
         signature = (conversation, **options),
-        text_signature = "($self, conversation, *, tools=None, add_generation_prompt=False, continue_final_message=False, enable_thinking=None, date=None, arguments='parsed', allow_loss='all', **variables)"
+        text_signature = "($self, conversation, *, tools=None, add_generation_prompt=False, continue_final_message=False, enable_thinking=None, date=None, arguments='parsed', allow_loss='losses', **variables)"
     )]
     fn render(
         &self,
@@ -287,10 +287,11 @@ impl PyChatTemplate {
     /// The other arguments and errors are those of `render`.
     ///
     /// Raises:
-    ///     EncodingError: A control token of the template has no id.
+    ///     EncodingError: The encoding belongs to another model: it has no ids for the control tokens of
+    ///         the template. What a model's own encoding lacks is ordinary text to the model.
     #[pyo3(
         signature = (conversation, tokenizer, **options),
-        text_signature = "($self, conversation, tokenizer, *, tools=None, add_generation_prompt=False, continue_final_message=False, enable_thinking=None, date=None, arguments='parsed', allow_loss='all', **variables)"
+        text_signature = "($self, conversation, tokenizer, *, tools=None, add_generation_prompt=False, continue_final_message=False, enable_thinking=None, date=None, arguments='parsed', allow_loss='losses', **variables)"
     )]
     fn ids(
         &self,
@@ -306,8 +307,10 @@ impl PyChatTemplate {
         let job = self.job(conversation, options)?;
         let written = detached(py, || {
             let ids = self.render_job(&job, true)?.ids(&writer.tokenizer.encoding());
+            let is_of_another = &*writer.name == "o200k_harmony" || ids.is_foreign();
             if let Some(token) = ids.spelled.first()
                 && !writer.may_spell
+                && is_of_another
             {
                 let name = &writer.name;
                 let text =

@@ -226,7 +226,7 @@ impl PyTokenizer {
     /// [200006, 1428, 200008, 13225, 200007, 200006, 173781]
     #[pyo3(
         signature = (conversation, **options),
-        text_signature = "($self, conversation, *, allow_loss='all', tools=None, keep_reasoning=False, bare=False, add_generation_prompt=True, continue_final_message=False, enable_thinking=None, profile='default', date=None, reasoning_effort=None, model_identity=None, builtin_tools=(), response_format=None, sanitize=False)"
+        text_signature = "($self, conversation, *, allow_loss='losses', tools=None, keep_reasoning=False, bare=False, add_generation_prompt=True, continue_final_message=False, enable_thinking=None, profile='default', date=None, reasoning_effort=None, model_identity=None, builtin_tools=(), response_format=None, sanitize=False)"
     )]
     fn prompt(
         &self,
@@ -279,7 +279,7 @@ impl PyTokenizer {
     /// '<|channel|>final<|message|>4.<|return|>'
     #[pyo3(
         signature = (conversation, **options),
-        text_signature = "($self, conversation, *, train='all', turns='all', headers='sampled', train_messages=(), skip_messages=(), as_is=False, allow_loss='all', tools=None, bare=False, enable_thinking=None, profile='default', date=None, reasoning_effort=None, model_identity=None, builtin_tools=(), response_format=None, sanitize=False)"
+        text_signature = "($self, conversation, *, train='all', turns='all', headers='sampled', train_messages=(), skip_messages=(), as_is=False, allow_loss='losses', tools=None, bare=False, enable_thinking=None, profile='default', date=None, reasoning_effort=None, model_identity=None, builtin_tools=(), response_format=None, sanitize=False)"
     )]
     fn sample(
         &self,

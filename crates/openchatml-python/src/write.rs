@@ -85,8 +85,8 @@ pub(crate) fn render(
 ///         format.
 ///     to: The name of the format of the output.
 ///     format: The name of the format of the input, or `"auto"`.
-///     allow_loss: `"all"`, or the names of losses (`"call_id"`, `"channel"`, …) and of dropped input
-///         (`"unknown-key"`, `"stray-text"`, …).
+///     allow_loss: `"all"`, `"losses"` (all losses, and no dropped input), or the names of losses
+///         (`"call_id"`, `"channel"`, …) and of dropped input (`"unknown-key"`, `"stray-text"`, …).
 ///     add_generation_prompt: Ends with the open header of a message of the assistant, or of the role
 ///         that is given.
 ///     continue_final_message: Leaves the last message open.
@@ -174,7 +174,8 @@ pub(crate) fn convert<'py>(
 /// Args:
 ///     conversation: A conversation, or data of a JSON format.
 ///     to: The name of the format of the model.
-///     allow_loss: As in `convert`. The default allows everything; see `losses` of the result.
+///     allow_loss: As in `convert`. The default allows what the format cannot express, which is in
+///         `losses` of the result, but no input that the reader drops, such as an unknown role.
 ///     tools: The tools instead of those of the conversation: functions of Python with type hints, or
 ///         declarations as OpenAI's API has them.
 ///     keep_reasoning: Keeps the reasoning before earlier answers.
@@ -206,7 +207,7 @@ pub(crate) fn convert<'py>(
 #[pyfunction]
 #[pyo3(
     signature = (conversation, to, **options),
-    text_signature = "(conversation, to, *, allow_loss='all', tools=None, keep_reasoning=False, bare=False, add_generation_prompt=True, continue_final_message=False, enable_thinking=None, profile='default', date=None, reasoning_effort=None, model_identity=None, builtin_tools=(), response_format=None, sanitize=False)"
+    text_signature = "(conversation, to, *, allow_loss='losses', tools=None, keep_reasoning=False, bare=False, add_generation_prompt=True, continue_final_message=False, enable_thinking=None, profile='default', date=None, reasoning_effort=None, model_identity=None, builtin_tools=(), response_format=None, sanitize=False)"
 )]
 pub(crate) fn prompt<'py>(
     py: Python<'py>,
@@ -244,7 +245,7 @@ impl PromptOptions {
         to: Format,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let (mut writing, mut consent, mut declared) = (Writing::default(), Consent::ALL, None);
+        let (mut writing, mut consent, mut declared) = (Writing::default(), Consent::LOSSES, None);
         let mut is_open = None;
         keywords(options, |argument| {
             match argument.name {

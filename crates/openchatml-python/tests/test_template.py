@@ -193,3 +193,34 @@ def test_contradictions(ours) -> None:
         apply_chat_template([], ours)
     with pytest.raises(openchatml.ArgumentTypeError):
         apply_chat_template(chat, "chatml")
+
+
+def test_what_only_looks_like_a_token_is_text(theirs: PreTrainedTokenizerFast) -> None:
+    """The vocabulary of Qwen has no id for `<tools>`, which its template spells."""
+    source = "<tools>{{ tools | tojson }}</tools>" + TEMPLATE
+    ours = Tokenizer("chatml", theirs)
+    options = {"tools": [openchatml.declaration(weather)]}
+    expected = theirs.apply_chat_template(CHATS[0], chat_template=source, **options)["input_ids"]
+    got = apply_chat_template(CHATS[0], ours, chat_template=source, **options)["input_ids"]
+    assert list(got) == list(expected)
+    # An encoding without any token of the template is that of another model.
+    with pytest.raises(openchatml.EncodingError):
+        apply_chat_template(CHATS[0], ours, chat_template="<a>{{ messages[0].content }}</a>")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        [{"role": "asistant", "content": "4."}],
+        [{"role": "assistant", "contents": "4."}],
+    ],
+)
+def test_input_that_would_be_dropped_is_refused(ours: Tokenizer, wrong: list[dict]) -> None:
+    chat = [{"role": "user", "content": "2 + 2?"}, *wrong]
+    for write in (ours.sample, ours.prompt, lambda it: apply_chat_template(it, ours)):
+        with pytest.raises(openchatml.LossError) as caught:
+            write(chat)
+        assert "dropped" in str(caught.value)
+    assert ours.sample(chat, allow_loss="all").ids.size
+    with pytest.raises(openchatml.LossError):
+        openchatml.prompt(chat, "chatml")

@@ -32,6 +32,17 @@ pub struct Ids {
     /// The control tokens of the template for which the encoding has no id, in order. They are
     /// encoded as ordinary text.
     pub spelled: Vec<String>,
+    /// The number of ids that are control tokens of the template.
+    pub controls: usize,
+}
+
+impl Ids {
+    /// Whether the encoding belongs to another model: it has none of the control tokens that the output
+    /// has. A model's own encoding can lack some: what a template spells like a control token can be
+    /// ordinary text to the model, such as the `<tools>` of Qwen.
+    pub fn is_foreign(&self) -> bool {
+        self.controls == 0 && !self.spelled.is_empty()
+    }
 }
 
 impl Rendered {
@@ -54,6 +65,7 @@ impl Rendered {
                 Some(id) => {
                     self.encode(encoding, run, &mut all.ids, &mut starts);
                     all.ids.push(id);
+                    all.controls += 1;
                     starts.push(piece.span.start);
                     run = piece.span.end..piece.span.end;
                 }

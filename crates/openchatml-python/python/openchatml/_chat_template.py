@@ -40,8 +40,12 @@ def apply_chat_template(
 ) -> Any:
     """Writes conversations as prompts: with a chat template, or in one of our formats.
 
-    With `chat_template`, the result is that of ``transformers`` with this template, except that
-    text of a message never becomes a control token. Without it, the result is the prompt of
+    With `chat_template`, the result is that of ``transformers`` with this template, with these
+    differences: text of a message never becomes a control token. The template gets the conversation
+    as it was read, not the dicts: known names of roles become those of OpenAI's API (``human`` is
+    ``user``), an unknown role is an error, text parts are one text, arguments of calls are objects,
+    and images and other fields of messages are left out. A template that asks for the date gets
+    `date`, which must be given. Without `chat_template`, the result is the prompt of
     :meth:`Tokenizer.prompt` in the format of the tokenizer, and the mask is that of
     :meth:`Tokenizer.sample`.
 

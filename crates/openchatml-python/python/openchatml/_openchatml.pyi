@@ -858,7 +858,7 @@ class Tokenizer:
         self,
         conversation: _Chat,
         *,
-        allow_loss: _AllowLoss = "all",
+        allow_loss: _AllowLoss = "losses",
         tools: _Tools | None = None,
         keep_reasoning: bool = False,
         bare: bool = False,
@@ -900,7 +900,7 @@ class Tokenizer:
         train_messages: Iterable[int] = (),
         skip_messages: Iterable[int] = (),
         as_is: bool = False,
-        allow_loss: _AllowLoss = "all",
+        allow_loss: _AllowLoss = "losses",
         tools: _Tools | None = None,
         bare: bool = False,
         enable_thinking: bool | None = None,
@@ -1094,7 +1094,7 @@ class PromptCache:
         self,
         conversation: _Chat,
         *,
-        allow_loss: _AllowLoss = "all",
+        allow_loss: _AllowLoss = "losses",
         tools: _Tools | None = None,
         keep_reasoning: bool = False,
         bare: bool = False,
@@ -1157,7 +1157,7 @@ class ChatTemplate:
         enable_thinking: bool | None = None,
         date: str | None = None,
         arguments: Literal["parsed", "text"] = "parsed",
-        allow_loss: _AllowLoss = "all",
+        allow_loss: _AllowLoss = "losses",
         **variables: Any,
     ) -> str:
         """Writes a prompt as text.
@@ -1193,7 +1193,7 @@ class ChatTemplate:
         enable_thinking: bool | None = None,
         date: str | None = None,
         arguments: Literal["parsed", "text"] = "parsed",
-        allow_loss: _AllowLoss = "all",
+        allow_loss: _AllowLoss = "losses",
         **variables: Any,
     ) -> Rendered:
         """Writes a prompt as token ids. Text of a message is encoded as ordinary text.
@@ -1203,7 +1203,8 @@ class ChatTemplate:
         The other arguments and errors are those of `render`.
 
         Raises:
-            EncodingError: A control token of the template has no id.
+            EncodingError: The encoding belongs to another model: it has no ids for the control tokens of
+                the template. What a model's own encoding lacks is ordinary text to the model.
         """
 
 def parse(
@@ -1476,8 +1477,8 @@ def convert(
             format.
         to: The name of the format of the output.
         format: The name of the format of the input, or `"auto"`.
-        allow_loss: `"all"`, or the names of losses (`"call_id"`, `"channel"`, …) and of dropped input
-            (`"unknown-key"`, `"stray-text"`, …).
+        allow_loss: `"all"`, `"losses"` (all losses, and no dropped input), or the names of losses
+            (`"call_id"`, `"channel"`, …) and of dropped input (`"unknown-key"`, `"stray-text"`, …).
         add_generation_prompt: Ends with the open header of a message of the assistant, or of the role
             that is given.
         continue_final_message: Leaves the last message open.
@@ -1529,7 +1530,7 @@ def prompt(
     conversation: _Chat,
     to: str,
     *,
-    allow_loss: _AllowLoss = "all",
+    allow_loss: _AllowLoss = "losses",
     tools: _Tools | None = None,
     keep_reasoning: bool = False,
     bare: bool = False,
@@ -1553,7 +1554,8 @@ def prompt(
     Args:
         conversation: A conversation, or data of a JSON format.
         to: The name of the format of the model.
-        allow_loss: As in `convert`. The default allows everything; see `losses` of the result.
+        allow_loss: As in `convert`. The default allows what the format cannot express, which is in
+            `losses` of the result, but no input that the reader drops, such as an unknown role.
         tools: The tools instead of those of the conversation: functions of Python with type hints, or
             declarations as OpenAI's API has them.
         keep_reasoning: Keeps the reasoning before earlier answers.

@@ -238,10 +238,7 @@ fn pieces(rendered: &Rendered) -> String {
 /// of gpt-oss and lacks one. (A model's own encoding can lack what its template writes as text.)
 fn ids(rendered: &Rendered, encodings: &Encodings) -> Result<String, Diagnostic> {
     let ids = rendered.ids(&encodings.one());
-    let mut controls = rendered.pieces.iter().filter(|piece| piece.is_control);
-    let is_spelled =
-        |piece: &Piece| ids.spelled.contains(&rendered.text[piece.span.clone()].to_owned());
-    let is_of_another = encodings.is_default() || controls.all(is_spelled);
+    let is_of_another = encodings.is_default() || ids.is_foreign();
     if !encodings.may_spell() && !ids.spelled.is_empty() && is_of_another {
         let text = format!("the encoding has no id for `{}`", ids.spelled.join("`, `"));
         let found = finding(Code::RenderUnsupported, Span::default(), text);

@@ -75,6 +75,7 @@ pub(super) fn read<'a>(
     reader.start(opening);
     reader.regions(opening);
     opening.rest = std::mem::take(&mut reader.rest);
+    reader.doubt_channel();
     if reader.is_hidden {
         reader.message.channel = Some(Channel::Analysis);
     }
@@ -122,6 +123,9 @@ pub(super) struct HeadReader<'a, 'c> {
     /// Unknown words.
     unread: Vec<String>,
 }
+
+/// The words in headers without a channel that stand for none but `final`, which is what is assumed.
+const TYPES: &[&str] = &["json", "text", "markdown", "final"];
 
 impl<'a> HeadReader<'a, '_> {
     /// Reads the role and attributes.
@@ -392,6 +396,27 @@ impl<'a> HeadReader<'a, '_> {
                 }
             }
         }
+    }
+
+    /// Hides a message of the assistant without a channel whose header has a word that may stand for
+    /// one: `assistant thinking<|message|>`.
+    fn doubt_channel(&mut self) {
+        let message = &self.message;
+        let is_answer = message.role == Role::Assistant
+            && message.channel.is_none()
+            && message.recipient.is_none();
+        if self.context.rules.type_style != TypeStyle::Word || !is_answer || self.is_hidden {
+            return;
+        }
+        let word = message.content_type.as_deref().filter(|_| !message.constrained);
+        let word = word.filter(|word| !TYPES.contains(word)).map(quote);
+        if let Some(word) = &word {
+            let text = format!("the header has no channel, but the word {word}");
+            let found = Code::ParseHeader.at(message.span, text);
+            self.guess(found.help("the message is hidden, because the word may stand for one"));
+        }
+        let is_channel = |word: &String| !word.contains('=');
+        self.is_hidden = word.is_some() || self.unread.iter().any(is_channel);
     }
 
     /// Keeps an unknown word.
