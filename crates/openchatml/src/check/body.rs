@@ -20,9 +20,6 @@ pub(super) fn check(
         Some("json") if message.constrained || message.is_call() => {
             check_json(context, message, found);
         }
-        _ if is_untyped_object(message, &message.body.text()) => {
-            check_json(context, message, found)
-        }
         Some("json" | "text" | "markdown") | None => {}
         Some(other) if message.constrained => {
             let text = format!("cannot check the body: unknown content type {}", quote(other));
@@ -39,17 +36,20 @@ pub(super) fn check(
     }
 }
 
-/// Whether a call to a function begins like its arguments, although its header does not say that they
-/// are JSON. In JSON, such a call is one to a custom tool, which takes any text.
-///
-/// `body` is its text, because streams need not keep it.
-pub(crate) fn is_untyped_object(message: &Message<'_>, body: &str) -> bool {
+/// Checks a call to a function that begins like its arguments, although its header does not say that
+/// they are JSON, as models often leave it out.
+pub(crate) fn check_untyped(
+    context: &CheckContext<'_>,
+    message: &Message<'_>,
+    found: &mut Vec<Diagnostic>,
+) {
     let is_function = || message.recipient.as_deref().and_then(function_name).is_some();
-    message.is_call()
-        && !message.in_json
-        && !matches!(message.content_type.as_deref(), Some("text" | "markdown"))
-        && is_function()
-        && body.trim_ascii_start().starts_with('{')
+    let is_complete = !matches!(message.end, End::Open | End::Prompt);
+    let has_type = matches!(message.content_type.as_deref(), Some("json" | "text" | "markdown"));
+    let is_object = || message.body.text().trim_ascii_start().starts_with('{');
+    if message.is_call() && is_complete && !has_type && is_function() && is_object() {
+        check_json(context, message, found);
+    }
 }
 
 fn check_json(context: &CheckContext<'_>, message: &Message<'_>, found: &mut Vec<Diagnostic>) {

@@ -13,7 +13,6 @@ mod route;
 mod tool;
 mod version;
 
-pub(crate) use self::body::is_untyped_object;
 pub(crate) use self::version::check as check_version;
 
 use std::fmt;
@@ -96,6 +95,7 @@ pub(crate) const RULES_2_0: &[Rule] = &[
 pub(crate) const RULES_OF_HARMONY: &[Rule] = &[
     channel::check_given,
     body::check,
+    body::check_untyped,
     route::check,
     ending::check,
     reply::check_recipient,

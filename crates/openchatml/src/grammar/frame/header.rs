@@ -348,8 +348,8 @@ impl<'a> HeadReader<'a, '_> {
             self.tolerate(Code::ParseHeader.at(span, "duplicate constraint"));
         }
         self.check_value("content type", word, span);
-        if may_hide(word) {
-            let text = format!("{} is no content type", quote(word));
+        if Channel::ALL.iter().any(|channel| channel.as_str().eq_ignore_ascii_case(word)) {
+            let text = format!("{} is a channel, and no content type", quote(word));
             self.guess(Code::ParseHeader.at(span, text).help("the message is hidden"));
             self.is_hidden = true;
         }
@@ -399,14 +399,17 @@ impl<'a> HeadReader<'a, '_> {
     }
 
     /// Hides a message of the assistant without a channel whose header has a word that may stand for
-    /// one: `assistant thinking<|message|>`.
+    /// one: `assistant thinking<|message|>`. A call without a channel is uncertain.
     fn doubt_channel(&mut self) {
         let message = &self.message;
-        let is_answer = message.role == Role::Assistant
-            && message.channel.is_none()
-            && message.recipient.is_none();
-        if self.context.rules.type_style != TypeStyle::Word || !is_answer || self.is_hidden {
+        let is_without = message.role == Role::Assistant && message.channel.is_none();
+        if self.context.rules.type_style != TypeStyle::Word || !is_without || self.is_hidden {
             return;
+        }
+        if message.recipient.is_some() {
+            let found = Code::ParseChannelMissing.at(message.span, "the call has no channel");
+            let help = "write the channel that its tool is called on; until then, the call is not run";
+            return self.guess(found.help(help));
         }
         let word = message.content_type.as_deref().filter(|_| !message.constrained);
         let word = word.filter(|word| !TYPES.contains(word)).map(quote);

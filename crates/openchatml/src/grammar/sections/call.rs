@@ -278,6 +278,11 @@ impl<'a> Call<'a> {
         Some(most.saturating_sub(self.head.len()))
     }
 
+    /// Whether nothing follows its token yet, so that the text may only mention it.
+    pub(super) fn is_mention(&self) -> bool {
+        self.draft.is_none() && self.head.as_str().trim_ascii().is_empty()
+    }
+
     /// Reads the text again as an object with another order of keys.
     pub(super) fn begin_again(&mut self) {
         if self.step == Step::Object(Brackets::default()) {

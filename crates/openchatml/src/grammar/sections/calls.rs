@@ -202,11 +202,8 @@ impl<'a> Reader<'a> {
             control,
             Control::OpenSection(Section::Reasoning) | Control::CloseSection(Section::Reasoning)
         );
-        // Reasoning ends here, whatever it has begun, or it only mentions the token of a call.
         let ends_reasoning = control == Control::CloseSection(Section::Reasoning);
-        let is_mention = self.thinks()
-            && (ends_reasoning
-                || call.draft.is_none() && call.head.as_str().trim_ascii().is_empty());
+        let is_mention = self.thinks() && (ends_reasoning || call.is_mention());
         let is_interrupted = is_reasoning && !is_mention;
         let text = match control == close.control {
             true => "the call is incomplete",

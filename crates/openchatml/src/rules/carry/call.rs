@@ -25,8 +25,9 @@ fn is_made(call: &Message<'_>) -> bool {
 /// Whether a call is on a channel where its tool can be called. On another channel it is not run, and
 /// a format without channels would not show that.
 fn is_on_its_channel(call: &Message<'_>, at: &At<'_>) -> bool {
-    let Some(tool) = call.recipient.as_deref() else { return true };
-    let channel = call.effective_channel();
+    let (Some(channel), Some(tool)) = (call.channel, call.recipient.as_deref()) else {
+        return true;
+    };
     if channel == Channel::Commentary {
         return true;
     }

@@ -98,12 +98,7 @@ pub(crate) fn read<'a>(
                 message.weight = reader.weight(json)?;
                 weight_key = if key == "weight" { "" } else { key };
             }
-            _ => {
-                let value = json.value()?;
-                if value.data != Data::Null {
-                    turn.fields.push((key.into(), value));
-                }
-            }
+            _ => push(&mut turn.fields, key, json.value()?),
         }
         Ok(())
     })?;
@@ -132,6 +127,13 @@ pub(crate) fn read<'a>(
     }
     keep_fields(messages.get_mut(first), fields, weight_key, form);
     Ok(())
+}
+
+/// Adds a field, unless it is null.
+fn push<'a>(fields: &mut Fields<'a>, key: &'static str, value: Value<'a>) {
+    if value.data != Data::Null {
+        fields.push((key.into(), value));
+    }
 }
 
 /// Keeps the other fields of an object with its first message.

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use super::{Incomplete, Response};
-use crate::check::is_untyped_object;
 use crate::limits::Limits;
 use crate::model::{End, Message, Role, bare_name};
 use crate::stream::live::Kind;
@@ -105,8 +104,7 @@ impl Progress {
 /// Whether the arguments of a call match its content type. Diagnostics report this too, but there
 /// can be too many of them.
 fn are_valid(call: &Message<'_>, arguments: &str, limits: &Limits) -> bool {
-    let is_json = call.content_type.as_deref() == Some("json");
-    if is_json || is_untyped_object(call, arguments) {
+    if call.content_type.as_deref() == Some("json") {
         let checked = json::check(arguments, limits);
         return checked.error.is_none() && checked.duplicates.is_empty();
     }
