@@ -8,6 +8,7 @@
 
 mod argument;
 mod cache;
+mod cancellation;
 mod column;
 mod command;
 mod consent;
@@ -54,6 +55,8 @@ mod _openchatml {
     #[pymodule_export]
     use super::cache::PyPromptCache;
     #[pymodule_export]
+    use super::cancellation::PyCancellation;
+    #[pymodule_export]
     use super::command::run_command;
     #[pymodule_export]
     use super::conversation::{PyConversation, restore};
@@ -81,7 +84,7 @@ mod _openchatml {
     #[pymodule_export]
     use super::router::PyRouter;
     #[pymodule_export]
-    use super::run::{PyCancellation, run};
+    use super::run::run;
     #[pymodule_export]
     use super::stream::PyStream;
     #[pymodule_export]

@@ -12,12 +12,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString, PyTuple};
 
 use crate::argument::{Argument, keywords};
+use crate::cancellation::{PyCancellation, until_cancelled};
 use crate::conversation::PyConversation;
 use crate::data;
 use crate::error::{Failure, detached, wrong_type, wrong_value};
 use crate::message::PyMessage;
 use crate::python_call::{PythonRuntime, block_on, described};
-use crate::run::{PyCancellation, until_cancelled};
 use crate::tool_list::{declaration, tools};
 
 /// A function of Python as a tool.

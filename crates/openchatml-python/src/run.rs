@@ -2,7 +2,6 @@
 
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use openchatml::{Format, TextFormat};
 use openchatml_tools::{
@@ -13,6 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 
 use crate::argument::{Argument, keywords};
+use crate::cancellation::{PyCancellation, SIGNALS};
 use crate::consent::consent_to_drops;
 use crate::conversation::PyConversation;
 use crate::data;
@@ -24,26 +24,6 @@ use crate::router::{PyRouter, seconds};
 use crate::tokenizer::PyTokenizer;
 use crate::upstream::PythonModel;
 use crate::write::{PromptOptions, conversation_of};
-
-/// Cancels a run from another thread.
-#[pyclass(frozen, module = "openchatml._openchatml", name = "Cancellation")]
-#[derive(Default)]
-pub(crate) struct PyCancellation {
-    pub(crate) token: CancellationToken,
-}
-
-#[pymethods]
-impl PyCancellation {
-    #[new]
-    fn create() -> Self {
-        Self::default()
-    }
-
-    /// Cancels the run. It ends soon, with the reason `"cancelled"`.
-    fn cancel(&self) {
-        self.token.cancel();
-    }
-}
 
 /// What runs, from the arguments.
 struct Settings {
@@ -270,32 +250,6 @@ async fn drive(mut session: Session, settings: &Settings) -> PyResult<(Session, 
     })?;
     Ok((session, stopped))
 }
-
-/// Waits for the replies to calls, and looks for signals such as Ctrl-C. If the calls are cancelled,
-/// they have no replies.
-///
-/// # Errors
-///
-/// A signal raises an exception.
-pub(crate) async fn until_cancelled<T: Default>(
-    token: &CancellationToken,
-    work: impl Future<Output = T>,
-) -> PyResult<T> {
-    let mut work = pin!(work);
-    loop {
-        tokio::select! {
-            biased;
-            () = token.cancelled() => return Ok(T::default()),
-            done = tokio::time::timeout(SIGNALS, &mut work) => match done {
-                Ok(done) => return Ok(done),
-                Err(_) => Python::attach(|py| py.check_signals())?,
-            },
-        }
-    }
-}
-
-/// How often signals are looked for.
-const SIGNALS: Duration = Duration::from_millis(50);
 
 /// A model: a server, or a function.
 fn model(

@@ -408,7 +408,8 @@ impl<'a> HeadReader<'a, '_> {
         }
         if message.recipient.is_some() {
             let found = Code::ParseChannelMissing.at(message.span, "the call has no channel");
-            let help = "write the channel that its tool is called on; until then, the call is not run";
+            let help =
+                "write the channel that its tool is called on; until then, the call is not run";
             return self.guess(found.help(help));
         }
         let word = message.content_type.as_deref().filter(|_| !message.constrained);
