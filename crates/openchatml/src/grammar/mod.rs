@@ -167,9 +167,7 @@ pub(crate) fn unopened_reasoning(rules: &Rules, span: Span, from: usize) -> Diag
     let [open, close] = [reasoning.open, reasoning.close].map(|mark| rules.spelling(mark.control));
     let fix = [open, breaks(reasoning.open.after)].concat();
     let found = Code::ParseFrame.at(span, format!("`{close}` without `{open}`"));
-    found
-        .help("the text before it is read as reasoning; if the prompt ended inside of reasoning, use `in_reasoning`, in the command `--in-reasoning`")
-        .fix(Fix::suggestion(Span::at(from), fix))
+    found.help("the text before it is read as reasoning").fix(Fix::suggestion(Span::at(from), fix))
 }
 
 /// Returns the part of a text outside of messages that is within the limit. `len` bytes came before

@@ -29,9 +29,23 @@ impl FunctionName {
 
     /// Returns why the service does not accept the function of a call.
     pub(crate) fn of_call(&self, call: &Message<'_>) -> Option<&'static str> {
-        let name = call.recipient.as_deref().and_then(function_name);
-        name.filter(|name| !self.accepts(name)).map(|_| "the name of the function")
+        match call.recipient.as_deref().and_then(function_name) {
+            None => Some("a tool that is not a function"),
+            Some(name) => (!self.accepts(name)).then_some("the name of the function"),
+        }
     }
+}
+
+/// Keywords that some services do not accept at the top of the schema of a function.
+const COMPOSITIONS: &[&str] = &["oneOf", "anyOf", "allOf"];
+
+/// Finds the schemas of declared functions that are composed of others.
+pub(crate) fn of_compositions(conversation: &Conversation<'_>) -> Vec<Unaccepted> {
+    let schemas = conversation.tools.iter().filter_map(|tool| tool.parameters.as_ref()?.as_map());
+    let mut keys = schemas.flatten().map(|(key, _)| key.as_ref());
+    let key = keys.find(|key| COMPOSITIONS.contains(key));
+    let reason = key.map(|key| format!("the keyword {key} at the top of a schema"));
+    reason.map(|reason| Unaccepted { at: None, reason: Cow::Owned(reason) }).into_iter().collect()
 }
 
 /// Finds what a service does not accept in the declared functions, which can have these `keys`

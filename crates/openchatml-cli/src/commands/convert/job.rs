@@ -91,6 +91,11 @@ impl<'a> Job<'a> {
             return Err(Failure::Usage(text.to_owned()));
         }
         self.are_apart(origins)?;
+        let ending = self.out.output.as_deref().and_then(Path::extension);
+        if ending.is_some_and(|it| it == "parquet" || it == "arrow") {
+            let text = "this command writes no tables: use `ocml data convert` with `--output-format parquet` or `arrow`";
+            return Err(Failure::Usage(text.to_owned()));
+        }
         let output = Target::open(self.out.output.as_deref())?;
         if output.is_terminal() {
             console.hide_progress();

@@ -143,6 +143,8 @@ fn read_text(
     events: &mut Events<'_>,
     target: &mut Target,
 ) -> Result<(), Failure> {
+    // Reasoning that is cut off has no control token.
+    let in_reasoning = options.in_reasoning;
     let mut stream = Texts::new(format, options);
     let mut mark = ByteOrderMark::default();
     let mut unframed = Unframed::default();
@@ -158,7 +160,7 @@ fn read_text(
     })?;
     stream.feed(mark.rest(), |event| events.add(event));
     stream.finish(|event| events.add(event));
-    events.unframed = unframed.is_all().then_some(format);
+    events.unframed = (unframed.is_all() && !in_reasoning).then_some(format);
     Ok(())
 }
 

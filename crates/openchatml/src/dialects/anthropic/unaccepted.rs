@@ -4,10 +4,9 @@ use std::collections::HashSet;
 
 use super::FORM;
 use super::block::is_signed;
-use crate::function_name;
 use crate::model::{Conversation, Message, Role};
 use crate::rules::Unaccepted;
-use crate::services::unaccepted::{FunctionName, of_tools};
+use crate::services::unaccepted::{FunctionName, of_compositions, of_tools};
 use crate::services::{calls::is_inline_object, content_of};
 
 const NAMES: FunctionName = FunctionName { others: "_-", begins_with_letter: false, max: 128 };
@@ -27,6 +26,7 @@ pub(super) fn find(conversation: &Conversation<'_>) -> Vec<Unaccepted> {
     const UNANSWERED: &str = "a call without a result";
     let messages = &conversation.messages;
     let mut found = of_tools(conversation, &NAMES, TOOL_KEYS);
+    found.extend(of_compositions(conversation));
     if messages.iter().all(|message| matches!(message.role, Role::System | Role::Developer)) {
         found.push(Unaccepted::of_document("a conversation without a message of the user"));
     }
@@ -73,9 +73,6 @@ fn of_assistant(message: &Message<'_>) -> Option<&'static str> {
     }
     if !message.is_call() {
         return None;
-    }
-    if message.recipient.as_deref().and_then(function_name).is_none() {
-        return Some("a tool that is not a function");
     }
     if let Some(reason) = NAMES.of_call(message) {
         return Some(reason);

@@ -111,7 +111,7 @@ fn lower(mut schema: Value<'_>) -> Value<'_> {
     schema
 }
 
-/// Returns the fields with `null` among the types instead of `nullable`.
+/// Returns the fields with `null` among the types or the variants instead of `nullable`.
 fn nullable<'a>(mut fields: Fields<'a>) -> Fields<'a> {
     let is_on = |field: &(Cow<'_, str>, Value<'_>)| {
         field.0 == "nullable" && field.1.data == Data::Bool(true)
@@ -131,8 +131,21 @@ fn nullable<'a>(mut fields: Fields<'a>) -> Fields<'a> {
                 values.push(Value::default());
             }
         }
+    } else if fields.iter().any(is_on)
+        && let Some((_, variants)) = fields.iter_mut().find(|field| field.0 == "anyOf")
+        && let Data::List(variants) = &mut variants.data
+    {
+        let null = Value::from(Data::String("null".into()));
+        variants.push(Data::Map(vec![("type".into(), null)]).into());
+        fields.retain(|field| !is_on(field));
     }
     fields
+}
+
+/// Whether a variant is only `null`.
+fn is_null(variant: &Value<'_>) -> bool {
+    variant.as_map().is_some_and(|fields| fields.len() == 1)
+        && variant.get("type").and_then(Value::as_str) == Some("null")
 }
 
 /// Returns the other type, if one of two is `null`.
@@ -154,6 +167,12 @@ fn with_nullable<'a>(schema: &Value<'a>) -> Value<'a> {
                 if let Some(kind) = nullable_type(value).filter(|_| key == "type") {
                     let kind = Value::from(Data::String(Cow::Owned(kind.to_owned())));
                     written.push((key.clone(), kind));
+                    written.push(("nullable".into(), true.into()));
+                } else if let Some(variants) = value.as_list().filter(|_| key == "anyOf")
+                    && variants.iter().any(is_null)
+                {
+                    let variants = variants.iter().filter(|it| !is_null(it)).map(with_nullable);
+                    written.push((key.clone(), Data::List(variants.collect()).into()));
                     written.push(("nullable".into(), true.into()));
                 } else if let Some(values) = value.as_list().filter(is_enum) {
                     // `nullable` says it.

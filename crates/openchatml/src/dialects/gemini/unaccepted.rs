@@ -1,6 +1,5 @@
 //! What the writer writes although the service does not accept it.
 
-use crate::function_name;
 use crate::model::{Conversation, Message, Role};
 use crate::rules::Unaccepted;
 use crate::services::calls::is_inline_object;
@@ -55,9 +54,6 @@ pub(super) fn find(conversation: &Conversation<'_>) -> Vec<Unaccepted> {
 fn of_call(call: &Message<'_>) -> Option<&'static str> {
     if !call.is_call() {
         return None;
-    }
-    if call.recipient.as_deref().and_then(function_name).is_none() {
-        return Some("a tool that is not a function");
     }
     if let Some(reason) = NAMES.of_call(call) {
         return Some(reason);

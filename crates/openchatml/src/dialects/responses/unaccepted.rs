@@ -6,13 +6,14 @@ use super::FORM;
 use crate::model::{Conversation, Role};
 use crate::rules::Unaccepted;
 use crate::services::beyond_of;
-use crate::services::unaccepted::{FunctionName, of_tools};
+use crate::services::unaccepted::{FunctionName, of_compositions, of_tools};
 
 const NAMES: FunctionName = FunctionName { others: "_-", begins_with_letter: false, max: 64 };
 
 /// Finds what the service does not accept.
 pub(super) fn find(conversation: &Conversation<'_>) -> Vec<Unaccepted> {
     let mut found = of_tools(conversation, &NAMES, &["defer_loading", "strict"]);
+    found.extend(of_compositions(conversation));
     let messages = &conversation.messages;
     let replies = messages.iter().filter(|it| it.role == Role::Tool);
     let answered: HashSet<&str> = replies.filter_map(|it| it.call_id.as_deref()).collect();

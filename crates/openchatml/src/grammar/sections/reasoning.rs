@@ -84,7 +84,8 @@ impl<'a> Reader<'a> {
     /// the prompt, and then often not into a transcript.
     pub(super) fn end_unopened(&mut self, span: Span, out: &mut Out<'a, '_>) {
         let Some((from, count)) = self.spoken.take() else { return };
-        out.malformed(unopened_reasoning(self.rules, span, from));
+        let found = unopened_reasoning(self.rules, span, from);
+        out.malformed(found.help("the text before it is read as reasoning; if the prompt ended inside of reasoning, use `in_reasoning`, in the command `--in-reasoning`"));
         let mut ended = count;
         if let State::Body(body) = &mut self.state {
             body.draft.message.channel = Some(Channel::Analysis);
