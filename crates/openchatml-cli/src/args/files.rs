@@ -9,8 +9,8 @@ pub(crate) struct FilesArgs {
     /// Files, folders or patterns (`data/*.jsonl`) to read (`-` or none: standard input)
     ///
     /// Of a folder, all files named *.json, *.jsonl, *.ndjson, *.txt and *.ocml are read, also
-    /// compressed ones (*.gz, *.zst), except hidden files and those that a file `.ocmlignore`
-    /// names, in the syntax of `.gitignore`.
+    /// compressed ones (*.gz, *.zst), except hidden files, files that begin with `_`, and those
+    /// that a file `.ocmlignore` names, in the syntax of `.gitignore`.
     pub(crate) files: Vec<PathBuf>,
 
     /// Of folders, read the files with such a name instead, such as `*.md`; `!` before a pattern
