@@ -113,7 +113,7 @@ fn sampling(argument: &Argument<'_, '_>) -> PyResult<serde_json::Map<String, ser
 ///
 /// Raises:
 ///     ArgumentTypeError, ArgumentValueError: An argument is invalid.
-///     ModelError: The model failed.
+///     ModelError: The model failed. Its `conversation` has what came before, with the replies of tools.
 ///     RenderError: The format cannot express a prompt.
 ///     ToolError: A tool cannot be declared.
 ///
@@ -247,7 +247,19 @@ async fn drive(mut session: Session, settings: &Settings) -> PyResult<(Session, 
             Failure::render(&error, Some(session.conversation()))
         }
         error => Failure::new("ModelError", error.to_string()),
-    })?;
+    });
+    let stopped = match stopped {
+        Ok(stopped) => stopped,
+        Err(failure) => {
+            // What the tools did is done, whatever becomes of the model.
+            return Python::attach(|py| {
+                let error = PyErr::from(failure);
+                let chat = PyConversation::new(session.conversation().clone());
+                error.value(py).setattr("conversation", chat)?;
+                Err(error)
+            });
+        }
+    };
     Ok((session, stopped))
 }
 

@@ -14,6 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
 use crate::argument::Argument;
+use crate::error::wrong_type;
 use crate::message_fields::ids;
 use crate::python_call::{Job, PythonRuntime, described, in_thread};
 
@@ -36,6 +37,7 @@ fn failed(error: PyErr) -> UpstreamError {
 impl Upstream for PythonModel {
     fn sample<'u>(&'u self, request: Request<'u>) -> CompletionFuture<'u> {
         Box::pin(async move {
+            let wants_ids = matches!(request.prompt, Prompt::Ids(_));
             let job = Python::attach(|py| {
                 let prompt = match request.prompt {
                     Prompt::Text(text) => text.into_bound_py_any(py)?,
@@ -49,7 +51,7 @@ impl Upstream for PythonModel {
             let pieces: Job = job.await.map_err(failed)?;
             let pieces = pieces.run(None, |pieces| Ok(pieces.clone().unbind()));
             let pieces = Arc::new(pieces.await.map_err(failed)?);
-            Ok(Box::new(Pieces { pieces, pending: None }) as Box<dyn Completion>)
+            Ok(Box::new(Pieces { pieces, wants_ids, pending: None }) as Box<dyn Completion>)
         })
     }
 
@@ -61,6 +63,8 @@ impl Upstream for PythonModel {
 /// The pieces of a completion: an iterator.
 struct Pieces {
     pieces: Arc<Py<PyAny>>,
+    /// Whether it can have ids: there is an encoding that can decode them.
+    wants_ids: bool,
     /// The piece that a thread computes. A session may drop a future and ask again.
     pending: Option<Pending>,
 }
@@ -71,11 +75,11 @@ type Pending = Pin<Box<dyn Future<Output = PyResult<Option<Piece>>> + Send>>;
 impl Completion for Pieces {
     fn next(&mut self) -> PieceFuture<'_> {
         Box::pin(async move {
-            let pieces = Arc::clone(&self.pieces);
+            let (pieces, wants_ids) = (Arc::clone(&self.pieces), self.wants_ids);
             let start = || -> Pending {
                 Box::pin(in_thread(move |py| {
                     let mut pieces = pieces.bind(py).try_iter()?;
-                    pieces.next().transpose()?.map(|it| piece(&it)).transpose()
+                    pieces.next().transpose()?.map(|it| piece(&it, wants_ids)).transpose()
                 }))
             };
             let next = self.pending.get_or_insert_with(start).await;
@@ -86,7 +90,7 @@ impl Completion for Pieces {
 }
 
 /// A piece of a completion.
-fn piece(piece: &Bound<'_, PyAny>) -> PyResult<Piece> {
+fn piece(piece: &Bound<'_, PyAny>, wants_ids: bool) -> PyResult<Piece> {
     if piece.is_instance_of::<PyString>() {
         return Ok(Piece::Text(Argument::new("completion", piece).text()?.to_owned()));
     }
@@ -94,6 +98,10 @@ fn piece(piece: &Bound<'_, PyAny>) -> PyResult<Piece> {
         return Ok(Piece::Text(
             crate::document::text(&Argument::new("completion", piece))?.to_owned(),
         ));
+    }
+    if !wants_ids {
+        let wanted = "a `str`: for token ids, give the run a `tokenizer`";
+        return Err(wrong_type("completion", wanted, piece));
     }
     if let Ok(id) = piece.extract::<u32>() {
         return Ok(Piece::Ids(vec![id]));

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import enum
 import logging
 import signal
 import threading
@@ -175,6 +176,42 @@ def test_a_cancelled_task_cancels_the_run(answers: bool) -> None:
     begin = time.monotonic()
     asyncio.run(main())
     assert time.monotonic() - begin < 10 and cancelled.wait(5)
+
+
+class Unit(enum.Enum):
+    CELSIUS = "C"
+    FAHRENHEIT = "F"
+
+
+def test_arguments_have_the_types_of_the_hints() -> None:
+    seen: list[object] = []
+
+    def measure(unit: Unit, at: tuple[float, int], tags: set[str], more: list[Unit] | None) -> int:
+        """Measures."""
+        seen.extend([unit, at, tags, more])
+        return 1
+
+    arguments = {"unit": "F", "at": [1, 2], "tags": ["a", "a"], "more": ["C"]}
+    assert Router([measure]).answer(called("measure", arguments))[0].json()["ok"]
+    assert seen == [Unit.FAHRENHEIT, (1.0, 2), {"a"}, [Unit.CELSIUS]]
+    assert isinstance(seen[1], tuple) and type(seen[1][0]) is float
+
+
+def test_a_failed_model_keeps_what_the_tools_did() -> None:
+    def failing(prompt: str) -> str:
+        if "Sunny in Paris." in prompt:
+            raise ValueError("broken")
+        return CALL
+
+    with pytest.raises(openchatml.ModelError, match="broken") as caught:
+        run(QUESTION, failing, [weather])
+    chat = caught.value.conversation
+    assert chat is not None and chat[-1].role == "tool"
+
+
+def test_ids_need_a_tokenizer() -> None:
+    with pytest.raises(openchatml.ModelError, match="tokenizer"):
+        run(QUESTION, lambda prompt: [200005, 17196])
 
 
 def test_tools_see_the_context_of_the_caller() -> None:

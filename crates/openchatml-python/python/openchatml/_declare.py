@@ -11,7 +11,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from ._errors import ToolError
 
-__all__ = ["declaration"]
+__all__ = ["declaration", "typed_arguments"]
 
 _PRIMITIVES: dict[object, str] = {
     str: "string",
@@ -83,6 +83,62 @@ def declaration(function: Callable[..., object]) -> dict[str, Any]:
         declared["description"] = summary
     declared["parameters"] = parameters
     return {"type": "function", "function": declared}
+
+
+def typed_arguments(function: Callable[..., object], named: dict[str, Any]) -> dict[str, Any]:
+    """Returns the arguments of a call as the type hints of the function want them.
+
+    JSON has no enumerations, tuples and sets, and one type of numbers.
+    """
+    try:
+        hints = get_type_hints(function)
+    except (TypeError, ValueError, NameError):
+        return named
+    return {name: _typed(hints.get(name, Any), value) for name, value in named.items()}
+
+
+def _typed(hint: Any, value: Any) -> Any:
+    """Returns data of JSON as a type hint wants it, or unchanged."""
+    if hint is float and type(value) is int:
+        return float(value)
+    if isinstance(hint, type) and issubclass(hint, enum.Enum):
+        return next((it for it in hint if it.value == value), value)
+    if typing.is_typeddict(hint) and isinstance(value, dict):
+        fields = get_type_hints(hint)
+        return {key: _typed(fields.get(key, Any), inner) for key, inner in value.items()}
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Union or origin is types.UnionType:
+        return _typed(next((arm for arm in arguments if _fits(arm, value)), Any), value)
+    kind = origin or hint
+    name = getattr(kind, "__name__", "")
+    if isinstance(value, list) and name in _LISTS:
+        if name == "tuple" and arguments and arguments[-1] is not Ellipsis:
+            inner = list(arguments) + [Any] * (len(value) - len(arguments))
+        else:
+            inner = [arguments[0] if arguments else Any] * len(value)
+        items = [_typed(each, item) for each, item in zip(inner, value, strict=False)]
+        return kind(items) if kind in (tuple, set, frozenset) else items
+    if isinstance(value, dict) and name in _DICTS and len(arguments) == 2:
+        return {key: _typed(arguments[1], inner) for key, inner in value.items()}
+    return value
+
+
+def _fits(hint: Any, value: Any) -> bool:
+    """Whether data of JSON can be a value of this type."""
+    if value is None or hint is None or hint is type(None):
+        return value is None and (hint is None or hint is type(None) or hint is Any)
+    if hint in _PRIMITIVES:
+        return type(value) is hint or hint is float and type(value) is int
+    if isinstance(hint, type) and issubclass(hint, enum.Enum):
+        return any(it.value == value for it in hint)
+    if get_origin(hint) is Literal:
+        return value in get_args(hint)
+    name = getattr(get_origin(hint) or hint, "__name__", "")
+    if name in _LISTS:
+        return isinstance(value, list)
+    if name in _DICTS or typing.is_typeddict(hint):
+        return isinstance(value, dict)
+    return True
 
 
 def _is_data(value: object) -> bool:

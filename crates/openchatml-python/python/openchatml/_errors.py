@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ._openchatml import Conversation
     from ._records import Loss
 
 __all__ = [
@@ -168,6 +169,9 @@ class ToolError(Error, ValueError):
 
 class ModelError(Error, RuntimeError):
     """A model cannot be asked, or failed."""
+
+    conversation: Conversation | None = None
+    """The conversation up to there, with the replies of tools, if it failed in a run."""
 
 
 class HarmonyError(Error, RuntimeError):

@@ -1750,7 +1750,7 @@ def run(
 
     Raises:
         ArgumentTypeError, ArgumentValueError: An argument is invalid.
-        ModelError: The model failed.
+        ModelError: The model failed. Its `conversation` has what came before, with the replies of tools.
         RenderError: The format cannot express a prompt.
         ToolError: A tool cannot be declared.
 

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, It
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ._declare import typed_arguments
 from ._errors import ArgumentTypeError
 
 if TYPE_CHECKING:
@@ -86,7 +87,8 @@ class Job:
     def run(self) -> Any:
         """Runs the function, and returns its result."""
         # A context can be entered only once at a time.
-        result = self._context.copy().run(self._function, *self._arguments, **self._named)
+        named = typed_arguments(self._function, self._named) if self._named else {}
+        result = self._context.copy().run(self._function, *self._arguments, **named)
         return self.wait(result) if inspect.isawaitable(result) else result
 
     def wait(self, awaitable: Any) -> Any:

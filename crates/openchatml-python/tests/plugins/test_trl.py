@@ -108,10 +108,15 @@ def test_bad_arguments_and_rows() -> None:
         with pytest.raises(openchatml.ArgumentValueError):
             tokenize_for_sft(data(), TOKENIZER, **options)
     chats = [CHATS[0], [{"role": "nobody", "content": "x"}]]
-    with pytest.raises(openchatml.LossError, match="row 1: "):
-        tokenize_for_sft(data(chats), TOKENIZER, allow_loss=[])
+    for options in ({}, {"allow_loss": []}):
+        with pytest.raises(openchatml.LossError, match="row 1: "):
+            tokenize_for_sft(data(chats), TOKENIZER, **options)
     # Nothing of it is left to train.
-    assert len(tokenize_for_sft(data(chats), TOKENIZER)) == 1
+    assert len(tokenize_for_sft(data(chats), TOKENIZER, allow_loss="all")) == 1
+    with pytest.raises(openchatml.ArgumentValueError, match="the columns are `messages`"):
+        tokenize_for_sft(data(), TOKENIZER, messages="chats")
+    with pytest.raises(openchatml.ArgumentValueError, match="row 1: "):
+        tokenize_for_sft(data([CHATS[0], None]), TOKENIZER)
     with pytest.raises(openchatml.ArgumentTypeError):
         pack(CHATS, 3)
     with pytest.raises(openchatml.ArgumentValueError):

@@ -80,7 +80,8 @@ def tokenize_for_sft(
 
     def row(example: dict[str, Any], index: int) -> dict[str, list[int]]:
         declared = _tools(example, tools)
-        sample = _sampled(tokenizer, example[messages], index, declared, options)
+        chat = _column(example, messages, index)
+        sample = _sampled(tokenizer, chat, index, declared, options)
         ids, mask = sample.tolist(), sample.mask_list() or []
         end = len(ids)
         if max_length is not None and end > max_length:
@@ -280,6 +281,17 @@ def _checked(tokenizer: object, max_length: object) -> None:
         raise ArgumentTypeError(f"argument `max_length`: expected an `int`, not `{max_length!r}`")
     if max_length < 1:
         raise ArgumentValueError("argument `max_length`: it must be 1 or more")
+
+
+def _column(example: dict[str, Any], column: str, index: int) -> Any:
+    if column not in example:
+        columns = ", ".join(f"`{name}`" for name in example)
+        raise ArgumentValueError(
+            f"argument `messages`: there is no column `{column}`; the columns are {columns}"
+        )
+    if example[column] is None:
+        raise ArgumentValueError(f"row {index}: the column `{column}` is null")
+    return example[column]
 
 
 def _tools(example: dict[str, Any], column: str | None) -> Any:
