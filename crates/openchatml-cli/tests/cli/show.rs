@@ -221,3 +221,19 @@ fn the_reasoning_of_a_completion_that_begins_inside_of_it_is_hidden() {
         assert_eq!(ran.stdout, "assistant\n  Hi.\n");
     }
 }
+
+/// Tags of reasoning in an answer are a part of it, but hardly meant for a user.
+#[test]
+fn tags_of_reasoning_in_an_answer_are_named() {
+    let text =
+        r#"[{"role":"user","content":"Q"},{"role":"assistant","content":"<think>Hm.</think>A."}]"#;
+    let ran = ocml_with(["show", "-f", "openai"], text).exits(0);
+    assert!(ran.stdout.contains("<think>Hm.</think>A."));
+    ran.says("--split-reasoning separates it");
+    let ran = ocml_with(["show", "-f", "openai", "--split-reasoning"], text).exits(0);
+    assert_eq!((ran.stdout.contains("Hm."), ran.stderr.as_str()), (false, ""));
+    // What a user does not see is not told.
+    let hidden = "<|start|>assistant<|channel|>commentary<|message|>a <think> b<|end|>";
+    let ran = ocml_with(["show", "-f", "openchatml-2.2"], hidden);
+    assert!(!ran.stderr.contains("split-reasoning"), "{}", ran.stderr);
+}

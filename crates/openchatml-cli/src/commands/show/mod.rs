@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use openchatml::{
     Code, Conversation, Diagnostic, Document, End, Format, Message, Mode, Parsed, Policy,
-    Visibility,
+    Visibility, lint,
 };
 use serde::de::IgnoredAny;
 
@@ -99,6 +99,9 @@ pub(crate) fn run(args: &ShowArgs, console: &Console) -> Result<Status, Failure>
     target.write(shown.text.as_bytes())?;
     Ok(shown.status)
 }
+
+/// What is shown says this already.
+const REASONS: &str = "an answer contains tags of reasoning, such as `<think>`: for JSON, --split-reasoning separates it; read text in the format of the model, such as `-f qwen3`";
 
 const HAS_ERRORS: &str = "the document has errors: run `ocml check` to see them";
 
@@ -247,10 +250,22 @@ impl Show {
         report
     }
 
+    /// Whether a text that a user sees contains tags of reasoning.
+    fn shows_reasoning(&self, document: &Document<'_>) -> bool {
+        let conversations = document.conversations();
+        let messages = conversations.iter().flat_map(|it| &it.messages);
+        let is_visible = |it: &&Message<'_>| self.policy.visibility(it) == Visibility::User;
+        let visible = Conversation::from_messages(messages.filter(is_visible).cloned());
+        !lint::check(&visible.into(), &[Code::VisibleReasoning]).is_empty()
+    }
+
     fn conversations(&self, document: &Document<'_>, shown: &mut Shown) {
         let conversations = document.conversations();
         if conversations.is_empty() {
             shown.report.push_str(&warning_line("the document contains no conversation"));
+        }
+        if self.shows_reasoning(document) {
+            shown.report.push_str(&warning_line(REASONS));
         }
         let names = match document {
             Document::Pair(pair) if self.message.is_none() => Some(pair.sides().map(|side| side.0)),
