@@ -69,3 +69,21 @@ impl Trail {
         &self.tokens[first.unwrap_or(self.tokens.len())..]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Trail;
+    use crate::model::RawPiece;
+    use crate::reading::Keep;
+    use crate::{Control, Span};
+
+    #[test]
+    fn a_token_behind_the_text_is_no_part_of_it() {
+        let (text, mut trail) = ("a(e)", Trail::default());
+        trail.push(Control::End, Span::new(1, 4), Keep::Whole(text));
+        for (end, is_inside) in [(1, false), (4, true)] {
+            let mut rest = trail.rest(Span::new(1, end), Keep::Whole(text)).unwrap();
+            assert_eq!(rest.take(RawPiece::Control(Control::End)), is_inside, "up to {end}");
+        }
+    }
+}

@@ -226,3 +226,13 @@ fn text_that_is_dropped_behind_a_call_has_its_own_place() {
     let bad: &[u8] = b"\xff";
     assert_eq!(places, [(Code::ParseUtf8, bad), (Code::ParseFrame, bad)]);
 }
+
+/// The key under which a list of messages is written as an object.
+#[test]
+fn lists_of_messages_have_a_key_in_objects() {
+    let key = |name: &str| name.parse::<Format>().expect("a format").messages_key();
+    assert_eq!(key("openai"), Some("messages"));
+    assert_eq!(key("sharegpt"), Some("conversations"));
+    assert_eq!(key("openchatml-2.2:json"), None);
+    assert_eq!(key("harmony"), None);
+}
