@@ -17,7 +17,7 @@ import re
 from collections.abc import Collection, Sequence, Set
 from enum import Enum
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NoReturn
 
 from .. import _openchatml as _native
 from .._errors import ArgumentValueError, Error, HarmonyError
@@ -57,6 +57,18 @@ __all__ = [
     "ToolNamespaceConfig",
     "load_harmony_encoding",
 ]
+
+
+def raise_disallowed_special_token(token: str) -> NoReturn:
+    """Raises the exception for a special token that a text must not spell.
+
+    Raises:
+        HarmonyError: Always.
+    """
+    raise HarmonyError(
+        f"Encountered text corresponding to disallowed special token {token!r}: allow it "
+        "with `allowed_special`, or encode it as text with `disallowed_special=()`"
+    )
 
 
 class HarmonyEncodingName(str, Enum):
@@ -225,10 +237,7 @@ class HarmonyEncoding:
         else:
             disallowed = disallowed_special
         if found := _first(disallowed, text):
-            raise HarmonyError(
-                f"Encountered text corresponding to disallowed special token {found!r}: allow it "
-                "with `allowed_special`, or encode it as text with `disallowed_special=()`"
-            )
+            raise_disallowed_special_token(found)
         # A lone surrogate has no UTF-8.
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         if not allowed or _OPENING not in text:
