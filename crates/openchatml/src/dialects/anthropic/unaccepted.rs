@@ -53,7 +53,12 @@ pub(super) fn find(conversation: &Conversation<'_>) -> Vec<Unaccepted> {
                 let answers = message.call_id.as_deref().is_some_and(|id| waiting.remove(id));
                 (!answers).then_some("a result that does not directly follow its call")
             }
-            _ => None,
+            Role::System | Role::Developer => {
+                let before = at.checked_sub(1).map(|before| messages[before].role);
+                (before == Some(Role::Assistant))
+                    .then_some("a late system message behind an answer")
+            }
+            Role::User => None,
         };
         let is_last = at + 1 == messages.len();
         let reason = reason.or_else(|| is_empty(message, is_last).then_some("an empty message"));
