@@ -88,18 +88,17 @@ pub(super) struct Lints {
 
 impl LintArgs {
     pub(super) fn lints(&self) -> Lints {
-        let is_ignored = |code: Code| self.is_ignored(code);
         let is_selected = |code: Code| self.select.iter().any(|it| it.has(code));
         let of = |usual: &[Code]| {
             let wanted = |code: &&Code| usual.contains(code) || is_selected(**code);
             let codes = lint::SAMPLE.iter().filter(wanted).copied();
-            codes.filter(|code| !is_ignored(*code)).collect::<Vec<_>>()
+            codes.filter(|code| !self.is_ignored(*code)).collect::<Vec<_>>()
         };
         Lints {
             document: of(lint::DOCUMENT),
             sample: of(lint::SAMPLE),
-            finds_duplicates: !is_ignored(Code::Duplicate),
-            ignored: Code::ALL.iter().copied().filter(|code| is_ignored(*code)).collect(),
+            finds_duplicates: !self.is_ignored(Code::Duplicate),
+            ignored: Code::ALL.iter().copied().filter(|code| self.is_ignored(*code)).collect(),
         }
     }
 

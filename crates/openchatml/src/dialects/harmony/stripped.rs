@@ -32,9 +32,8 @@ const STOPS: &[Control] = &[Control::Return, Control::Call, Control::End];
 /// Reads a completion without control tokens. Returns `None` for other texts.
 fn read<'a>(whole: &'a str, options: &ReadOptions) -> Option<Parsed<'a>> {
     let controls = &super::tokens::CONTROLS;
-    let stops = STOPS.iter().filter_map(|stop| controls.spelling(*stop));
-    let text = stops.filter_map(|stop| whole.trim_ascii_end().strip_suffix(stop)).next();
-    let text = text.unwrap_or(whole);
+    let before = |stop: &Control| whole.trim_ascii_end().strip_suffix(controls.spelling(*stop)?);
+    let text = STOPS.iter().find_map(before).unwrap_or(whole);
     let blank = text.len() - text.trim_ascii_start().len();
     let spoken = text[blank..].strip_prefix(SPEAKER).map_or(0, |_| SPEAKER.len());
     let first = words_at(text, Span::new(blank, blank + spoken))?;

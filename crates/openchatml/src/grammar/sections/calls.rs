@@ -202,8 +202,8 @@ impl<'a> Reader<'a> {
             control,
             Control::OpenSection(Section::Reasoning) | Control::CloseSection(Section::Reasoning)
         );
-        let ends_reasoning = control == Control::CloseSection(Section::Reasoning);
-        let is_mention = self.thinks() && (ends_reasoning || call.is_mention());
+        let ends_reasoning = self.thinks() && control == Control::CloseSection(Section::Reasoning);
+        let is_mention = ends_reasoning || self.thinks() && call.is_mention();
         let is_interrupted = is_reasoning && !is_mention;
         let text = match control == close.control {
             true => "the call is incomplete",
@@ -219,7 +219,7 @@ impl<'a> Reader<'a> {
             return;
         }
         self.cut_call(*call, span.start, out);
-        self.in_list &= !(is_mention && ends_reasoning);
+        self.in_list &= !ends_reasoning;
         if is_interrupted {
             if out.admits(span) {
                 let mut rest = Rest::begin(span.start, span.start, out).up_to(close.control);

@@ -186,12 +186,18 @@ impl Rules {
     /// Sets the recipient of a call to the one that is read back, because calls do not contain all
     /// namespaces. Returns whether it changes.
     pub(crate) fn readdress(&self, message: &mut Message<'_>) -> bool {
-        let recipient = self.recipient(self.tool(message));
-        let changes = message.recipient.as_deref() != Some(recipient.as_str());
-        if changes {
-            message.recipient = Some(recipient.into());
+        let recipient = message.recipient.as_deref().unwrap_or_default();
+        let name = self.tool(message);
+        // A name with a dot is read as the whole recipient, another one as the part after the
+        // namespace.
+        let is_same = match name.contains('.') {
+            true => name == recipient,
+            false => name.len() < recipient.len(),
+        };
+        if !is_same {
+            message.recipient = Some(self.recipient(name).into());
         }
-        changes
+        !is_same
     }
 
     /// Whether a turn without reasoning has no token for that.
