@@ -266,18 +266,23 @@ async fn an_escaped_descendant_does_not_delay_the_result() {
     held.let_go().await;
 }
 
+/// Calls a program that starts a descendant in this way, and waits until none is left.
+#[cfg(target_os = "linux")]
+async fn kills_descendant(escape: &str) {
+    let mut held = HeldPipe::new();
+    let process = held.shell(&format!("{escape} read l <go; echo 1"));
+    let call = Call::new("functions.f", "c1", "{}");
+    let (outcome, _) = tokio::join!(process.call(&call), held.go());
+    assert_eq!(outcome.unwrap().content.to_json(), "1");
+    held.let_go().await;
+}
+
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_descendant_in_a_session_of_its_own_is_killed_with_the_call() {
-    // The descendant has its own outputs, or those of its ancestor.
-    for escape in [ESCAPE.to_owned(), ESCAPE.replace("</dev/null >/dev/null 2>&1", "")] {
-        let mut held = HeldPipe::new();
-        let process = held.shell(&format!("{escape} read l <go; echo 1"));
-        let call = Call::new("functions.f", "c1", "{}");
-        let (outcome, _) = tokio::join!(process.call(&call), held.go());
-        assert_eq!(outcome.unwrap().content.to_json(), "1");
-        held.let_go().await;
-    }
+    kills_descendant(ESCAPE).await;
+    // With the outputs of its ancestor.
+    kills_descendant(&ESCAPE.replace("</dev/null >/dev/null 2>&1", "")).await;
 }
 
 /// While a process starts a program, its environment cannot be read.
@@ -286,14 +291,9 @@ async fn a_descendant_in_a_session_of_its_own_is_killed_with_the_call() {
 async fn a_descendant_that_starts_programs_all_the_time_is_killed() {
     let again = "exec sh -c \"$0\" \"$0\"";
     let first = format!("echo $$ >&3; {again}");
-    let escape = format!("setsid sh -c '{first}' '{again}' </dev/null >/dev/null 2>&1 &");
+    let apart = "</dev/null >/dev/null 2>&1 &";
     for _ in 0..20 {
-        let mut held = HeldPipe::new();
-        let process = held.shell(&format!("exec 3>held; {escape} read l <go; echo 1"));
-        let call = Call::new("functions.f", "c1", "{}");
-        let (outcome, _) = tokio::join!(process.call(&call), held.go());
-        assert_eq!(outcome.unwrap().content.to_json(), "1");
-        held.let_go().await;
+        kills_descendant(&format!("exec 3>held; setsid sh -c '{first}' '{again}' {apart}")).await;
     }
 }
 
