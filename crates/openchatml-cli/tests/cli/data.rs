@@ -236,3 +236,14 @@ fn all_other_fields_are_kept_beside_json() {
     let to = ["--output-format", "parquet", "a.jsonl", "-o", "out"];
     folder.ocml([&args[..], &to].concat()).exits(2).says("name those that become columns");
 }
+
+/// Of two fields of one name, most readers would use the last one.
+#[test]
+fn a_field_is_not_kept_beside_a_column_of_its_name() {
+    let folder = Folder::new();
+    folder.file("a.jsonl", "{\"chat\":[{\"role\":\"user\",\"content\":\"Q\"}],\"text\":\"T\"}\n");
+    let args = ["data", "convert", "--column", "chat", "--keep-all", "a.jsonl", "-o", "out", "-t"];
+    folder.ocml([&args[..], &["chatml"]].concat()).exits(2).says("a column of this name");
+    std::fs::remove_dir_all(folder.path().join("out")).ok();
+    folder.ocml([&args[..], &["openai"]].concat()).exits(0);
+}

@@ -55,6 +55,12 @@ impl Kept {
     }
 }
 
+/// Returns the error for a field that the output has already.
+fn taken(name: &str) -> DataError {
+    let what = "it cannot be kept: the output has a column of this name";
+    DataError::Column { column: name.to_owned(), what: what.to_owned() }
+}
+
 /// Encodes rows for output files.
 #[derive(Clone, Debug)]
 pub(crate) struct Encoder {
@@ -79,8 +85,7 @@ impl Encoder {
     ) -> Result<Self, DataError> {
         let names = || own.fields().iter().map(|field| field.name());
         if let Some(field) = kept.iter().find(|kept| names().any(|name| name == kept.name())) {
-            let what = "it cannot be kept: the output has a column of this name";
-            return Err(DataError::Column { column: field.name().clone(), what: what.to_owned() });
+            return Err(taken(field.name()));
         }
         let all = own.fields().iter().cloned().chain(kept.iter().cloned().map(Arc::new));
         let mut schema = Schema::new(all.collect::<Fields>());
@@ -137,6 +142,7 @@ impl Encoder {
             }
             if let Kept::Fields(rows) = kept {
                 for (name, value) in rows.get(row).into_iter().flatten() {
+                    self.check_name(name)?;
                     out.push_str(if out.len() == start + 1 { "" } else { "," });
                     out.push_str(&key(name));
                     out.push_str(value);
@@ -145,6 +151,18 @@ impl Encoder {
             out.push_str("}\n");
         }
         lines(out.into_bytes(), rows, self.format)
+    }
+
+    /// Checks that a field can be kept beside the columns of the output.
+    fn check_name(&self, name: &str) -> Result<(), DataError> {
+        let is_taken = match self.holder {
+            Some(holder) => holder == name,
+            None => self.schema.fields().iter().take(self.own).any(|field| field.name() == name),
+        };
+        match is_taken {
+            true => Err(taken(name)),
+            false => Ok(()),
+        }
     }
 
     fn kept_columns<'k>(&self, kept: &'k Kept) -> Result<Vec<(String, JsonColumn<'k>)>, DataError> {

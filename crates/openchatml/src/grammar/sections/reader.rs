@@ -179,8 +179,11 @@ impl<'a> Reader<'a> {
             Control::OpenSection(Section::Replies | Section::Reply)
                 | Control::CloseSection(Section::Replies | Section::Reply)
         );
-        let thinks =
-            matches!(&self.state, State::Body(body) if matches!(body.kind, Kind::Reasoning));
+        let thinks = match &self.state {
+            State::Body(body) => matches!(body.kind, Kind::Reasoning),
+            State::Turn(_) => self.thinks(),
+            _ => false,
+        };
         match self.turn {
             None => true,
             // Replies are in turns of their own.

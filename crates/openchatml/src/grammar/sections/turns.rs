@@ -130,7 +130,18 @@ impl<'a> Reader<'a> {
         self.pad = 0;
         let has_sections = turn.role == Role::Assistant || self.rules.has_replies(turn);
         match has_sections {
-            true => self.state = State::Turn(Kept::default()),
+            true => {
+                // A completion that repeats its header goes on where its prompt ended.
+                if out.options.in_reasoning
+                    && self.is_completion
+                    && self.before == 0
+                    && turn.role == Role::Assistant
+                {
+                    self.inside = Some(Section::Reasoning);
+                    self.pad = self.rules.sections.reasoning.open.after;
+                }
+                self.state = State::Turn(Kept::default());
+            }
             false => self.begin_body(Kind::Said(turn.role), at, out),
         }
     }
