@@ -273,7 +273,7 @@ async fn kills_descendant(escape: &str) {
     let process = held.shell(&format!("{escape} read l <go; echo 1"));
     let call = Call::new("functions.f", "c1", "{}");
     let (outcome, _) = tokio::join!(process.call(&call), held.go());
-    assert_eq!(outcome.unwrap().content.to_json(), "1");
+    assert_eq!(outcome.expect("it answers").content.to_json(), "1");
     held.let_go().await;
 }
 
