@@ -9,7 +9,7 @@
 //! `apertus1024` read Harmony, Qwen 3 and Apertus, `openai20`, `responses20` and `sharegpt20` read
 //! JSON, `prompt20` and `prompt1024` write Apertus from messages JSON; `TOTAL` is the size of the
 //! corpus in bytes. `ids` and `messages` write Harmony as token ids and read them, `stream` reads
-//! answers as ids, one by one. Counting instructions with
+//! answers as ids, one by one, and `chunks` as text, byte by byte. Counting instructions with
 //! callgrind needs few of them; time with perf needs many:
 //!
 //! ```sh
@@ -24,8 +24,8 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use openchatml::{
-    Conversation, Document, Event, Format, Keep, Message, ReadOptions, RenderOptions, TextFormat,
-    convert::convert, parse, render,
+    Conversation, Document, Event, Format, Keep, Message, ReadOptions, RenderOptions, Role, Stream,
+    TextFormat, convert::convert, parse, render,
 };
 use openchatml_bench::clock::{digits, gigabytes};
 use openchatml_bench::corpus::{converted, corpus, tools};
@@ -36,7 +36,7 @@ const USAGE: &str = "usage: profile JOB [ROUNDS [TOTAL]]
 
 JOB     parse20, parse1024, render20, render1024, harmony20, harmony1024, qwen20, qwen1024,
         apertus20, apertus1024, openai20, responses20, sharegpt20, prompt20, prompt1024, ids,
-        messages or stream
+        messages, stream or chunks
 ROUNDS  how often it is done, 20 if not given
 TOTAL   how many bytes the corpus has, 10000000 if not given";
 
@@ -74,6 +74,7 @@ fn job(Wanted { job, total, .. }: &Wanted) -> Option<Job> {
         "parse1024" => text_job("openchatml-2.2", true, *total, 4, 1024),
         "render20" => text_job("openchatml-2.2", false, *total, 12, 20),
         "render1024" => text_job("openchatml-2.2", false, *total, 4, 1024),
+        "chunks" => chunk_job(*total),
         "ids" | "messages" | "stream" => token_job(job, *total),
         _ => return None,
     })
@@ -106,6 +107,36 @@ fn text_job(format: &str, parses: bool, total: usize, turns: usize, bytes: usize
         }
     };
     (Box::new(job), bytes, messages)
+}
+
+fn chunk_job(total: usize) -> Job {
+    let texts: Vec<String> = sources::bodies(1, total)
+        .iter()
+        .map(|body| format!("<|channel|>final<|message|>{}<|return|>", body.replace('<', "")))
+        .collect();
+    let bytes = texts.iter().map(String::len).sum();
+    let job = move || {
+        texts.iter().for_each(|text| {
+            black_box(chunked(text));
+        })
+    };
+    (Box::new(job), bytes, bytes)
+}
+
+/// Streams a completion byte by byte and returns the number of bytes of text.
+fn chunked(text: &str) -> usize {
+    let mut options = ReadOptions::default();
+    options.continues = Some(Role::Assistant);
+    let mut stream = Stream::new(TextFormat::OPENCHATML_2_2, &options).keep(Keep::Nothing);
+    let mut text_bytes = 0;
+    let mut hear = |event: Event<'_>| {
+        if let Event::Delta { text, .. } = event {
+            text_bytes += text.len();
+        }
+    };
+    text.as_bytes().chunks(1).for_each(|byte| stream.feed_with(byte, &mut hear));
+    stream.finish_with(&mut hear);
+    text_bytes
 }
 
 fn prompt_job(total: usize, turns: usize, bytes: usize) -> Job {

@@ -47,6 +47,16 @@ struct Queues {
     by_order: VecDeque<usize>,
 }
 
+impl Queues {
+    /// Takes the calls of `others`, which are later ones.
+    fn take(&mut self, others: &mut Self) {
+        for (tool, mut queue) in others.by_tool.drain() {
+            self.by_tool.entry(tool).or_default().append(&mut queue);
+        }
+        self.by_order.append(&mut others.by_order);
+    }
+}
+
 /// Up to this number, calls are searched one by one.
 const FEW: usize = 16;
 
@@ -87,13 +97,13 @@ impl Pairs {
 
     /// Begins a turn, after a message of the user or an answer. A reply without an id answers a
     /// call of an earlier turn only if no call of its own turn waits for it.
+    #[inline]
     pub(crate) fn turn(&mut self) {
         self.passed = self.calls.len();
-        let [current, earlier] = &mut self.queues;
-        for (tool, mut queue) in current.by_tool.drain() {
-            earlier.by_tool.entry(tool).or_default().append(&mut queue);
+        if self.queued > 0 {
+            let [current, earlier] = &mut self.queues;
+            earlier.take(current);
         }
-        earlier.by_order.append(&mut current.by_order);
     }
 
     /// Adds a call and returns its number, or `None` if a call with its id still waits for a reply. A

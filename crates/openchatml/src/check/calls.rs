@@ -104,12 +104,18 @@ impl Calls {
         message.call_id.as_deref().filter(|_| self.has_ids())
     }
 
-    /// Handles a message of the user or an answer. Calls before it can no longer get a reply.
+    /// Handles a message, which may be of the user or an answer.
     pub(super) fn turn(&mut self, message: &Message<'_>) {
         if ends_turn(message) {
-            self.passed = self.pairs.len();
-            self.pairs.turn();
+            self.end_turn();
         }
+    }
+
+    /// Handles a message of the user or an answer. Calls before it can no longer get a reply.
+    #[inline]
+    pub(super) fn end_turn(&mut self) {
+        self.passed = self.pairs.len();
+        self.pairs.turn();
     }
 
     /// Reports calls without a reply before the last user message or answer.

@@ -21,7 +21,7 @@ use self::calls::Calls;
 use crate::header::{Settings, is_builtin, is_builtin_tool};
 use crate::lex::TokenTable;
 use crate::limits::Limits;
-use crate::model::{End, Message, Role};
+use crate::model::{Channel, End, Message, Role};
 use crate::options::{Mode, ReadOptions};
 use crate::pairing::Pairing;
 use crate::{Diagnostic, Header, Severity, Span};
@@ -150,20 +150,25 @@ impl Checker {
     /// it did.
     #[inline]
     pub(crate) fn passes(&mut self, message: &Message<'_>) -> bool {
-        let is_plain = message.role != Role::Tool
-            && message.recipient.is_none()
+        message.recipient.is_none()
             && message.content_type.is_none()
             && !message.recovered
-            && (message.channel.is_some()
-                || !self.checks.requires_channels
-                || message.role != Role::Assistant)
-            && (message.end == End::End || message.end == End::Return && message.is_answer());
-        let passes = is_plain
+            && self.passes_plain(message.role, message.channel, message.end)
+    }
+
+    /// Like [`passes`](Self::passes), for a message with a role and a channel only.
+    #[inline]
+    pub(crate) fn passes_plain(&mut self, role: Role, channel: Option<Channel>, end: End) -> bool {
+        let is_assistant = role == Role::Assistant;
+        let is_answer = is_assistant && channel.unwrap_or(Channel::Final) == Channel::Final;
+        let passes = role != Role::Tool
+            && (channel.is_some() || !is_assistant || !self.checks.requires_channels)
+            && (end == End::End || end == End::Return && is_answer)
             && !self.is_before_2
             && self.settings.capabilities.is_none()
             && self.settings.harmony.is_none();
-        if passes {
-            self.calls.turn(message);
+        if passes && (is_answer || role == Role::User) {
+            self.calls.end_turn();
         }
         passes
     }

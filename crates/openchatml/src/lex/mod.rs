@@ -17,7 +17,7 @@ mod token_table;
 mod utf8;
 
 pub use self::completion::begins_completion;
-pub(crate) use self::frame::Frame;
+pub(crate) use self::frame::{Frame, Piece};
 pub(crate) use self::fronts::Found;
 pub(crate) use self::mask::Mask;
 pub(crate) use self::search::Search;
@@ -68,7 +68,8 @@ pub(crate) fn begins_with(text: &str, front: &str) -> bool {
     match (text.last_chunk::<8>(), front.last_chunk::<8>()) {
         (Some(last), Some(wanted)) => {
             let (words, fronts) = (text.as_chunks::<8>().0, front.as_chunks::<8>().0);
-            words.iter().zip(fronts).all(|(word, front)| word == front) && last == wanted
+            // Most texts that differ do so at the end.
+            last == wanted && words.iter().zip(fronts).all(|(word, front)| word == front)
         }
         _ => text.iter().eq(front),
     }

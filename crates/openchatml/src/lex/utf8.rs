@@ -66,6 +66,12 @@ impl Utf8Decoder {
         self.open.len == 0
     }
 
+    /// Returns the next chunk if it is text as a whole. Most chunks are.
+    #[inline]
+    pub(crate) fn text<'c>(&self, chunk: &'c [u8]) -> Option<&'c str> {
+        std::str::from_utf8(chunk).ok().filter(|_| self.is_empty())
+    }
+
     /// Decodes the next chunk. Bytes that are not taken from the iterator are lost.
     pub fn decode<'c>(&'c mut self, chunk: &'c [u8]) -> impl Iterator<Item = Utf8Piece<'c>> {
         let Self { open, joined } = self;
@@ -125,13 +131,16 @@ impl Sequence {
 impl<'c> Iterator for Pieces<'c> {
     type Item = Utf8Piece<'c>;
 
+    #[inline]
     fn next(&mut self) -> Option<Utf8Piece<'c>> {
         if let Some(first) = self.first.take() {
             return Some(first);
         }
         let bytes = std::mem::take(&mut self.rest);
+        if bytes.is_empty() {
+            return None;
+        }
         let error = match std::str::from_utf8(bytes) {
-            Ok("") => return None,
             Ok(text) => return Some(Utf8Piece::Text(text)),
             Err(error) => error,
         };

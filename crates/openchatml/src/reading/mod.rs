@@ -12,7 +12,7 @@ pub(crate) use self::draft::Draft;
 pub(crate) use self::gap::Gap;
 pub(crate) use self::hide::{WITHHELD, hide, withhold};
 pub(crate) use self::keep::{Keep, Kept};
-pub(crate) use self::out::{Findings, Out, Place, Receiver, State, Whole};
+pub(crate) use self::out::{Findings, Out, Place, PlainMessage, Receiver, State, Whole};
 pub use self::parsed::Parsed;
 pub(crate) use self::trail::Trail;
 

@@ -5,8 +5,8 @@ use crate::check::Checker;
 use crate::lex::Lexeme;
 use crate::limits::Limits;
 use crate::model::{
-    Channel, Content, Conversation, Document, DocumentLayout, End, FormId, Infill, Message, Part,
-    Raw, Role,
+    Body, Channel, Content, Conversation, Document, DocumentLayout, End, FormId, Infill, Message,
+    Part, Raw, Role,
 };
 use crate::options::{Mode, ReadOptions, Recover};
 use crate::{Code, Control, Diagnostic, Dropped, Header, Severity, Span};
@@ -41,6 +41,22 @@ pub(crate) trait Receiver<'a> {
     /// The current message is complete.
     fn end(&mut self, message: Message<'a>);
 
+    /// A message is complete at once, and no rule of conversations applies to it.
+    fn plain(&mut self, plain: &PlainMessage<'_>, keep: Keep<'a>) {
+        let mut message = plain.opened();
+        self.start(&message);
+        let (text, place) = plain.body;
+        if !text.is_empty() {
+            self.text(text);
+        }
+        if self.keeps_bodies() {
+            message.body = Body::from(keep.text(text, place));
+        }
+        message.end = plain.end;
+        message.span.end = plain.at;
+        self.end(message);
+    }
+
     /// The last `count` complete messages were reasoning.
     fn hide_last(&mut self, _count: usize) {}
 
@@ -69,6 +85,32 @@ pub(crate) enum Place {
     After,
     /// The layout after the last message, or after its body.
     Tail,
+}
+
+/// A complete message whose header has only a role and a channel. Most messages are such: they are
+/// created only where they are kept, because they are large.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PlainMessage<'t> {
+    pub(crate) role: Role,
+    pub(crate) channel: Option<Channel>,
+    pub(crate) end: End,
+    /// The place of its header.
+    pub(crate) header: Span,
+    pub(crate) body: (&'t str, Span),
+    /// The end of the token that ends it.
+    pub(crate) at: usize,
+}
+
+impl PlainMessage<'_> {
+    /// Returns the message after its header.
+    #[inline]
+    pub(crate) fn opened<'a>(&self) -> Message<'a> {
+        let mut message = Message::new(self.role, "");
+        message.channel = self.channel;
+        message.span = self.header;
+        message.body_at = self.header.end;
+        message
+    }
 }
 
 /// Counts diagnostics and decides their severity.
@@ -258,6 +300,18 @@ impl<'a> Out<'a, '_> {
         self.state.stopped.is_none() && self.state.messages < self.options.limits.messages
     }
 
+    /// Passes on a plain message to which no rule applies. Returns whether it did.
+    #[inline]
+    pub(crate) fn plain(&mut self, plain: &PlainMessage<'_>) -> bool {
+        let passes = self.state.checker.passes_plain(plain.role, plain.channel, plain.end);
+        if passes {
+            self.state.messages += 1;
+            self.state.after_foreign = false;
+            self.to.plain(plain, self.keep);
+        }
+        passes
+    }
+
     /// Checks a complete message and passes it on.
     #[inline]
     pub(crate) fn end(&mut self, message: Message<'a>) {
@@ -297,6 +351,16 @@ impl<'a> Whole<'a> {
         let mut whole = Self::default();
         whole.conversation.origin = origin;
         whole
+    }
+
+    /// Returns the messages, to add one.
+    #[inline]
+    fn messages(&mut self) -> &mut Vec<Message<'a>> {
+        let messages = &mut self.conversation.messages;
+        if messages.capacity() == 0 {
+            messages.reserve(FIRST);
+        }
+        messages
     }
 
     /// Returns the document after the end of the input.
@@ -342,11 +406,18 @@ impl<'a> Receiver<'a> for Whole<'a> {
     fn text(&mut self, _: &str) {}
 
     fn end(&mut self, message: Message<'a>) {
-        let messages = &mut self.conversation.messages;
-        if messages.capacity() == 0 {
-            messages.reserve(FIRST);
-        }
-        messages.push(message);
+        self.messages().push(message);
+    }
+
+    fn plain(&mut self, plain: &PlainMessage<'_>, keep: Keep<'a>) {
+        let (text, place) = plain.body;
+        let span = Span::new(plain.header.start, plain.at);
+        self.messages().push(Message {
+            body: Body::from(keep.text(text, place)),
+            end: plain.end,
+            span,
+            ..plain.opened()
+        });
     }
 
     fn layout(&mut self, place: Place, raw: Raw<'a>, form: FormId) {

@@ -272,6 +272,9 @@ impl Stream {
     fn decode(&mut self, bytes: &[u8], emit: &mut dyn FnMut(Event<'_>)) {
         let Self { engine, utf8, state, at, .. } = self;
         let mut live = Live { state, emit };
+        if let Some(text) = utf8.text(bytes) {
+            return take(engine, Utf8Piece::Text(text), at, &mut live);
+        }
         for piece in utf8.decode(bytes) {
             take(engine, piece, at, &mut live);
         }
@@ -445,6 +448,7 @@ impl Stream {
 }
 
 /// Reads a piece that begins at byte `at` of the input.
+#[inline]
 fn take(engine: &mut Engine<'static>, piece: Utf8Piece<'_>, at: &mut usize, live: &mut Live<'_>) {
     match piece {
         Utf8Piece::Text(text) => {

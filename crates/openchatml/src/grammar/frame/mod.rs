@@ -1,6 +1,7 @@
 //! Framed messages: `<|start|>` header `<|message|>` body `<|end|>` (OpenChatML 2.x, ChatML).
 
 mod attribute;
+mod canonical;
 mod header;
 mod look;
 mod marker;

@@ -90,7 +90,9 @@ pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader
 impl<'a> crate::reading::Reader<'a> for Reader<'a> {
     fn text(&mut self, lexer: &mut Lexer, text: &mut &str, last: bool, out: &mut Out<'a, '_>) {
         loop {
-            self.frames(lexer, text, out);
+            if matches!(self.stage, Stage::Outside | Stage::Header) {
+                self.frames(lexer, text, out);
+            }
             let Some(lexeme) = lexer.next(text, last) else { return };
             if out.goes_on(lexeme) {
                 self.lexeme(lexeme, out);

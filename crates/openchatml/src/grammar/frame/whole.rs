@@ -1,15 +1,17 @@
 //! The fast path for whole frames. It gives the same result as reading lexeme by lexeme, for the
 //! form of nearly all frames.
 
+use super::canonical;
 use super::reader::{Reader, Stage};
 use crate::lex::{Frame, Lexer, begins_with};
 use crate::model::{End, Message};
-use crate::reading::Out;
+use crate::reading::{Out, PlainMessage};
 use crate::writing::PlainOpening;
 use crate::{Control, Span, grammar};
 
 impl<'a> Reader<'a> {
     /// Reads whole frames from the front of `text`, as long as there are any.
+    #[inline(never)] // The stack of its caller must be small: it is called for each chunk.
     pub(super) fn frames(&mut self, lexer: &mut Lexer, text: &mut &str, out: &mut Out<'a, '_>) {
         if self.stage == Stage::Header && lexer.offset() == 0 && out.has_room() {
             self.completion(lexer, text, out);
@@ -18,11 +20,7 @@ impl<'a> Reader<'a> {
             if !out.has_room() || out.state.is_over || out.state.has_foreign {
                 return;
             }
-            let taken = match self.plain(lexer, text, out) {
-                true => true,
-                false => self.frame(lexer, text, out),
-            };
-            if !taken {
+            if !self.plain(lexer, text, out) && !self.frame(lexer, text, out) {
                 return;
             }
             self.canonical_gap(lexer, text);
@@ -40,11 +38,8 @@ impl<'a> Reader<'a> {
             return;
         }
         let Some((body, end)) = lexer.body(text, len) else { return };
-        let mut message = Message::new(role, "");
-        message.channel = opening.channel;
-        message.span = Span::new(0, len);
         self.stage = Stage::Outside;
-        self.message(message, body, end, out);
+        self.plain_message(opening, Span::new(0, len), body, end, out);
         self.canonical_gap(lexer, text);
     }
 
@@ -63,11 +58,36 @@ impl<'a> Reader<'a> {
         if !self.between(at, out) {
             return true;
         }
-        let mut message = Message::new(opening.role, "");
-        message.channel = opening.channel;
-        message.span = Span::new(at, at + len);
-        self.message(message, body, end, out);
+        self.plain_message(opening, Span::new(at, at + len), body, end, out);
         true
+    }
+
+    /// Passes on a complete message with a known opening, which is at `header`.
+    #[inline(always)]
+    fn plain_message(
+        &mut self,
+        opening: &PlainOpening,
+        header: Span,
+        body: (&str, Span),
+        (control, token): (Control, Span),
+        out: &mut Out<'a, '_>,
+    ) {
+        let PlainOpening { role, channel, .. } = *opening;
+        let plain = PlainMessage { role, channel, end: ends(control), header, body, at: token.end };
+        if body.0.len() > out.options.limits.message_bytes || !out.plain(&plain) {
+            return self.message(plain.opened(), body, (control, token), out);
+        }
+        self.after(control, out);
+    }
+
+    /// Goes on after a complete message, which ended with this token.
+    #[inline]
+    fn after(&mut self, control: Control, out: &mut Out<'a, '_>) {
+        self.after_call = control == Control::Call;
+        self.began = true;
+        self.keeps_gap = true;
+        self.is_foreign = false;
+        self.end_completion(control, out);
     }
 
     /// Reads a whole frame with any header. Returns whether there was one.
@@ -77,7 +97,13 @@ impl<'a> Reader<'a> {
         if !self.between(frame.start.start, out) {
             return true;
         }
-        self.read_frame(&frame, out);
+        // In a completion, the header says whether the message is part of it.
+        let is_usual = self.speaks_as.is_none();
+        let read = || canonical::message(&frame, self.rules, limits, out.keep);
+        match is_usual.then(read).flatten() {
+            Some(message) => self.message(message, frame.body, frame.end, out),
+            None => self.read_frame(&frame, out),
+        }
         true
     }
 
@@ -103,9 +129,6 @@ impl<'a> Reader<'a> {
         out: &mut Out<'a, '_>,
     ) {
         let end = ends(control);
-        self.after_call = end == End::Call;
-        self.began = true;
-        self.keeps_gap = true;
         message.body_at = message.span.end;
         if body.len() > out.options.limits.message_bytes {
             self.draft.begin(message, out);
@@ -114,8 +137,7 @@ impl<'a> Reader<'a> {
         } else {
             grammar::whole(message, (body, place), end, token.end, out);
         }
-        self.is_foreign = false;
-        self.end_completion(control, out);
+        self.after(control, out);
     }
 
     /// Reads a frame whose header has not been read yet.
@@ -151,6 +173,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Consumes the text after a message if it is the canonical gap.
+    #[inline(always)] // Most gaps take less time than a call.
     fn canonical_gap(&mut self, lexer: &mut Lexer, text: &mut &str) {
         let gap = self.rules.gap;
         let Some(rest) = text.get(gap.len()..).filter(|_| begins_with(text, gap)) else { return };

@@ -311,7 +311,9 @@ mod tests {
             (v2_2, "functions.f"),
             (v2_2, "assistant^final to=a"),
             (v2_2, "assistant^final !json"),
+            (v2_2, "assistant^final!analysis"),
             (v2_0, "tool name=functions.f to=assistant"),
+            (v2_0, "functions.f name=functions.g to=assistant"),
             (&chatml_wire::RULES, "Assistant"),
         ];
         for (rules, header) in others {
