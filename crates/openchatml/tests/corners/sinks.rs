@@ -63,6 +63,12 @@ fn kept_layout_has_the_parts_of_a_message() {
         ["", "<｜Assistant｜>", "\n</think>", "\nB.", end],
     ];
     assert_eq!(parts(text, TextFormat::DEEPSEEK_V3_1), said);
+    let text = "<|im_start|>assistant\n<think>Hm.</think>A.<|im_end|>\n";
+    let said = [
+        ["", "<|im_start|>assistant\n", "<think>", "Hm.", "</think>"],
+        ["\n", "", "", "A.", "<|im_end|>"],
+    ];
+    assert_eq!(parts(text, TextFormat::QWEN3), said);
 }
 
 #[test]
