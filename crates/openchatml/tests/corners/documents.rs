@@ -273,6 +273,17 @@ fn a_sidecar_stores_fields_of_reasoning_with_markers() {
     assert!(sidecar.to_json().contains(r#""intent":"status""#), "{}", sidecar.to_json());
 }
 
+/// The arguments are an object there, which has no lines, so the call is not found again.
+#[test]
+fn a_sidecar_stores_nothing_for_a_message_that_the_format_changes() {
+    let text = r#"[{"role":"assistant","tool_calls":[{"id":"d","type":"function",
+        "function":{"name":"f","arguments":"{\n  \"a\": 1\n}"}}]}]"#;
+    let document = parse(text, format("openai"), &ReadOptions::default()).document;
+    let converted = convert_with_sidecar(&document, format("anthropic"), &RenderOptions::default());
+    let (_, sidecar) = converted.expect("it is written");
+    assert_eq!(sidecar.to_json(), r#"{"messages":[null]}"#);
+}
+
 #[test]
 fn a_sidecar_is_read_with_its_types() {
     let read = |fields: &str| Sidecar::from_json(&format!(r#"{{"messages":[{fields}]}}"#));
