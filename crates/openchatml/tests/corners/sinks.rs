@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use openchatml::lex::{Escape, TokenTable};
-use openchatml::render::{Sink, SinkError, TextSink, render_to};
+use openchatml::render::{Part, Sink, SinkError, TextSink, render_to};
 use openchatml::{
     Carrier, Control, Conversation, Format, FormatError, Message, ReadOptions, RenderOptions, Role,
     Span, TextFormat, dialects, parse,
@@ -69,6 +69,36 @@ fn kept_layout_has_the_parts_of_a_message() {
         ["\n", "", "", "A.", "<|im_end|>"],
     ];
     assert_eq!(parts(text, TextFormat::QWEN3), said);
+}
+
+/// A sink that does not tell seams from parts.
+#[derive(Default)]
+struct Parts(Vec<Part>);
+
+impl Sink for Parts {
+    fn control(&mut self, _: Control) -> Result<(), SinkError> {
+        Ok(())
+    }
+
+    fn text(&mut self, _: &str) -> Result<(), SinkError> {
+        Ok(())
+    }
+
+    fn preamble(&mut self, _: &str) -> Result<(), SinkError> {
+        Ok(())
+    }
+
+    fn part(&mut self, part: Part) {
+        self.0.push(part);
+    }
+}
+
+#[test]
+fn a_seam_begins_a_part() {
+    let document = Conversation::from_messages([Message::new(Role::System, "s")]).into();
+    let mut parts = Parts::default();
+    render_to(&document, TextFormat::APERTUS, &RenderOptions::default(), &mut parts).expect("text");
+    assert!(parts.0.contains(&Part::Body) && parts.0.contains(&Part::End), "{:?}", parts.0);
 }
 
 #[test]
