@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
 
+use openchatml::convert::convert;
 use openchatml::harmony::{DeveloperContent, ResponseFormat};
 use openchatml::{
     Body, Conversation, Format, Limits, ReadOptions, Recover, RenderOptions, detect, parse,
@@ -67,6 +68,23 @@ fn changed_text_replaces_the_content_that_was_read() {
     let written = render(&conversation.into(), json, &RenderOptions::default()).unwrap();
     assert!(written.contains(r#""content":"T""#), "{written}");
 }
+#[test]
+fn reasoning_is_accepted_by_responses_with_the_id_of_its_item() {
+    let losses = |fields: &str| {
+        let text = format!(
+            r#"{{"input":[{{"type":"message","role":"user","content":"Q"}},{{"type":"reasoning",
+            {fields}"summary":[],"content":[{{"type":"reasoning_text","text":"Hm."}}]}}]}}"#
+        );
+        let read = parse(&text, format("responses"), &ReadOptions::default()).into_conversation();
+        assert_eq!(read.messages.len(), 2);
+        let again = Conversation::from_messages(read.messages);
+        let converted = convert(&again.into(), format("responses"), &RenderOptions::default());
+        converted.unwrap().losses.len()
+    };
+    assert_eq!(losses(r#""id":"rs_1","#), 0);
+    assert_eq!(losses(r#""status":"completed","#), 1);
+}
+
 #[test]
 fn a_completion_without_tokens_can_be_as_long_as_a_message() {
     let text = "analysisHm.assistantfinalHi.";

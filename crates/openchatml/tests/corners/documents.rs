@@ -178,6 +178,26 @@ fn a_changed_prompt_of_a_pair_is_written() {
     assert_eq!(one, two, "{}", written.output);
 }
 
+/// A pair whose sides no longer have the same prompt is not written as two continuations of one.
+#[test]
+fn a_prompt_of_one_side_is_not_that_of_the_other() {
+    let openai = r#"{"input":{"messages":[{"role":"user","content":"A?"}]},
+        "preferred_output":[{"role":"assistant","content":"B."}],
+        "non_preferred_output":[{"role":"assistant","content":"C."}]}"#;
+    let sharegpt = r#"{"conversations":[{"from":"human","value":"A?"}],
+        "chosen":{"from":"gpt","value":"B."},"rejected":{"from":"gpt","value":"C."}}"#;
+    for (text, name) in [(openai, "openai"), (sharegpt, "sharegpt")] {
+        let mut document = parse(text, format(name), &ReadOptions::default()).document;
+        let Document::Pair(pair) = &mut document else { panic!("a pair") };
+        pair.rejected.messages[0].body = "Another?".into();
+        let written = convert(&document, format(name), &RenderOptions::default()).expect("written");
+        let read = parse(&written.output, format(name), &ReadOptions::default()).document;
+        let [one, two] = [&document, &read]
+            .map(|it| it.conversations().into_iter().map(texts).collect::<Vec<_>>());
+        assert_eq!(one, two, "{}", written.output);
+    }
+}
+
 /// Fields stay where only another part of a message is lost (the text was changed, so its
 /// parts no longer fit it).
 #[test]
@@ -251,6 +271,17 @@ fn a_sidecar_stores_fields_of_reasoning_with_markers() {
         convert_with_sidecar(&original, format("harmony"), &RenderOptions::default())
             .expect("it is written");
     assert!(sidecar.to_json().contains(r#""intent":"status""#), "{}", sidecar.to_json());
+}
+
+/// The arguments are an object there, which has no lines, so the call is not found again.
+#[test]
+fn a_sidecar_stores_nothing_for_a_message_that_the_format_changes() {
+    let text = r#"[{"role":"assistant","tool_calls":[{"id":"d","type":"function",
+        "function":{"name":"f","arguments":"{\n  \"a\": 1\n}"}}]}]"#;
+    let document = parse(text, format("openai"), &ReadOptions::default()).document;
+    let converted = convert_with_sidecar(&document, format("anthropic"), &RenderOptions::default());
+    let (_, sidecar) = converted.expect("it is written");
+    assert_eq!(sidecar.to_json(), r#"{"messages":[null]}"#);
 }
 
 #[test]
@@ -359,6 +390,15 @@ fn fixes_are_applied_in_rounds() {
     let none =
         fix_if(text, target, &options, Applicability::Safe, |text| text.starts_with("<|start|>"));
     assert_eq!((none.text, none.applied, none.refused.len()), (None, 0, 1));
+}
+
+#[test]
+fn files_can_be_fixed() {
+    let text = "Hi.\n<|im_end|>\n<|file_separator|>\nx\n";
+    let options = ReadOptions::default();
+    let fixed = fix(text, format("openchatml-0.1"), &options, Applicability::Safe);
+    assert_eq!((fixed.applied, fixed.refused.len()), (1, 0));
+    assert_eq!(fixed.text.as_deref(), Some("Hi.\n<|im_end|>\n</s>\n<|file_separator|>\nx\n"));
 }
 
 #[test]

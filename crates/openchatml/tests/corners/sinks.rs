@@ -1,11 +1,105 @@
 //! Sinks that are used directly, and dialects that are created at run time.
 
+use std::ops::Range;
+
 use openchatml::lex::{Escape, TokenTable};
-use openchatml::render::{Sink, SinkError, TextSink, render_to};
+use openchatml::render::{Part, Sink, SinkError, TextSink, render_to};
 use openchatml::{
-    Carrier, Control, Conversation, Format, FormatError, Message, RenderOptions, Role, Span,
-    TextFormat, dialects,
+    Carrier, Control, Conversation, Format, FormatError, Message, ReadOptions, RenderOptions, Role,
+    Span, TextFormat, dialects, parse,
 };
+use openchatml_tokens::{ByteEncoding, Tokenizer};
+
+/// Returns the parts of each written message: the text between its end and the next message, its
+/// opening, the rest of its header, its body and its end.
+fn parts(text: &str, format: TextFormat) -> Vec<[String; 5]> {
+    let tokenizer = Tokenizer::new(format, ByteEncoding::default());
+    let document = parse(text, format.into(), &ReadOptions::default()).document;
+    let rendered = tokenizer.render(&document, &RenderOptions::default()).expect("it is written");
+    let part = |range: Range<usize>| {
+        let read = tokenizer.parse(&rendered.ids[range], &ReadOptions::default());
+        read.text().to_owned()
+    };
+    let spans = rendered.spans.iter().cloned();
+    spans.map(|it| [it.gap, it.opening, it.header, it.body, it.end].map(part)).collect()
+}
+
+#[test]
+fn the_end_of_a_turn_that_went_on_is_between_messages() {
+    let call = "<|assistant_start|><|tools_prefix|>[{\"f\": {}}]<|tools_suffix|>";
+    let user = "<|user_start|>q<|user_end|>";
+    let text = format!("<s>{user}{call}<|assistant_end|>{user}{call}[1]<|assistant_end|>{user}");
+    let name = "<|tools_prefix|>[{\"f\": ";
+    let said = [
+        ["", "<|user_start|>", "", "q", "<|user_end|>"],
+        ["<|assistant_end|>", "<|assistant_start|>", name, "{}", "}]<|tools_suffix|>"],
+        ["", "<|user_start|>", "", "q", "<|user_end|>"],
+        ["", "<|assistant_start|>", name, "{}", "}]<|tools_suffix|>"],
+        ["<|assistant_end|>", "", "[", "1", "]"],
+        ["", "<|user_start|>", "", "q", "<|user_end|>"],
+    ];
+    assert_eq!(parts(&text, TextFormat::APERTUS), said);
+}
+
+#[test]
+fn the_line_break_after_a_turn_is_between_messages() {
+    let text = "<|im_start|>user\nq<|im_end|>\n<|im_start|>assistant\na<|im_end|>\n";
+    let said = [
+        ["\n", "<|im_start|>user\n", "", "q", "<|im_end|>"],
+        ["\n", "<|im_start|>assistant\n", "", "a", "<|im_end|>"],
+    ];
+    assert_eq!(parts(text, TextFormat::QWEN3), said);
+}
+
+#[test]
+fn kept_layout_has_the_parts_of_a_message() {
+    let text = "<｜begin▁of▁sentence｜>\n<｜Assistant｜>\n<think>\nHm.</think>\nA.<｜end▁of▁sentence｜>\n\
+        <｜User｜>q<｜Assistant｜>\n</think>\nB.<｜end▁of▁sentence｜>";
+    let end = "<｜end▁of▁sentence｜>";
+    let said = [
+        ["", "<｜begin▁of▁sentence｜>\n<｜Assistant｜>", "\n<think>", "\nHm.", "</think>"],
+        ["\n", "", "", "\nA.", end],
+        ["", "<｜User｜>", "", "q", ""],
+        ["", "<｜Assistant｜>", "\n</think>", "\nB.", end],
+    ];
+    assert_eq!(parts(text, TextFormat::DEEPSEEK_V3_1), said);
+    let text = "<|im_start|>assistant\n<think>Hm.</think>A.<|im_end|>\n";
+    let said = [
+        ["", "<|im_start|>assistant\n", "<think>", "Hm.", "</think>"],
+        ["\n", "", "", "A.", "<|im_end|>"],
+    ];
+    assert_eq!(parts(text, TextFormat::QWEN3), said);
+}
+
+/// A sink that does not tell seams from parts.
+#[derive(Default)]
+struct Parts(Vec<Part>);
+
+impl Sink for Parts {
+    fn control(&mut self, _: Control) -> Result<(), SinkError> {
+        Ok(())
+    }
+
+    fn text(&mut self, _: &str) -> Result<(), SinkError> {
+        Ok(())
+    }
+
+    fn preamble(&mut self, _: &str) -> Result<(), SinkError> {
+        Ok(())
+    }
+
+    fn part(&mut self, part: Part) {
+        self.0.push(part);
+    }
+}
+
+#[test]
+fn a_seam_begins_a_part() {
+    let document = Conversation::from_messages([Message::new(Role::System, "s")]).into();
+    let mut parts = Parts::default();
+    render_to(&document, TextFormat::APERTUS, &RenderOptions::default(), &mut parts).expect("text");
+    assert!(parts.0.contains(&Part::Body) && parts.0.contains(&Part::End), "{:?}", parts.0);
+}
 
 #[test]
 fn a_header_ends_at_the_start_of_a_line() {

@@ -4,10 +4,11 @@ use openchatml::lex::{Escape, TokenTable};
 use openchatml::render::{Escaper, JsonStyle, PlainOpening, Sink, SinkError, TextSink, render_to};
 use openchatml::wire::{Api, Response, Writer};
 use openchatml::{
-    Body, Candidate, Code, Control, Conversation, Data, Event, Keep, Lines, Marker, Message,
-    Policy, ReadOptions, RenderOptions, Role, Segment, Span, Stream, TextFormat, UserEvents, Value,
-    detect, detect_records, dialects, lint, render,
+    Body, Candidate, Code, Control, Conversation, Data, Event, Keep, Lines, Marker, Message, Mode,
+    Policy, ReadOptions, RenderOptions, Role, Section, Segment, Span, Stream, TextFormat,
+    UserEvents, Value, detect, detect_records, dialects, lint, parse, render,
 };
+use openchatml_testkit::property::joined;
 
 /// Returns the evidence for a format: what was found, and its text.
 fn evidence<'t>(text: &'t str, format: &str) -> Vec<(String, &'t str)> {
@@ -34,6 +35,8 @@ fn evidence_in_json_has_its_place() {
     let found = evidence(text, "openai");
     assert_eq!(found[0], ("a list".to_owned(), "["));
     assert_eq!(found[2].0, "key `tool_calls` of a message");
+    let text = r#"{"files": []}"#;
+    assert_eq!(evidence(text, "json"), [("key `files`".to_owned(), "\"files\"")]);
     let found = detect(r#"{"messages": [{"role": "user", "content": "Hi."}]}"#);
     assert_eq!(
         (found[0].evidence[0].what.as_str(), found[0].evidence[0].span.start),
@@ -75,6 +78,30 @@ fn formats_that_nothing_speaks_against_are_certain() {
         let found = detect(text);
         assert!(found.first().is_some_and(Candidate::is_certain), "{text}: {found:?}");
     }
+}
+
+#[test]
+fn a_format_is_certain_from_its_threshold_on() {
+    let mut found = detect("<|user_start|>Q<|user_end|>").remove(0);
+    found.confidence = Candidate::CERTAIN;
+    assert!(found.is_certain());
+    found.confidence -= 1;
+    assert!(!found.is_certain());
+}
+
+#[test]
+fn every_record_decides_between_formats() {
+    // Both formats read the first record alike. Only one reads the second one as a header.
+    let records = ["<|start|>assistant<|channel|>analysis<|message|>Hm.<|return|>", "version: 2.0"];
+    let is_certain = |records: &[&str]| detect_records(records.iter().copied())[0].is_certain();
+    assert!(is_certain(&records[..1]));
+    assert!(!is_certain(&records));
+}
+
+#[test]
+fn formats_with_the_same_errors_are_no_equals() {
+    let found = detect("<|start|>user  name=x{\n<|start|><|message|>Q<|return|>");
+    assert!(found[0].is_certain(), "{found:?}");
 }
 
 #[test]
@@ -142,6 +169,110 @@ fn pieces_have_places_and_are_filtered_for_users() {
     assert_eq!(said(stream()), ("Hm.4 <|end|>".to_owned(), text.len()));
     let user = stream().for_user(Policy::default());
     assert_eq!(said(user), ("4 <|end|>".to_owned(), text.len()));
+}
+
+/// The header is read in the same way, whatever its parts and the limit.
+#[test]
+fn a_header_in_pieces_is_read_like_its_text() {
+    let format = TextFormat::OPENCHATML_2_2;
+    for front in ["version: 2.2\n\n", "words\n", "version: 2.2\nmodel: m\n\nwords\n", ""] {
+        for (limit, cut) in
+            (10..=24).flat_map(|limit| (0..=front.len()).map(move |cut| (limit, cut)))
+        {
+            let mut options = ReadOptions::default();
+            options.limits.header_bytes = limit;
+            let mut pieces = Vec::new();
+            let mut hear = |event: Event<'_>| pieces.push(event.to_json());
+            let mut stream = Stream::of_pieces(format, &[], &options);
+            stream.feed_text_with(&front[..cut], &mut hear);
+            stream.feed_text_with(&front[cut..], &mut hear);
+            for (control, text) in [(Control::Start, "user"), (Control::Message, "Hi.")] {
+                stream.feed_control_with(control, &mut hear);
+                stream.feed_text_with(text, &mut hear);
+            }
+            stream.feed_control_with(Control::End, &mut hear);
+            stream.finish_with(&mut hear);
+            let mut whole = Vec::new();
+            let mut hear = |event: Event<'_>| whole.push(event.to_json());
+            let mut stream = Stream::new(format, &options);
+            stream.feed_with(format!("{front}<|start|>user<|message|>Hi.<|end|>"), &mut hear);
+            stream.finish_with(&mut hear);
+            let [pieces, whole] = [pieces, whole].map(joined);
+            assert_eq!(pieces, whole, "{front:?}, cut at {cut}, {limit} bytes");
+        }
+    }
+}
+
+#[test]
+fn a_header_in_pieces_is_given_up_at_its_limit() {
+    let mut options = ReadOptions::default();
+    options.limits.header_bytes = 8;
+    let mut stream = Stream::of_pieces(TextFormat::OPENCHATML_2_2, &[], &options);
+    assert_eq!(stream.feed_text("12345678").len(), 0);
+    assert!(stream.feed_text("90").len() > 0);
+}
+
+#[test]
+fn a_token_that_is_only_spelled_does_not_end_a_header() {
+    let mut stream = Stream::of_pieces(TextFormat::OPENCHATML_2_2, &[], &ReadOptions::default());
+    let mut found = Vec::new();
+    let mut hear = |event: Event<'_>| {
+        if let Event::Diagnostic { diagnostic, .. } = event {
+            found.push(diagnostic.code);
+        }
+    };
+    stream.feed_text_with("version: 2.2\n\n<|im_start|>user\nHi.", &mut hear);
+    stream.feed_control_with(Control::Start, &mut hear);
+    stream.feed_text_with("user", &mut hear);
+    stream.feed_control_with(Control::Message, &mut hear);
+    stream.feed_control_with(Control::End, &mut hear);
+    stream.finish_with(&mut hear);
+    assert_eq!(found, [Code::ParseYaml]);
+}
+
+#[test]
+fn an_end_of_text_after_a_conversation_is_no_error() {
+    let text = "<|im_start|>user\nQ<|im_end|>\n<|im_start|>assistant\nA.<|im_end|>\n<|endoftext|>";
+    let mut options = ReadOptions::default();
+    options.mode = Mode::Strict;
+    let parsed = parse(text, TextFormat::QWEN3.into(), &options);
+    assert!(parsed.diagnostics.is_empty(), "{:?}", parsed.diagnostics);
+}
+
+#[test]
+fn bodies_in_pieces_are_read_like_their_text() {
+    let (think, thought) =
+        (Control::OpenSection(Section::Reasoning), Control::CloseSection(Section::Reasoning));
+    let (opens, closes) = (Control::Open(Role::Assistant), Control::Close(Role::Assistant));
+    let turn: &[_] = &[Ok(Control::Start), Err("assistant\n"), Ok(think), Err("\nHm."), Err("\n")];
+    let answer = [Ok(thought), Err("\n\n"), Err("A."), Err("\n"), Err("B"), Err("\n")];
+    let qwen3 = [turn, &answer, &[Ok(Control::End), Err("\n")]].concat();
+    let deepseek = [Ok(opens), Ok(think), Err("Hm."), Err("\n")];
+    let deepseek = [&deepseek[..], &answer, &[Ok(closes)]].concat();
+    for (format, parts) in [(TextFormat::QWEN3, qwen3), (TextFormat::DEEPSEEK_V3_1, deepseek)] {
+        let (mut pieces, mut whole, mut text) = (Vec::new(), Vec::new(), String::new());
+        let mut hear = |event: Event<'_>| pieces.push(event.to_json());
+        let mut stream = Stream::of_pieces(format, &[], &ReadOptions::default());
+        for part in parts {
+            match part {
+                Ok(control) => {
+                    stream.feed_control_with(control, &mut hear);
+                    text.push_str(format.controls().spelling(control).unwrap());
+                }
+                Err(words) => {
+                    stream.feed_text_with(words, &mut hear);
+                    text.push_str(words);
+                }
+            }
+        }
+        stream.finish_with(&mut hear);
+        let mut hear = |event: Event<'_>| whole.push(event.to_json());
+        let mut stream = Stream::new(format, &ReadOptions::default());
+        stream.feed_with(&text, &mut hear);
+        stream.finish_with(&mut hear);
+        let [pieces, whole] = [pieces, whole].map(joined);
+        assert_eq!(pieces, whole, "{text}");
+    }
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use openchatml::lex::Tape;
 use openchatml::{
-    Code, Control, Diagnostic, Document, Event, Format, Message, ReadOptions, RenderOptions, Role,
-    Stream, TextFormat, parse, parse_tape, render,
+    Code, Control, Conversation, Diagnostic, Document, Event, Format, Message, ReadOptions,
+    RenderOptions, Role, Stream, TextFormat, parse, parse_tape, render,
 };
 
 /// The first diagnostic of a text.
@@ -149,6 +149,15 @@ fn a_list_that_ends_inside_a_call_is_told_from_one_without_an_end_token() {
     };
     assert_eq!(message("<|tools_suffix|>"), "the list of calls ends inside a call");
     assert_eq!(message("}]<|assistant_end|>"), "the list of calls has no end token");
+}
+
+#[test]
+fn content_that_is_read_differently_is_refused_where_the_reader_differs() {
+    let format = "deepseek-v3.1".parse().expect("a format");
+    let system = Message::new(Role::System, "<｜tool▁sep｜>\u{c}<|\n<｜U");
+    let document = Conversation::from_messages([system]).into();
+    let error = render(&document, format, &RenderOptions::default()).unwrap_err();
+    assert_eq!((error.message, error.span.start), (Some(0), "<｜tool▁sep｜>".len()));
 }
 
 /// A prompt can only be the last message, and is empty.

@@ -89,9 +89,6 @@ impl<'a> Reader<'a> {
                 self.layout.edge = span.end;
                 self.state = State::Turn(After::Calls);
             }
-            Control::Open(Role::Assistant) if self.layout.place.is_turn() => {
-                self.in_turn(control, span, out);
-            }
             Control::Open(_) => self.outside(Kept::default(), control, span, out),
             _ => {
                 self.layout.edge = span.end;

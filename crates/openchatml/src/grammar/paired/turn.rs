@@ -91,6 +91,8 @@ impl<'a> Reader<'a> {
             }
             Control::Open(Role::Assistant) => {
                 self.layout.opened = Some(span.start);
+                // Nothing about this turn is uncertain, even if the last one began without a token.
+                self.orphan = false;
                 self.inner = false;
                 self.thought = false;
                 self.state = State::Turn(After::Start);

@@ -45,21 +45,8 @@ pub(crate) fn compose<'a>(
         settled.replies(replies);
     }
     let mut composed = settled.composed;
-    close_all_but_the_last(&mut composed);
     composed.conversation.origin = rules.form;
     Ok(composed)
-}
-
-/// Only the last message can be open.
-fn close_all_but_the_last(composed: &mut Composed<'_>) {
-    let places = composed.places.clone();
-    let Some((_, before)) = composed.conversation.messages.split_last_mut() else { return };
-    for (message, place) in before.iter_mut().zip(places) {
-        if matches!(message.end, End::Open | End::Prompt) {
-            message.end = End::End;
-            composed.losses.push(Loss::new(place, message.span, Lost::Open));
-        }
-    }
 }
 
 struct Settled<'a> {

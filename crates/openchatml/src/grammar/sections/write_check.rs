@@ -142,6 +142,8 @@ impl<'a> Receiver<'a> for Comparison<'_> {
         let is_open = matches!(message.end, End::Open | End::Prompt);
         let ends = match is_last && self.is_open {
             true => is_open,
+            // A prompt after an incomplete message ends it.
+            false if is_last && expected.end == End::Open => message.end == End::End,
             false => expected.end == message.end,
         };
         let is_whole = self.read == Some(expected.body.len());

@@ -66,7 +66,7 @@ fn settle(laid_out: &mut LaidOut<'_>) -> Result<(), RenderError> {
         let is_kept = |at: &usize| !laid_out.canonical.contains(at);
         let next = [failed.message, failed.message + 1].into_iter().filter(|at| *at <= count);
         let next: Vec<_> = next.filter(is_kept).collect();
-        if next.is_empty() || laid_out.canonical.len() > count {
+        if next.is_empty() {
             return Err(failed.error);
         }
         tries += 1;

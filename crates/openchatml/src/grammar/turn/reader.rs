@@ -283,9 +283,7 @@ impl<'a> Reader<'a> {
         } else {
             close
         };
-        // After a header that ends with CRLF, the writer may have to write CRLF here.
-        let is_mixed = turn.crlf && self.rules.close == Close::Spaced;
-        if (close != canonical || is_mixed) && out.keep.slice(span).is_some() {
+        if close != canonical && out.keep.slice(span).is_some() {
             let layout = turn.draft.message.layout.get_or_insert_default();
             layout.form = self.rules.form;
             layout.close = Some(Cow::Borrowed(close));
