@@ -96,6 +96,7 @@ static SECTIONS: Sections = Sections {
         close: Mark::plain(Control::CloseSection(Section::Reasoning)),
         none: NoReasoning::Nothing,
         stays_open: true,
+        calls_end: false,
         ended_by: &["display_answers"],
     },
     calls: Calls {
@@ -104,6 +105,7 @@ static SECTIONS: Sections = Sections {
             Mark::plain(Control::OpenSection(Section::Calls)),
             Mark::plain(Control::CloseSection(Section::Calls)),
         ),
+        lead: 0,
         array: Some(Array { open: "[", between: ", ", close: "}]" }),
         pieces: &[
             Piece::Json("{\""),

@@ -77,6 +77,7 @@ static SECTIONS: Sections = Sections {
         close: Mark::plain(Control::CloseSection(Section::Reasoning)),
         none: NoReasoning::Close,
         stays_open: false,
+        calls_end: false,
         ended_by: &[],
     },
     calls: Calls {
@@ -88,6 +89,7 @@ static SECTIONS: Sections = Sections {
             Mark::plain(Control::OpenSection(Section::Call)),
             Mark::plain(Control::CloseSection(Section::Call)),
         ),
+        lead: 0,
         array: None,
         pieces: &[Piece::NameUpTo(Control::Arguments), Piece::Arguments],
         namespace: "functions",

@@ -140,7 +140,7 @@ impl Rules {
     /// Whether tokens of sections can be quoted: that of a call stands on a line of its own, and is a
     /// word that models write about.
     pub(super) fn reads_quotes(&self) -> bool {
-        self.sections.calls.first().before > 0
+        self.sections.calls.lead > 0
     }
 
     /// Returns a message of this kind, without a body. Calls have the `name` of a tool.
@@ -331,9 +331,9 @@ impl Rules {
         match calls.array {
             Some(array) if !goes_on => emit(Owner::Before, Written::Word(array.close))?,
             _ => {
-                let before = |piece: &&Piece| **piece != Piece::Arguments;
+                let before = |piece: &&Piece| !piece.is_arguments();
                 for piece in calls.pieces.iter().skip_while(before).skip(1) {
-                    if let Piece::Json(text) = piece {
+                    if let Piece::Json(text) | Piece::Word(text) = piece {
                         emit(Owner::Before, Written::Word(text))?;
                     }
                 }
@@ -463,15 +463,19 @@ impl Rules {
         if let Some((open, _)) = calls.list
             && !goes_on
         {
-            mark(Owner::Header, open, emit)?;
+            let before = if matches!(before, Some(Kind::Text { .. })) { calls.lead } else { 0 };
+            mark(Owner::Header, Mark { before, ..open }, emit)?;
         }
         match calls.array {
             Some(array) if goes_on => emit(Owner::Header, Written::Word(array.between))?,
             array => {
                 let open = calls.item.0;
                 // After reasoning, the line breaks are already written.
-                let is_behind = matches!(before, Some(Kind::Text { .. } | Kind::Call { .. }));
-                let before = if is_behind { open.before } else { 0 };
+                let before = match before {
+                    Some(Kind::Text { .. }) if calls.list.is_none() => calls.lead,
+                    Some(Kind::Call { .. }) => open.before,
+                    _ => 0,
+                };
                 mark(Owner::Header, Mark { before, ..open }, emit)?;
                 if let Some(array) = array {
                     emit(Owner::Header, Written::Word(array.open))?;
@@ -487,7 +491,12 @@ impl Rules {
                     emit(Owner::Header, Written::Name(name))?;
                     emit(Owner::Header, Written::Control(*control))?;
                 }
-                Piece::Arguments => break,
+                Piece::Word(text) => emit(Owner::Header, Written::Word(text))?,
+                Piece::NameBefore(text) => {
+                    emit(Owner::Header, Written::Name(name))?;
+                    emit(Owner::Header, Written::Word(text))?;
+                }
+                Piece::Arguments | Piece::Parameters(_) => break,
             }
         }
         Ok(())

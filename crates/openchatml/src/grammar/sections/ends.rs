@@ -195,7 +195,7 @@ impl<'a> Reader<'a> {
             }
             State::Call(call) => {
                 let text = "the text ends inside a call";
-                match call.has_arguments() {
+                match self.can_be_open(&call) {
                     true => self.truncated(text, None, at, out),
                     false => out.malformed(Code::StreamTruncated.at(Span::at(at), text)),
                 }

@@ -220,9 +220,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn control(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
+    pub(super) fn control(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         self.settle_reply(span.start, out);
         self.settle_uncertain(Some(control), out);
+        if self.rules.frames(control) && self.settle_parameters(control, span, out) {
+            return;
+        }
         match &self.state {
             State::Outside(_) => self.outside(control, span, out),
             State::Header(..) => self.broken_header(control, span, out),
@@ -253,7 +256,7 @@ impl<'a> Reader<'a> {
         }
         let most = match kind {
             Kind::Reasoning => self.rules.sections.reasoning.close.before,
-            Kind::Text { .. } => self.rules.sections.calls.first().before,
+            Kind::Text { .. } => self.rules.sections.calls.lead,
             Kind::Reply => self.closes(kind).before,
             _ => 0,
         };

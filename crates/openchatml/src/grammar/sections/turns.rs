@@ -290,7 +290,8 @@ impl<'a> Reader<'a> {
                 self.uncertain_call(span, out);
                 self.open_at(span);
                 let mut call = Call::new(span.start);
-                call.is_odd = self.thinks() || self.thought == Thought::Twice;
+                let is_uncertain = self.thinks() && !reasoning.calls_end;
+                call.is_odd = is_uncertain || self.thought == Thought::Twice;
                 self.state = State::Call(Box::new(call));
                 self.pad = 0;
             }
@@ -302,7 +303,7 @@ impl<'a> Reader<'a> {
     /// Reports calls inside of reasoning. It is unknown whether the model makes them or only thinks of
     /// them. The text after such a call is still reasoning.
     fn uncertain_call(&mut self, span: Span, out: &mut Out<'a, '_>) {
-        if self.in_list || !self.thinks() {
+        if self.in_list || !self.thinks() || self.rules.sections.reasoning.calls_end {
             return;
         }
         let close = self.rules.spelling(self.rules.sections.reasoning.close.control);
@@ -363,11 +364,13 @@ impl<'a> Reader<'a> {
         if self.ends_unopened(control) {
             return self.end_unopened(span, out);
         }
-        let first = self.rules.sections.calls.first();
         let goes_on = match (body.kind, control) {
-            (Kind::Reasoning, Control::OpenSection(Section::Calls | Section::Call)) => Some(0),
+            (Kind::Reasoning, Control::OpenSection(Section::Calls | Section::Call)) => {
+                let reasoning = &self.rules.sections.reasoning;
+                Some(if reasoning.calls_end { reasoning.close.before } else { 0 })
+            }
             (Kind::Text { .. }, Control::OpenSection(Section::Calls | Section::Call)) => {
-                Some(first.before)
+                Some(self.rules.sections.calls.lead)
             }
             (Kind::Text { .. }, Control::OpenSection(Section::Reasoning)) => Some(0),
             (Kind::Said(_), _) => {

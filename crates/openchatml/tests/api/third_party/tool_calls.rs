@@ -9,7 +9,7 @@ use std::path::Path;
 
 use openchatml::dialects::Completion;
 use openchatml::{
-    Control, End, Event, Message, ReadOptions, Section, Stream, TextFormat, parse,
+    Control, End, Event, Message, ReadOptions, Section, Stream, TextFormat, Tool, parse,
 };
 use openchatml_testkit::external_files;
 use serde_json::{Value, json};
@@ -100,6 +100,8 @@ impl<'f> Case<'f> {
         let mut options = ReadOptions::completion();
         options.in_reasoning =
             thinks(fixture["generation_prompt"].as_str().unwrap_or_default(), format);
+        let tools = fixture["tools"].as_array().expect("tools");
+        options.tools = tools.iter().map(tool).collect();
         let mut text = fixture["raw_output"].as_str().expect("a text").to_owned();
         let is_truncated =
             fixture["tags"].as_array().is_some_and(|it| it.contains(&json!("truncated")));
@@ -183,6 +185,15 @@ fn stop(format: TextFormat, calls: bool) -> &'static str {
         _ => Control::Return,
     };
     format.dialect().controls.spelling(control).unwrap_or_default()
+}
+
+fn tool(tool: &Value) -> Tool<'static> {
+    let function = &tool["function"];
+    let mut tool = Tool::new(function["name"].as_str().expect("a name").to_owned());
+    let parameters = function["parameters"].to_string();
+    let parameters = openchatml::Value::from_json(&parameters, &Default::default());
+    tool.parameters = parameters.ok().map(openchatml::Value::into_owned);
+    tool
 }
 
 /// Returns the reasoning, the content and the certain calls.
