@@ -16,6 +16,7 @@ mod openchatml_0_1;
 pub(crate) mod openchatml_2_0;
 pub(crate) mod openchatml_2_2;
 mod qwen3;
+mod qwen3_coder;
 mod records;
 mod responses;
 mod sharegpt;
@@ -33,6 +34,7 @@ pub use self::openchatml_0_1::DIALECT as OPENCHATML_0_1;
 pub use self::openchatml_2_0::DIALECT as OPENCHATML_2_0;
 pub use self::openchatml_2_2::DIALECT as OPENCHATML_2_2;
 pub use self::qwen3::DIALECT as QWEN3;
+pub use self::qwen3_coder::DIALECT as QWEN3_CODER;
 pub use self::records::DIALECT as RECORDS;
 pub use self::responses::DIALECT as RESPONSES;
 pub use self::sharegpt::DIALECT as SHAREGPT;
@@ -59,9 +61,9 @@ use crate::text_format::TextFormat;
 /// let names: Vec<_> = dialects::ALL.iter().map(|dialect| dialect.id).collect();
 /// assert_eq!(names[..3], ["openchatml-2.2", "openchatml-2.0", "openchatml-0.1"]);
 /// assert_eq!(names[3..7], ["chatml", "chatml-wire", "harmony", "apertus"]);
-/// assert_eq!(names[7..9], ["qwen3", "deepseek-v3.1"]);
-/// assert_eq!(names[9..13], ["json", "openai", "responses", "anthropic"]);
-/// assert_eq!(names[13..], ["gemini", "sharegpt", "records"]);
+/// assert_eq!(names[7..10], ["qwen3", "qwen3-coder", "deepseek-v3.1"]);
+/// assert_eq!(names[10..14], ["json", "openai", "responses", "anthropic"]);
+/// assert_eq!(names[14..], ["gemini", "sharegpt", "records"]);
 /// ```
 pub static ALL: &[&Dialect] = &[
     &OPENCHATML_2_2,
@@ -72,6 +74,7 @@ pub static ALL: &[&Dialect] = &[
     &HARMONY,
     &APERTUS,
     &QWEN3,
+    &QWEN3_CODER,
     &DEEPSEEK_V3_1,
     &JSON,
     &OPENAI,
@@ -139,6 +142,9 @@ impl Format {
 
     /// Qwen 3, as text: [`dialects::QWEN3`](QWEN3).
     pub const QWEN3: Self = Self { dialect: &QWEN3, carrier: Carrier::Text };
+
+    /// Qwen3-Coder, as text: [`dialects::QWEN3_CODER`](QWEN3_CODER).
+    pub const QWEN3_CODER: Self = Self { dialect: &QWEN3_CODER, carrier: Carrier::Text };
 
     /// DeepSeek V3.1, as text: [`dialects::DEEPSEEK_V3_1`](DEEPSEEK_V3_1).
     pub const DEEPSEEK_V3_1: Self = Self { dialect: &DEEPSEEK_V3_1, carrier: Carrier::Text };
@@ -224,6 +230,9 @@ impl TextFormat {
     /// Qwen 3.
     pub const QWEN3: Self = Self::of(&QWEN3);
 
+    /// Qwen3-Coder.
+    pub const QWEN3_CODER: Self = Self::of(&QWEN3_CODER);
+
     /// DeepSeek V3.1.
     pub const DEEPSEEK_V3_1: Self = Self::of(&DEEPSEEK_V3_1);
 
@@ -235,7 +244,7 @@ impl TextFormat {
     /// let names: Vec<_> = TextFormat::all().map(|format| format.to_string()).collect();
     /// assert_eq!(names[..3], ["openchatml-2.2", "openchatml-2.0", "openchatml-0.1"]);
     /// assert_eq!(names[3..7], ["chatml", "chatml-wire:text", "harmony", "apertus"]);
-    /// assert_eq!(names[7..], ["qwen3", "deepseek-v3.1"]);
+    /// assert_eq!(names[7..], ["qwen3", "qwen3-coder", "deepseek-v3.1"]);
     /// ```
     pub fn all() -> impl Iterator<Item = Self> {
         Format::all().filter_map(|format| Self::try_from(format).ok())

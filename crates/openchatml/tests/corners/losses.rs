@@ -125,6 +125,12 @@ fn every_kind_of_loss_occurs() {
     all.extend(lost_of_services());
     all.extend(lost_of_sections());
     all.extend(lost_of_order_and_of_data());
+    // Values of parameters.
+    for arguments in ["{\"a\":1}", "{\"a\": \"1\"}"] {
+        let mut spelled = call();
+        spelled.body = arguments.into();
+        all.extend(lost([spelled], "qwen3-coder"));
+    }
     // These losses occur when token ids are counted, when tools are declared (see below), and in
     // prompts. The last one is a name for what is not accepted, and loses nothing.
     all.extend([Lost::Truncated, Lost::Cut, Lost::Declaration, Lost::ToolsAsText, Lost::History]);

@@ -1,6 +1,6 @@
 //! Prompts that the official chat templates of models write, if the folder `OPENCHATML_RECORDED` is
-//! available. It has a file `DIALECT.jsonl` for each dialect. A line has `input`, a request with
-//! `messages` and `tools`; `prompt`, whether the text ends in a generation prompt; `thinking`, or
+//! available. It has a file `DIALECT.jsonl` for each dialect. A line has `input`, a request
+//! in JSON; `prompt`, whether the text ends in a generation prompt; `thinking`, or
 //! `null`; and `text`, the output of the template, or `null` if it refuses the input.
 
 use openchatml::prompt::Prompt;
@@ -22,8 +22,8 @@ fn prompts_equal_those_of_the_templates() {
         for (index, line) in text.lines().enumerate() {
             let case: Value = serde_json::from_str(line).expect("a case");
             let Some(expected) = case["text"].as_str() else { continue };
-            let input = case["input"].to_string();
-            let document = parse(&input, Format::OPENAI, &Default::default()).document;
+            let input = case["input"].as_str().expect("a request");
+            let document = parse(input, Format::OPENAI, &Default::default()).document;
             let mut options = RenderOptions::default();
             options.generation_prompt = (case["prompt"] == true).then_some(Role::Assistant);
             options.thinking = case["thinking"].as_bool();

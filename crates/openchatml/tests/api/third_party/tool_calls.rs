@@ -17,9 +17,10 @@ use serde_json::{Value, json};
 /// The formats of the variants of models, and the number of fixtures that must agree. A variant is
 /// named by the beginning of its name.
 const VARIANTS: &[(&str, &str, &str, usize)] = &[
-    ("deepseek", "deepseek-v31", "deepseek-v3.1", 0),
-    ("gpt-oss", "gpt-oss", "harmony", 0),
-    ("qwen3-hermes", "qwen3", "qwen3", 0),
+    ("deepseek", "deepseek-v31", "deepseek-v3.1", 12),
+    ("gpt-oss", "gpt-oss", "harmony", 46),
+    ("qwen3-hermes", "qwen3", "qwen3", 49),
+    ("qwen3-xml", "qwen3", "qwen3-coder", 51),
 ];
 
 #[test]
