@@ -93,6 +93,8 @@ pub enum NoReasoning {
     Nothing,
     /// With the token that ends reasoning.
     Close,
+    /// With empty reasoning.
+    Pair,
 }
 
 /// How calls are written.

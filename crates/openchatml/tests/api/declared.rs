@@ -1,6 +1,6 @@
 //! The declared tools decide which arguments are strings, in formats that do not say it.
 
-use openchatml::dialects::{CallPiece, Completion};
+use openchatml::dialects::{CallPiece, Completion, Tag};
 use openchatml::{ReadOptions, Stream, TextFormat, Tool, Value, parse};
 
 /// Returns the formats whose calls have parameters, and a call with these values in each.
@@ -19,10 +19,14 @@ fn calls(values: &[(&str, &str)]) -> Vec<(TextFormat, String)> {
         message.end = openchatml::End::Call;
         let document = openchatml::Conversation::from_messages([message]).into();
         let text = openchatml::render(&document, format.into(), &Default::default()).expect("text");
-        let open = form.open.text().expect("text");
+        let spelled = |tag: Tag| match tag {
+            Tag::Token(mark) => format.dialect().controls.spelling(mark.control),
+            tag => tag.text(),
+        };
+        let open = spelled(form.open).expect("text");
         let (before, rest) = text.split_once(open).expect("a parameter");
         let (parameter, after) = rest.split_once("VALUE").expect("a value");
-        let close = form.close.text().expect("text");
+        let close = spelled(form.close).expect("text");
         let end = after.find(close).expect("an end") + close.len() + 1;
         let (close, after) = after.split_at(end);
         let parameters = values

@@ -129,7 +129,9 @@ fn every_kind_of_loss_occurs() {
     for arguments in ["{\"a\":1}", "{\"a\": \"1\"}"] {
         let mut spelled = call();
         spelled.body = arguments.into();
-        all.extend(lost([spelled], "qwen3-coder"));
+        let format = "qwen3-coder".parse().expect("a format");
+        let converted = convert(&conversation([spelled]), format, &RenderOptions::default());
+        all.extend(converted.expect("it can be written").losses.iter().map(|loss| loss.lost));
     }
     // These losses occur when token ids are counted, when tools are declared (see below), and in
     // prompts. The last one is a name for what is not accepted, and loses nothing.

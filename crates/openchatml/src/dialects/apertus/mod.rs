@@ -136,7 +136,12 @@ pub(super) static RULES: Rules = Rules {
 
 const fn turn(role: Role) -> Turn {
     let close = Mark::plain(Control::Close(role));
-    Turn { role, opening: Opening::Mark(Control::Open(role)), close: Some(close) }
+    Turn {
+        role,
+        opening: Opening::Mark(Control::Open(role)),
+        close: Some(close),
+        may_stay_open: false,
+    }
 }
 
 /// The signs of messages in JSON.

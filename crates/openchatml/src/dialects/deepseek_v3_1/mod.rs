@@ -108,12 +108,18 @@ pub(super) static RULES: Rules = Rules {
     controls: &CONTROLS,
     bos: Some((Control::Bos, Owner::Opening)),
     turns: &[
-        Turn { role: Role::System, opening: Opening::Bare, close: None },
-        Turn { role: Role::User, opening: Opening::Mark(Control::Open(Role::User)), close: None },
+        Turn { role: Role::System, opening: Opening::Bare, close: None, may_stay_open: false },
+        Turn {
+            role: Role::User,
+            opening: Opening::Mark(Control::Open(Role::User)),
+            close: None,
+            may_stay_open: false,
+        },
         Turn {
             role: Role::Assistant,
             opening: Opening::Mark(Control::Open(Role::Assistant)),
             close: Some(Mark::plain(Control::Close(Role::Assistant))),
+            may_stay_open: false,
         },
     ],
     sections: &SECTIONS,

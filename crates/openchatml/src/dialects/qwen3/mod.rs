@@ -132,7 +132,12 @@ pub(super) static RULES: Rules = Rules {
 
 const fn turn(role: Role, word: &'static str) -> Turn {
     let close = Mark::new(Control::End, 0, 1);
-    Turn { role, opening: Opening::Named(Control::Start, word), close: Some(close) }
+    Turn {
+        role,
+        opening: Opening::Named(Control::Start, word),
+        close: Some(close),
+        may_stay_open: false,
+    }
 }
 
 /// Adds the evidence: the framing, and a token of a section in it.

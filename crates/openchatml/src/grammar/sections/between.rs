@@ -191,7 +191,7 @@ impl Rules {
             None => self.bos.map_or(Ok(()), |(bos, owner)| emit(owner, Written::Control(bos)))?,
             Some(last) => {
                 self.close_section(last, Some(next).filter(|_| stays), emit)?;
-                if !stays {
+                if !stays && !self.ends_by_next(last) {
                     self.close_turn(last, emit)?;
                 }
             }
@@ -246,7 +246,14 @@ impl Rules {
             _ => Role::Assistant,
         });
         let Reasoning { open, close, .. } = self.sections.reasoning;
-        match self.sections.prompts.end(last, options) {
+        let end = self.sections.prompts.end(last, options);
+        let has_line = self.has_line(Role::Assistant);
+        if has_line && end != PromptEnd::Turn {
+            line_breaks(Owner::Header, 1, emit)?;
+        }
+        // Then the model writes the line breaks at the end of the prompt.
+        let close = if has_line { Mark { after: 0, ..close } } else { close };
+        match end {
             PromptEnd::Turn => Ok(()),
             PromptEnd::Open => mark(Owner::Header, open, emit),
             PromptEnd::Close => mark(Owner::Header, close, emit),
@@ -283,7 +290,7 @@ impl Rules {
     }
 
     /// Returns the turn that contains a message of this kind. `None` for a reply outside of turns.
-    fn turn_of(&self, kind: Kind) -> Option<&'static Turn> {
+    pub(super) fn turn_of(&self, kind: Kind) -> Option<&'static Turn> {
         self.turn(match kind {
             Kind::Said(role) => role,
             Kind::Reply => self.replies.turn?,
@@ -384,6 +391,17 @@ impl Rules {
                 return Ok(false);
             }
             Opening::Mark(control) => emit(Owner::Opening, Written::Control(control))?,
+            Opening::Line(control) => {
+                let ends = place.last.is_some_and(|last| self.ends_by_next(last));
+                // The model ends its turn with this token.
+                let owner = if ends { Owner::Before } else { Owner::Opening };
+                emit(owner, Written::Control(control))?;
+                if next != Kind::Prompt {
+                    let is_own = turn.role == Role::Assistant;
+                    let owner = if is_own { Owner::Header } else { Owner::Opening };
+                    emit(owner, Written::Word("\n"))?;
+                }
+            }
             Opening::Bare => return Ok(false),
         }
         Ok(true)
@@ -416,10 +434,17 @@ impl Rules {
         is_first: bool,
         emit: &mut impl Emit<'m, E>,
     ) -> Result<(), E> {
-        let has_none = self.sections.reasoning.none == NoReasoning::Close && is_first;
-        if has_none && matches!(next, Kind::Text { .. } | Kind::Call { .. }) {
-            let close = self.sections.reasoning.close.control;
-            emit(self.owner_behind_opening(close), Written::Control(close))?;
+        let Reasoning { open, close, none, .. } = self.sections.reasoning;
+        match none {
+            _ if !is_first || !matches!(next, Kind::Text { .. } | Kind::Call { .. }) => {}
+            NoReasoning::Nothing => {}
+            NoReasoning::Close => {
+                emit(self.owner_behind_opening(close.control), Written::Control(close.control))?;
+            }
+            NoReasoning::Pair => {
+                mark(Owner::Header, open, emit)?;
+                mark(Owner::Header, close, emit)?;
+            }
         }
         match next {
             Kind::Reasoning if !before.in_reasoning => {

@@ -153,7 +153,10 @@ impl<'a> Reader<'a> {
                 self.pad = self.rules.sections.reasoning.open.after;
                 self.state = State::Turn(Kept::default());
             }
-            Role::Assistant => self.state = State::Turn(Kept::default()),
+            Role::Assistant => {
+                self.pad = self.rules.has_line(role).into();
+                self.state = State::Turn(Kept::default());
+            }
             role => {
                 let kind = if role == Role::Tool { Kind::Reply } else { Kind::Said(role) };
                 self.begin_body(kind, at, out);

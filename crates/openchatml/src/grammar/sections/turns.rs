@@ -120,16 +120,16 @@ impl<'a> Reader<'a> {
                 self.turn = None;
                 self.state = State::Header(span, Kept::default());
             }
-            Opening::Mark(_) | Opening::Bare => self.enter(turn, span.end, out),
+            Opening::Mark(_) | Opening::Line(_) | Opening::Bare => self.enter(turn, span.end, out),
         }
     }
 
     /// Enters a turn at byte `at`.
     fn enter(&mut self, turn: &'static Turn, at: usize, out: &mut Out<'a, '_>) {
         self.turn = Some(turn);
-        self.pad = 0;
+        self.pad = u8::from(matches!(turn.opening, Opening::Line(_)));
         let has_sections = turn.role == Role::Assistant || self.rules.has_replies(turn);
-        match has_sections {
+        match has_sections || self.pad > 0 {
             true => {
                 // A completion that repeats its header goes on where its prompt ended.
                 if out.options.in_reasoning
@@ -264,7 +264,7 @@ impl<'a> Reader<'a> {
                 self.end_unopened(span, out);
             }
             Control::CloseSection(Section::Reasoning)
-                if reasoning.none == NoReasoning::Close && self.said.is_none() =>
+                if reasoning.none != NoReasoning::Nothing && self.said.is_none() =>
             {
                 self.open_at(span);
                 self.thought = self.thought.close();
