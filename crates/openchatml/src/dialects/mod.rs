@@ -9,6 +9,7 @@ mod chatml;
 pub(crate) mod chatml_wire;
 mod deepseek_v3_1;
 mod gemini;
+mod glm_4_5;
 mod harmony;
 mod older;
 mod openai;
@@ -28,6 +29,7 @@ pub use self::chatml::DIALECT as CHATML;
 pub use self::chatml_wire::DIALECT as CHATML_WIRE;
 pub use self::deepseek_v3_1::DIALECT as DEEPSEEK_V3_1;
 pub use self::gemini::DIALECT as GEMINI;
+pub use self::glm_4_5::DIALECT as GLM_4_5;
 pub use self::harmony::DIALECT as HARMONY;
 pub use self::openai::DIALECT as OPENAI;
 pub use self::openchatml_0_1::DIALECT as OPENCHATML_0_1;
@@ -61,9 +63,9 @@ use crate::text_format::TextFormat;
 /// let names: Vec<_> = dialects::ALL.iter().map(|dialect| dialect.id).collect();
 /// assert_eq!(names[..3], ["openchatml-2.2", "openchatml-2.0", "openchatml-0.1"]);
 /// assert_eq!(names[3..7], ["chatml", "chatml-wire", "harmony", "apertus"]);
-/// assert_eq!(names[7..10], ["qwen3", "qwen3-coder", "deepseek-v3.1"]);
-/// assert_eq!(names[10..14], ["json", "openai", "responses", "anthropic"]);
-/// assert_eq!(names[14..], ["gemini", "sharegpt", "records"]);
+/// assert_eq!(names[7..11], ["qwen3", "qwen3-coder", "deepseek-v3.1", "glm-4.5"]);
+/// assert_eq!(names[11..15], ["json", "openai", "responses", "anthropic"]);
+/// assert_eq!(names[15..], ["gemini", "sharegpt", "records"]);
 /// ```
 pub static ALL: &[&Dialect] = &[
     &OPENCHATML_2_2,
@@ -76,6 +78,7 @@ pub static ALL: &[&Dialect] = &[
     &QWEN3,
     &QWEN3_CODER,
     &DEEPSEEK_V3_1,
+    &GLM_4_5,
     &JSON,
     &OPENAI,
     &RESPONSES,
@@ -148,6 +151,9 @@ impl Format {
 
     /// DeepSeek V3.1, as text: [`dialects::DEEPSEEK_V3_1`](DEEPSEEK_V3_1).
     pub const DEEPSEEK_V3_1: Self = Self { dialect: &DEEPSEEK_V3_1, carrier: Carrier::Text };
+
+    /// GLM 4.5, as text: [`dialects::GLM_4_5`](GLM_4_5).
+    pub const GLM_4_5: Self = Self { dialect: &GLM_4_5, carrier: Carrier::Text };
 
     /// The messages of OpenAI's Chat Completions: [`dialects::OPENAI`](OPENAI).
     pub const OPENAI: Self = Self { dialect: &OPENAI, carrier: Carrier::Json };
@@ -236,6 +242,9 @@ impl TextFormat {
     /// DeepSeek V3.1.
     pub const DEEPSEEK_V3_1: Self = Self::of(&DEEPSEEK_V3_1);
 
+    /// GLM 4.5.
+    pub const GLM_4_5: Self = Self::of(&GLM_4_5);
+
     /// Returns all text formats.
     ///
     /// ```
@@ -244,7 +253,7 @@ impl TextFormat {
     /// let names: Vec<_> = TextFormat::all().map(|format| format.to_string()).collect();
     /// assert_eq!(names[..3], ["openchatml-2.2", "openchatml-2.0", "openchatml-0.1"]);
     /// assert_eq!(names[3..7], ["chatml", "chatml-wire:text", "harmony", "apertus"]);
-    /// assert_eq!(names[7..], ["qwen3", "qwen3-coder", "deepseek-v3.1"]);
+    /// assert_eq!(names[7..], ["qwen3", "qwen3-coder", "deepseek-v3.1", "glm-4.5"]);
     /// ```
     pub fn all() -> impl Iterator<Item = Self> {
         Format::all().filter_map(|format| Self::try_from(format).ok())

@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 /// named by the beginning of its name.
 const VARIANTS: &[(&str, &str, &str, usize)] = &[
     ("deepseek", "deepseek-v31", "deepseek-v3.1", 12),
+    ("glm", "glm", "glm-4.5", 50),
     ("gpt-oss", "gpt-oss", "harmony", 46),
     ("qwen3-hermes", "qwen3", "qwen3", 49),
     ("qwen3-xml", "qwen3", "qwen3-coder", 51),
