@@ -51,15 +51,9 @@ impl<'a> Reader<'a> {
         let mut at = 0;
         while at < text.len() && out.state.stopped.is_none() {
             let rest = &text[at..];
-            if matches!(&self.state, State::Call(call) if call.parameters.is_some()) {
-                return self.parameter_text(rest, Span::new(place(at), span.end), out);
-            }
-            let State::Call(call) = &mut self.state else {
-                let lexeme = Lexeme::Text(rest, Span::new(place(at), span.end));
-                if out.goes_on(lexeme) {
-                    self.take(rest, lexeme.span(), out);
-                }
-                return;
+            let call = match &mut self.state {
+                State::Call(call) if call.parameters.is_none() => call,
+                _ => return self.take_rest(rest, Span::new(place(at), span.end), out),
             };
             let rest = match call.room(&out.options.limits) {
                 None => rest,
@@ -108,6 +102,14 @@ impl<'a> Reader<'a> {
                 }
                 _ => {}
             }
+        }
+    }
+
+    /// Reads the rest of a text in another state.
+    fn take_rest(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
+        let lexeme = Lexeme::Text(text, span);
+        if out.goes_on(lexeme) {
+            self.take(text, span, out);
         }
     }
 
@@ -186,9 +188,6 @@ impl<'a> Reader<'a> {
 
     /// Reads a control token in a call.
     pub(super) fn in_call(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
-        if self.parameter_token(control, span, out) {
-            return;
-        }
         let State::Call(call) = &mut self.state else { return };
         if call.control(control, self.rules) {
             call.keep(self.rules.spelling(control), span, out.keep);

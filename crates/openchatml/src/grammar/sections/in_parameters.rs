@@ -49,13 +49,15 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Reads a token in a call.
+    pub(super) fn call_token(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
+        if !self.parameter_token(control, span, out) {
+            self.in_call(control, span, out);
+        }
+    }
+
     /// Reads a token in parameters. Returns whether it was read.
-    pub(super) fn parameter_token(
-        &mut self,
-        control: Control,
-        span: Span,
-        out: &mut Out<'a, '_>,
-    ) -> bool {
+    fn parameter_token(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) -> bool {
         if let State::Call(call) = &mut self.state
             && call.begins_at(control, self.rules)
         {

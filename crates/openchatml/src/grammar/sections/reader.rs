@@ -218,6 +218,9 @@ impl<'a> Reader<'a> {
             State::Header(..) => self.header(text, span, out),
             State::Turn(_) => self.in_turn(text, span, out),
             State::Body(body) => body.text(text, span, out),
+            State::Call(call) if call.parameters.is_some() => {
+                self.parameter_text(text, span, out);
+            }
             State::Call(_) => self.call(text, span, out),
             State::Rest(rest) => rest.push(text, span, out),
         }
@@ -235,7 +238,7 @@ impl<'a> Reader<'a> {
             _ if self.rules.frames(control) => self.end_turn(control, span, out),
             State::Turn(_) => self.section(control, span, out),
             State::Body(_) => self.in_body(control, span, out),
-            State::Call(_) => self.in_call(control, span, out),
+            State::Call(_) => self.call_token(control, span, out),
             State::Rest(_) => self.in_rest(control, span, out),
         }
         let is_stop = self.rules.stops.contains(&control);

@@ -32,10 +32,9 @@ pub(super) fn as_json<'r>(
         return None;
     }
     // Models write the words of Python in all formats, but there they can also be strings.
-    if words == Words::Python || !types.has(Types::STRING) {
-        if let Some(json) = Words::json_of(text) {
-            return Some(json);
-        }
+    let has_words = words == Words::Python || !types.has(Types::STRING);
+    if let Some(json) = Words::json_of(text).filter(|_| has_words) {
+        return Some(json);
     }
     json::check(text, limits).error.is_none().then_some(text)
 }
