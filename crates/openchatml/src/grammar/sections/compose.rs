@@ -128,8 +128,13 @@ impl<'a> Settled<'a> {
         let Ok(arguments) = Value::from_json(&text, &limits) else { return };
         let mut spelled = String::new();
         python::to_json(&mut spelled, &arguments);
-        let Some(read) = respelled(&spelled, form.words, &limits) else { return };
-        if read != spelled {
+        // Python writes numbers that are too large as a word, which is not JSON.
+        let read = respelled(&spelled, form.words, &limits)
+            .or_else(|| respelled(&text, form.words, &limits));
+        let Some(read) = read else { return };
+        let is_same = |read: Value<'_>| read == arguments;
+        let has_types = read == spelled || Value::from_json(&read, &limits).is_ok_and(is_same);
+        if !has_types {
             self.remark(message, place, Lost::ArgumentTypes);
         } else if read != text {
             self.remark(message, place, Lost::Arguments);
