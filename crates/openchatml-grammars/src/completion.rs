@@ -1,6 +1,6 @@
 //! Creates the shape of a completion from a format, tools and options.
 
-use openchatml::dialects::{self, Framed};
+use openchatml::dialects::{self, CallPiece, Framed, Sections};
 use openchatml::harmony::Namespace;
 use openchatml::{Channel, Control, Data, FormatError, TextFormat, Tool, Value, function_name};
 
@@ -35,11 +35,14 @@ pub(crate) fn completion(
     let tokens = Tokens::new(format.controls(), options);
     let (parts, ends, unenforced) = Default::default();
     let mut builder = Builder { options, stops, tokens, parts, ends, unenforced };
+    let none = || GrammarError::Format(FormatError::NoGrammar(format.to_string()));
     let shape = match framing {
         dialects::Completion::Messages(framed) => builder.framed(framed, namespaces)?,
+        // The end of a raw value depends on what follows, so no grammar describes it.
+        dialects::Completion::Sections(sections) if has_parameters(sections) => return Err(none()),
         dialects::Completion::Sections(sections) => builder.sections(sections, namespaces)?,
         dialects::Completion::Text { header, close } => builder.turn(header, close, namespaces)?,
-        _ => return Err(GrammarError::Format(FormatError::NoGrammar(format.to_string()))),
+        _ => return Err(none()),
     };
     let Builder { parts, ends, unenforced, .. } = builder;
     Ok(Completion { shape, parts, ends, unenforced })
@@ -64,6 +67,11 @@ pub(crate) struct Callee {
     is_function: bool,
     /// The index of its schema. Without one, it takes free text.
     pub(crate) arguments: Option<usize>,
+}
+
+/// Whether the arguments of calls are parameters.
+fn has_parameters(sections: &Sections) -> bool {
+    sections.calls.pieces.iter().any(|piece| matches!(piece, CallPiece::Parameters(_)))
 }
 
 impl Builder<'_> {

@@ -1,9 +1,17 @@
 //! Random conversations for formats with sections.
 
 use openchatml::convert::Carries;
-use openchatml::{Channel, Control, Conversation, End, Format, Message, Role};
+use openchatml::dialects::{CallPiece, Completion};
+use openchatml::{Channel, Control, Conversation, End, Format, Message, Role, TextFormat};
 
 use crate::{Source, one_in, pick, text};
+
+/// Whether calls have parameters, so that their arguments are written anew.
+pub(crate) fn has_parameters(format: Format) -> bool {
+    let form = TextFormat::try_from(format).and_then(TextFormat::completion);
+    let Ok(Completion::Sections(sections)) = form else { return false };
+    sections.calls.pieces.iter().any(|piece| matches!(piece, CallPiece::Parameters(_)))
+}
 
 /// The state of a turn that affects its next message.
 #[derive(Default)]
@@ -42,7 +50,7 @@ pub(crate) fn conversation(source: &mut Source<'_>, format: Format) -> Conversat
         let mut turn = Turn::default();
         for _ in 0..source.int_in_range(0..=4).unwrap_or(0) {
             if is_text {
-                turn.text_form(source, !has_section, &mut messages)
+                turn.text_form(source, !has_section, has_parameters(format), &mut messages)
             } else {
                 json_form(source, &mut messages)
             }
@@ -60,7 +68,10 @@ fn end(source: &mut Source<'_>, carries: &Carries, messages: &mut Vec<Message<'s
     let message = &mut messages[last];
     match end {
         End::Return if message.is_answer() => message.end = end,
-        End::Open if message.is_call() || carries.open_roles.contains(&message.role) => {
+        End::Open
+            if message.is_call() && carries.open_calls
+                || !message.is_call() && carries.open_roles.contains(&message.role) =>
+        {
             message.end = end;
         }
         End::Prompt if message.role == Role::User => {
@@ -78,6 +89,7 @@ impl Turn {
         &mut self,
         source: &mut Source<'_>,
         trims: bool,
+        has_parameters: bool,
         messages: &mut Vec<Message<'static>>,
     ) {
         let inner = one_in(source, 2);
@@ -99,7 +111,7 @@ impl Turn {
         if messages.last().is_some_and(Message::is_call) {
             return;
         }
-        let calls = calls(source, messages);
+        let calls = calls(source, has_parameters, messages);
         if calls == ["functions.display_answers"] {
             self.inner = false;
         }
@@ -117,11 +129,17 @@ impl Turn {
 }
 
 /// Generates adjacent calls. Returns the called tools.
-fn calls(source: &mut Source<'_>, messages: &mut Vec<Message<'static>>) -> Vec<String> {
+fn calls(
+    source: &mut Source<'_>,
+    has_parameters: bool,
+    messages: &mut Vec<Message<'static>>,
+) -> Vec<String> {
     let count = source.int_in_range(1..=3).unwrap_or(1);
     let mut tools = Vec::new();
     for _ in 0..count {
-        let name = text::value(source).replace(['"', '\n'], "_");
+        // A name ends at the text behind it.
+        let ends: &[char] = if has_parameters { &['"', '\n', '>'] } else { &['"', '\n'] };
+        let name = text::value(source).replace(ends, "_");
         // A function whose name has a dot is read back as a tool of another namespace.
         let is_dotted = name.strip_prefix("functions.").is_some_and(|it| it.contains('.'));
         let name = if is_dotted { name.replace("functions.", "space.") } else { name };
@@ -130,7 +148,11 @@ fn calls(source: &mut Source<'_>, messages: &mut Vec<Message<'static>>) -> Vec<S
             _ if name.contains('.') => name,
             _ => format!("functions.{name}"),
         };
-        let mut call = Message::new(Role::Assistant, text::json(source));
+        let arguments = match has_parameters {
+            true => text::parameters(source),
+            false => text::json(source),
+        };
+        let mut call = Message::new(Role::Assistant, arguments);
         call.channel = Some(Channel::Commentary);
         call.recipient = Some(recipient.clone().into());
         call.content_type = Some("json".into());
@@ -157,7 +179,7 @@ fn json_form(source: &mut Source<'_>, messages: &mut Vec<Message<'static>>) {
             if messages.last().is_some_and(Message::is_call) {
                 return;
             }
-            let tools = calls(source, messages);
+            let tools = calls(source, false, messages);
             for tool in &tools {
                 if one_in(source, 4) {
                     break;

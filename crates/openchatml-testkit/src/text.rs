@@ -188,3 +188,24 @@ pub fn json(source: &mut Source<'_>) -> String {
     ];
     (pick(source, VALUES)).to_owned()
 }
+
+/// Generates arguments as they are read from parameters.
+pub fn parameters(source: &mut Source<'_>) -> String {
+    const VALUES: &[&str] = &[
+        "{}",
+        "{\"city\": \"Paris\", \"days\": 3}",
+        "{\"a\": 1, \"b\": [1, {\"c\": null}]}",
+        "{\"code\": \"def f():\\n    return 1\\n\"}",
+        "{\"q\": \"a </parameter> b\", \"r\": \"</function>\"}",
+        "{\"is\": true, \"not\": false, \"none\": null}",
+        "{\"s\": \"\\n\"}",
+        "{\"s\": \"\", \"\": \" a \"}",
+        "{\"s\": \"é😀\\t\\\"\\\\\"}",
+        "{\"x\": -1.50e+10, \"y\": 1e400}",
+        "{\"deadline_ms\": 100}",
+        "{\"s\": \"<|end|>\"}",
+        "{\"s\": \"x <parameter=x>\"}",
+        "{\"s\": \"<\", \"t\": \"\\n\\n<\"}",
+    ];
+    pick(source, VALUES).to_owned()
+}

@@ -47,3 +47,32 @@ fn deepseek_v3_1_trains_the_text_after_the_prompt() {
     );
     assert_eq!(trained(&text, TextFormat::DEEPSEEK_V3_1), said);
 }
+
+#[test]
+fn qwen3_coder_trains_the_tags_and_values_of_parameters() {
+    let said = "I look.\n\n<tool_call>\n<function=f>\n<parameter=a>\nx </parameter> y\n</parameter>\n\
+        <parameter=b>\n3\n</parameter>\n</function>\n</tool_call><|im_end|>";
+    let text = format!(
+        "<|im_start|>user\nGo.<|im_end|>\n<|im_start|>assistant\n{said}\n<|im_start|>user\n\
+        <tool_response>\n1\n</tool_response>\n<|im_end|>\n"
+    );
+    assert_eq!(trained(&text, TextFormat::QWEN3_CODER), said);
+}
+
+/// The token of the next turn ends the turn of the assistant.
+#[test]
+fn glm_4_5_trains_the_token_of_the_next_turn() {
+    let calls = "\n<think>A tool.</think>\n<tool_call>f\n<arg_key>a</arg_key>\n\
+        <arg_value>x</arg_value>\n</tool_call><|observation|>";
+    let answer = "\n<think></think>\nDone.<|endoftext|>";
+    let text = format!(
+        "[gMASK]<sop><|user|>\nGo.<|assistant|>{calls}\n<tool_response>\n1\n</tool_response>\
+        <|assistant|>{answer}"
+    );
+    assert_eq!(trained(&text, TextFormat::GLM_4_5), [calls, answer].concat());
+    // The same with another layout.
+    let text =
+        text.replacen("<|user|>\n", "<|user|>", 1).replacen("</think>\n<tool", "</think><tool", 1);
+    let calls = calls.replacen("</think>\n<tool", "</think><tool", 1);
+    assert_eq!(trained(&text, TextFormat::GLM_4_5), [&calls, answer].concat());
+}

@@ -84,11 +84,15 @@ pub enum Section {
     Replies,
     /// One tool reply.
     Reply,
+    /// The name of a parameter.
+    Key,
+    /// The value of a parameter.
+    Value,
 }
 
 impl Control {
     /// The number of controls.
-    pub(crate) const COUNT: usize = 39;
+    pub(crate) const COUNT: usize = 43;
 
     /// Returns a unique number for each control, counted from 0.
     pub(crate) const fn index(self) -> usize {
@@ -114,8 +118,8 @@ impl Control {
             Self::Open(role) => 18 + role as usize,
             Self::Close(role) => 23 + role as usize,
             Self::OpenSection(section) => 28 + section as usize,
-            Self::CloseSection(section) => 33 + section as usize,
-            Self::Arguments => 38,
+            Self::CloseSection(section) => 35 + section as usize,
+            Self::Arguments => 42,
         }
     }
 

@@ -243,6 +243,8 @@ const NARROW: &[Lost] = &[
     Lost::Recovered,
     Lost::Refusal,
     Lost::Preamble,
+    Lost::Arguments,
+    Lost::ArgumentTypes,
 ];
 
 /// Losses that drop a message.

@@ -63,11 +63,13 @@ pub(crate) fn pairs(case: &Case<'_>) -> Verdict {
     // Empty parts may be lost as well.
     let is_same_text = case.from.carrier() == Carrier::Text || own == back;
     let is_same = origin == again && fields.is_empty() && is_same_text;
+    // A format whose arguments are JSON spells them anew, whatever they were in between.
+    let is_only_spelling = losses.iter().all(|loss| loss.lost == Lost::Arguments);
     let (what, cause) = match losses.is_empty() {
         true if !fields.is_empty() && !is_lost_back && !is_weighed_back => {
             ("no loss is named", format!("{} {}", case.to, fields.join(" ")))
         }
-        false if is_same && !is_weighed_back => {
+        false if is_same && !is_weighed_back && !is_only_spelling => {
             ("a loss is named, and nothing is lost", format!("{} {kinds:?}", case.to))
         }
         _ => return Ok(()),

@@ -235,8 +235,9 @@ impl Message<'_> {
     /// Returns the place in the input of a byte of the body.
     fn body_place(&self, at: usize) -> usize {
         let pieces = self.pieces.as_deref().map_or(&[][..], |pieces| &pieces.0);
-        match pieces[..pieces.partition_point(|(start, _)| *start <= at)].last() {
-            Some((start, place)) => place + (at - start),
+        match pieces[..pieces.partition_point(|piece| piece.body <= at)].last() {
+            Some(piece) if piece.is_inserted => piece.input,
+            Some(piece) => piece.input + (at - piece.body),
             None => self.body_at + at,
         }
     }

@@ -3,6 +3,7 @@
 mod namespace;
 mod place;
 mod schema;
+mod types;
 mod typescript;
 
 pub use self::namespace::Namespace;
@@ -10,6 +11,7 @@ pub(crate) use self::namespace::{FUNCTIONS, TOOLS, tools_section};
 pub use self::place::ToolPlace;
 pub(crate) use self::place::whole_function;
 pub(crate) use self::schema::{is_break, lines, literal, one_line};
+pub(crate) use self::types::Types;
 pub use self::typescript::typescript;
 
 use crate::model::Tool;

@@ -9,6 +9,7 @@ mod chatml;
 pub(crate) mod chatml_wire;
 mod deepseek_v3_1;
 mod gemini;
+mod glm_4_5;
 mod harmony;
 mod older;
 mod openai;
@@ -16,6 +17,7 @@ mod openchatml_0_1;
 pub(crate) mod openchatml_2_0;
 pub(crate) mod openchatml_2_2;
 mod qwen3;
+mod qwen3_coder;
 mod records;
 mod responses;
 mod sharegpt;
@@ -27,20 +29,22 @@ pub use self::chatml::DIALECT as CHATML;
 pub use self::chatml_wire::DIALECT as CHATML_WIRE;
 pub use self::deepseek_v3_1::DIALECT as DEEPSEEK_V3_1;
 pub use self::gemini::DIALECT as GEMINI;
+pub use self::glm_4_5::DIALECT as GLM_4_5;
 pub use self::harmony::DIALECT as HARMONY;
 pub use self::openai::DIALECT as OPENAI;
 pub use self::openchatml_0_1::DIALECT as OPENCHATML_0_1;
 pub use self::openchatml_2_0::DIALECT as OPENCHATML_2_0;
 pub use self::openchatml_2_2::DIALECT as OPENCHATML_2_2;
 pub use self::qwen3::DIALECT as QWEN3;
+pub use self::qwen3_coder::DIALECT as QWEN3_CODER;
 pub use self::records::DIALECT as RECORDS;
 pub use self::responses::DIALECT as RESPONSES;
 pub use self::sharegpt::DIALECT as SHAREGPT;
 
 pub use crate::dialect::{Carrier, Dialect, Format};
 pub use crate::rules::{
-    Array, CallPiece, Calls, Completion, Framed, Mark, NoReasoning, PromptEnd, Prompts, Reasoning,
-    Sections,
+    Array, CallPiece, Calls, Completion, Framed, Mark, NoReasoning, Parameters, PromptEnd, Prompts,
+    Reasoning, Sections, Tag, Words,
 };
 
 use std::str::FromStr;
@@ -59,9 +63,9 @@ use crate::text_format::TextFormat;
 /// let names: Vec<_> = dialects::ALL.iter().map(|dialect| dialect.id).collect();
 /// assert_eq!(names[..3], ["openchatml-2.2", "openchatml-2.0", "openchatml-0.1"]);
 /// assert_eq!(names[3..7], ["chatml", "chatml-wire", "harmony", "apertus"]);
-/// assert_eq!(names[7..9], ["qwen3", "deepseek-v3.1"]);
-/// assert_eq!(names[9..13], ["json", "openai", "responses", "anthropic"]);
-/// assert_eq!(names[13..], ["gemini", "sharegpt", "records"]);
+/// assert_eq!(names[7..11], ["qwen3", "qwen3-coder", "deepseek-v3.1", "glm-4.5"]);
+/// assert_eq!(names[11..15], ["json", "openai", "responses", "anthropic"]);
+/// assert_eq!(names[15..], ["gemini", "sharegpt", "records"]);
 /// ```
 pub static ALL: &[&Dialect] = &[
     &OPENCHATML_2_2,
@@ -72,7 +76,9 @@ pub static ALL: &[&Dialect] = &[
     &HARMONY,
     &APERTUS,
     &QWEN3,
+    &QWEN3_CODER,
     &DEEPSEEK_V3_1,
+    &GLM_4_5,
     &JSON,
     &OPENAI,
     &RESPONSES,
@@ -140,8 +146,14 @@ impl Format {
     /// Qwen 3, as text: [`dialects::QWEN3`](QWEN3).
     pub const QWEN3: Self = Self { dialect: &QWEN3, carrier: Carrier::Text };
 
+    /// Qwen3-Coder, as text: [`dialects::QWEN3_CODER`](QWEN3_CODER).
+    pub const QWEN3_CODER: Self = Self { dialect: &QWEN3_CODER, carrier: Carrier::Text };
+
     /// DeepSeek V3.1, as text: [`dialects::DEEPSEEK_V3_1`](DEEPSEEK_V3_1).
     pub const DEEPSEEK_V3_1: Self = Self { dialect: &DEEPSEEK_V3_1, carrier: Carrier::Text };
+
+    /// GLM 4.5, as text: [`dialects::GLM_4_5`](GLM_4_5).
+    pub const GLM_4_5: Self = Self { dialect: &GLM_4_5, carrier: Carrier::Text };
 
     /// The messages of OpenAI's Chat Completions: [`dialects::OPENAI`](OPENAI).
     pub const OPENAI: Self = Self { dialect: &OPENAI, carrier: Carrier::Json };
@@ -224,8 +236,14 @@ impl TextFormat {
     /// Qwen 3.
     pub const QWEN3: Self = Self::of(&QWEN3);
 
+    /// Qwen3-Coder.
+    pub const QWEN3_CODER: Self = Self::of(&QWEN3_CODER);
+
     /// DeepSeek V3.1.
     pub const DEEPSEEK_V3_1: Self = Self::of(&DEEPSEEK_V3_1);
+
+    /// GLM 4.5.
+    pub const GLM_4_5: Self = Self::of(&GLM_4_5);
 
     /// Returns all text formats.
     ///
@@ -235,7 +253,7 @@ impl TextFormat {
     /// let names: Vec<_> = TextFormat::all().map(|format| format.to_string()).collect();
     /// assert_eq!(names[..3], ["openchatml-2.2", "openchatml-2.0", "openchatml-0.1"]);
     /// assert_eq!(names[3..7], ["chatml", "chatml-wire:text", "harmony", "apertus"]);
-    /// assert_eq!(names[7..], ["qwen3", "deepseek-v3.1"]);
+    /// assert_eq!(names[7..], ["qwen3", "qwen3-coder", "deepseek-v3.1", "glm-4.5"]);
     /// ```
     pub fn all() -> impl Iterator<Item = Self> {
         Format::all().filter_map(|format| Self::try_from(format).ok())

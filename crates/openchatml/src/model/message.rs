@@ -64,7 +64,7 @@ pub struct Message<'a> {
     /// The start of the body in the input, or 0 if unknown.
     pub(crate) body_at: usize,
     /// The places of the pieces of the body, if the body is not one piece of the input (because of
-    /// escapes). For each piece: its start in the body, and in the input.
+    /// escapes).
     pub(crate) pieces: Option<Box<Pieces>>,
     /// Whether the message was read from JSON. The whole message is then its header.
     pub(crate) in_json: bool,
@@ -74,7 +74,18 @@ pub struct Message<'a> {
 /// The places of the pieces of a body. Few messages have them, so they are boxed to keep the others
 /// small.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Pieces(pub(crate) Vec<(usize, usize)>);
+pub(crate) struct Pieces(pub(crate) Vec<PiecePlace>);
+
+/// The place of a piece of a body.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PiecePlace {
+    /// The start of the piece in the body.
+    pub(crate) body: usize,
+    /// The start of the piece in the input.
+    pub(crate) input: usize,
+    /// Whether the input is different text, so that all of the piece has one place.
+    pub(crate) is_inserted: bool,
+}
 
 /// Who can see a message (OpenChatML 2.2 §4, §5, §11).
 ///

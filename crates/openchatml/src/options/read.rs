@@ -1,7 +1,10 @@
 //! Options for reading.
 
+use std::sync::Arc;
+
 use crate::Role;
 use crate::limits::Limits;
+use crate::model::Tool;
 
 /// Options for reading a document.
 ///
@@ -55,6 +58,10 @@ pub struct ReadOptions {
     /// assert_eq!((messages[0].body.text(), messages[1].body.text()), ("Easy.".into(), "4.".into()));
     /// ```
     pub split_reasoning: bool,
+    /// The tools that the model can call. In formats whose calls do not say whether an argument is a
+    /// string, such as `<parameter=zip>10115</parameter>`, their schemas do. Without a schema, it is
+    /// a string unless it is valid JSON.
+    pub tools: Arc<[Tool<'static>]>,
     /// The limits on the input.
     pub limits: Limits,
 }

@@ -3,7 +3,7 @@
 use super::out::State;
 use super::withhold;
 use super::{Keep, Kept, Out};
-use crate::model::{Body, End, Marker, Message, Pieces, Role, Segment};
+use crate::model::{Body, End, Marker, Message, PiecePlace, Pieces, Role, Segment};
 use crate::options::ReadOptions;
 use crate::{Code, Dropped, Span};
 
@@ -19,7 +19,9 @@ pub(crate) struct Draft<'a> {
     bytes: usize,
     /// The start of the next piece of text, if it follows directly.
     next: usize,
-    pieces: Vec<(usize, usize)>,
+    pieces: Vec<PiecePlace>,
+    /// Whether the text that is added is not in the input.
+    inserts: bool,
     keeps: bool,
     /// The text that exceeds the limit of one message.
     excess: Option<Span>,
@@ -35,6 +37,7 @@ impl Default for Draft<'_> {
             bytes: 0,
             next: 0,
             pieces: Vec::new(),
+            inserts: false,
             keeps: false,
             excess: None,
         }
@@ -88,6 +91,15 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// Adds text that the input expresses differently, at `span`.
+    pub(crate) fn insert(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
+        self.inserts = true;
+        // Text with the length of its span would be taken from the input.
+        self.push(text, Span::at(span.start), out);
+        // The next text is a piece of its own.
+        (self.inserts, self.next) = (false, usize::MAX);
+    }
+
     /// Adds the text at `span` and returns the part within the limit, for the event.
     #[inline]
     pub(crate) fn add<'t>(
@@ -117,8 +129,9 @@ impl<'a> Draft<'a> {
 
     fn keep(&mut self, text: &str, span: Span, keep: Keep<'a>) {
         // Places in a body that is not kept are not needed.
-        if span.start != self.next {
-            self.pieces.push((self.bytes, span.start));
+        if span.start != self.next || self.inserts {
+            let (body, input, is_inserted) = (self.bytes, span.start, self.inserts);
+            self.pieces.push(PiecePlace { body, input, is_inserted });
         }
         self.text.push(text, span, keep);
     }

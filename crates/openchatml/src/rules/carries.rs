@@ -78,6 +78,8 @@ pub struct Carries {
     pub makes_calls: bool,
     /// The roles whose last message can be open, in addition to calls, in formats with sections.
     pub open_roles: &'static [Role],
+    /// Whether the last call can be open, in formats with sections.
+    pub open_calls: bool,
     /// Whether a message other than the last can be open.
     pub open_inside: bool,
     /// Whether it has the mark of recovered messages.
@@ -200,6 +202,7 @@ impl Carries {
         stops: None,
         makes_calls: false,
         open_roles: &[],
+        open_calls: false,
         open_inside: false,
         recovered: false,
         infill: false,
@@ -216,6 +219,7 @@ impl Carries {
         json_calls: true,
         reads_json_calls: true,
         open_roles: &[Role::System, Role::Developer, Role::User],
+        open_calls: true,
         ..Self::NOTHING
     };
 

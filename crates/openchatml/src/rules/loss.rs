@@ -145,6 +145,11 @@ lost! {
     ContentType = "content_type dropped",
     /// Input of a custom tool, which is no JSON, in a format where calls have JSON arguments.
     CustomInput = "input of a custom tool written as arguments",
+    /// White space and the spelling of numbers in arguments, in a format that writes values anew.
+    Arguments = "arguments respelled",
+    /// The type of an argument, in a format where a string looks like another value: it is read back
+    /// as that value, unless a schema says otherwise.
+    ArgumentTypes = "type of an argument dropped",
     /// Characters of a header value that are not allowed in a header.
     Sanitized = "header value sanitized",
     /// The constraint on the body.

@@ -10,6 +10,7 @@ mod history;
 mod loss;
 mod opening;
 mod origins;
+mod parameters;
 mod prepared;
 mod sections;
 
@@ -28,6 +29,7 @@ pub(crate) use self::history::{
 pub use self::loss::{Loss, Lost};
 pub(crate) use self::opening::Opening;
 pub use self::origins::Origins;
+pub use self::parameters::{Parameters, Tag, Words};
 pub use self::prepared::{Prepared, Weighed};
 pub use self::sections::{
     Array, CallPiece, Calls, Mark, NoReasoning, PromptEnd, Prompts, Reasoning, Sections,

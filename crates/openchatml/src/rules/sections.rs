@@ -1,5 +1,6 @@
 //! The sections of the assistant's turn, as data: reasoning and calls.
 
+use super::Parameters;
 use crate::control::Control;
 use crate::model::Role;
 use crate::options::RenderOptions;
@@ -69,6 +70,8 @@ pub struct Reasoning {
     pub none: NoReasoning,
     /// Whether it stays open around calls, replies and further reasoning, up to an answer.
     pub stays_open: bool,
+    /// Whether a complete call in it ends it. In other formats, such a call is uncertain.
+    pub calls_end: bool,
     /// The tools whose call ends it, if it is the only call of its list.
     pub ended_by: &'static [&'static str],
 }
@@ -90,6 +93,8 @@ pub enum NoReasoning {
     Nothing,
     /// With the token that ends reasoning.
     Close,
+    /// With empty reasoning.
+    Pair,
 }
 
 /// How calls are written.
@@ -110,6 +115,8 @@ pub struct Calls {
     /// The tokens around one call, or around an array of calls. Line breaks before the opening token
     /// follow a text or another call.
     pub item: (Mark, Mark),
+    /// The number of line breaks between a text and the first call.
+    pub lead: u8,
     /// The text around the calls between these tokens, if there can be several.
     pub array: Option<Array>,
     /// The parts of a call.
@@ -162,6 +169,13 @@ pub enum CallPiece {
     NameUpTo(Control),
     /// The arguments, as a JSON value.
     Arguments,
+    /// Text of the framing. White space around it is layout.
+    Word(&'static str),
+    /// The name of the tool, and the text that ends it. If that is only line breaks, the name ends
+    /// at the first parameter, or at the end of the call.
+    NameBefore(&'static str),
+    /// The arguments, as parameters.
+    Parameters(&'static Parameters),
 }
 
 /// How generation prompts handle reasoning.
@@ -250,10 +264,20 @@ impl Mark {
     }
 }
 
+impl CallPiece {
+    /// Whether it is the arguments.
+    pub(crate) fn is_arguments(&self) -> bool {
+        matches!(self, Self::Arguments | Self::Parameters(_))
+    }
+}
+
 impl Calls {
-    /// Returns the token that opens the first call of a turn.
-    pub(crate) fn first(&self) -> Mark {
-        self.list.map_or(self.item.0, |(open, _)| open)
+    /// Returns the form of the arguments, if they are parameters.
+    pub(crate) fn parameters(&self) -> Option<&'static Parameters> {
+        self.pieces.iter().find_map(|piece| match piece {
+            CallPiece::Parameters(parameters) => Some(*parameters),
+            _ => None,
+        })
     }
 
     /// Returns the name of the tool of a recipient as calls write it: without the namespace for

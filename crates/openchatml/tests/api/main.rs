@@ -1,6 +1,7 @@
 //! Guarantees of the library beyond the conformance cases.
 
 mod attributes;
+mod declared;
 mod detect;
 mod header;
 mod history;

@@ -4,9 +4,11 @@ mod apertus;
 mod chat;
 mod outputs;
 mod prompts;
+mod recorded;
 mod score;
 mod services;
 mod streams;
+mod tool_calls;
 
 use openchatml::{Format, ReadOptions, RenderOptions, parse, render};
 use openchatml_testkit::external_files;

@@ -86,6 +86,19 @@ fn lost_of_ids_and_systems() -> Vec<Lost> {
     all
 }
 
+/// The losses of values of parameters.
+fn lost_of_parameters() -> Vec<Lost> {
+    let mut all = Vec::new();
+    for arguments in ["{\"a\":1}", "{\"a\": \"1\"}"] {
+        let mut spelled = call();
+        spelled.body = arguments.into();
+        let format = "qwen3-coder".parse().expect("a format");
+        let converted = convert(&conversation([spelled]), format, &RenderOptions::default());
+        all.extend(converted.expect("it can be written").losses.iter().map(|loss| loss.lost));
+    }
+    all
+}
+
 #[test]
 fn every_kind_of_loss_occurs() {
     let mut foreign = on(Role::User, None);
@@ -125,6 +138,7 @@ fn every_kind_of_loss_occurs() {
     all.extend(lost_of_services());
     all.extend(lost_of_sections());
     all.extend(lost_of_order_and_of_data());
+    all.extend(lost_of_parameters());
     // These losses occur when token ids are counted, when tools are declared (see below), and in
     // prompts. The last one is a name for what is not accepted, and loses nothing.
     all.extend([Lost::Truncated, Lost::Cut, Lost::Declaration, Lost::ToolsAsText, Lost::History]);

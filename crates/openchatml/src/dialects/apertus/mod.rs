@@ -96,6 +96,7 @@ static SECTIONS: Sections = Sections {
         close: Mark::plain(Control::CloseSection(Section::Reasoning)),
         none: NoReasoning::Nothing,
         stays_open: true,
+        calls_end: false,
         ended_by: &["display_answers"],
     },
     calls: Calls {
@@ -104,6 +105,7 @@ static SECTIONS: Sections = Sections {
             Mark::plain(Control::OpenSection(Section::Calls)),
             Mark::plain(Control::CloseSection(Section::Calls)),
         ),
+        lead: 0,
         array: Some(Array { open: "[", between: ", ", close: "}]" }),
         pieces: &[
             Piece::Json("{\""),
@@ -134,7 +136,12 @@ pub(super) static RULES: Rules = Rules {
 
 const fn turn(role: Role) -> Turn {
     let close = Mark::plain(Control::Close(role));
-    Turn { role, opening: Opening::Mark(Control::Open(role)), close: Some(close) }
+    Turn {
+        role,
+        opening: Opening::Mark(Control::Open(role)),
+        close: Some(close),
+        may_stay_open: false,
+    }
 }
 
 /// The signs of messages in JSON.

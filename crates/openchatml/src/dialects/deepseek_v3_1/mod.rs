@@ -77,6 +77,7 @@ static SECTIONS: Sections = Sections {
         close: Mark::plain(Control::CloseSection(Section::Reasoning)),
         none: NoReasoning::Close,
         stays_open: false,
+        calls_end: false,
         ended_by: &[],
     },
     calls: Calls {
@@ -88,6 +89,7 @@ static SECTIONS: Sections = Sections {
             Mark::plain(Control::OpenSection(Section::Call)),
             Mark::plain(Control::CloseSection(Section::Call)),
         ),
+        lead: 0,
         array: None,
         pieces: &[Piece::NameUpTo(Control::Arguments), Piece::Arguments],
         namespace: "functions",
@@ -106,12 +108,18 @@ pub(super) static RULES: Rules = Rules {
     controls: &CONTROLS,
     bos: Some((Control::Bos, Owner::Opening)),
     turns: &[
-        Turn { role: Role::System, opening: Opening::Bare, close: None },
-        Turn { role: Role::User, opening: Opening::Mark(Control::Open(Role::User)), close: None },
+        Turn { role: Role::System, opening: Opening::Bare, close: None, may_stay_open: false },
+        Turn {
+            role: Role::User,
+            opening: Opening::Mark(Control::Open(Role::User)),
+            close: None,
+            may_stay_open: false,
+        },
         Turn {
             role: Role::Assistant,
             opening: Opening::Mark(Control::Open(Role::Assistant)),
             close: Some(Mark::plain(Control::Close(Role::Assistant))),
+            may_stay_open: false,
         },
     ],
     sections: &SECTIONS,

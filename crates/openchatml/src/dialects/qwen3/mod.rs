@@ -78,6 +78,7 @@ static SECTIONS: Sections = Sections {
         close: Mark::new(Control::CloseSection(Section::Reasoning), 1, 2),
         none: NoReasoning::Nothing,
         stays_open: false,
+        calls_end: false,
         ended_by: &[],
     },
     calls: Calls {
@@ -86,6 +87,7 @@ static SECTIONS: Sections = Sections {
             Mark::new(Control::OpenSection(Section::Call), 1, 1),
             Mark::new(Control::CloseSection(Section::Call), 1, 0),
         ),
+        lead: 1,
         array: None,
         pieces: &[
             Piece::Json("{\"name\": "),
@@ -130,7 +132,12 @@ pub(super) static RULES: Rules = Rules {
 
 const fn turn(role: Role, word: &'static str) -> Turn {
     let close = Mark::new(Control::End, 0, 1);
-    Turn { role, opening: Opening::Named(Control::Start, word), close: Some(close) }
+    Turn {
+        role,
+        opening: Opening::Named(Control::Start, word),
+        close: Some(close),
+        may_stay_open: false,
+    }
 }
 
 /// Adds the evidence: the framing, and a token of a section in it.

@@ -140,7 +140,7 @@ impl Rules {
     /// Whether tokens of sections can be quoted: that of a call stands on a line of its own, and is a
     /// word that models write about.
     pub(super) fn reads_quotes(&self) -> bool {
-        self.sections.calls.first().before > 0
+        self.sections.calls.lead > 0
     }
 
     /// Returns a message of this kind, without a body. Calls have the `name` of a tool.
@@ -191,7 +191,7 @@ impl Rules {
             None => self.bos.map_or(Ok(()), |(bos, owner)| emit(owner, Written::Control(bos)))?,
             Some(last) => {
                 self.close_section(last, Some(next).filter(|_| stays), emit)?;
-                if !stays {
+                if !stays && !self.ends_by_next(last) {
                     self.close_turn(last, emit)?;
                 }
             }
@@ -246,7 +246,14 @@ impl Rules {
             _ => Role::Assistant,
         });
         let Reasoning { open, close, .. } = self.sections.reasoning;
-        match self.sections.prompts.end(last, options) {
+        let end = self.sections.prompts.end(last, options);
+        let has_line = self.has_line(Role::Assistant);
+        if has_line && end != PromptEnd::Turn {
+            line_breaks(Owner::Header, 1, emit)?;
+        }
+        // Then the model writes the line breaks at the end of the prompt.
+        let close = if has_line { Mark { after: 0, ..close } } else { close };
+        match end {
             PromptEnd::Turn => Ok(()),
             PromptEnd::Open => mark(Owner::Header, open, emit),
             PromptEnd::Close => mark(Owner::Header, close, emit),
@@ -283,7 +290,7 @@ impl Rules {
     }
 
     /// Returns the turn that contains a message of this kind. `None` for a reply outside of turns.
-    fn turn_of(&self, kind: Kind) -> Option<&'static Turn> {
+    pub(super) fn turn_of(&self, kind: Kind) -> Option<&'static Turn> {
         self.turn(match kind {
             Kind::Said(role) => role,
             Kind::Reply => self.replies.turn?,
@@ -331,9 +338,9 @@ impl Rules {
         match calls.array {
             Some(array) if !goes_on => emit(Owner::Before, Written::Word(array.close))?,
             _ => {
-                let before = |piece: &&Piece| **piece != Piece::Arguments;
+                let before = |piece: &&Piece| !piece.is_arguments();
                 for piece in calls.pieces.iter().skip_while(before).skip(1) {
-                    if let Piece::Json(text) = piece {
+                    if let Piece::Json(text) | Piece::Word(text) = piece {
                         emit(Owner::Before, Written::Word(text))?;
                     }
                 }
@@ -384,6 +391,17 @@ impl Rules {
                 return Ok(false);
             }
             Opening::Mark(control) => emit(Owner::Opening, Written::Control(control))?,
+            Opening::Line(control) => {
+                let ends = place.last.is_some_and(|last| self.ends_by_next(last));
+                // The model ends its turn with this token.
+                let owner = if ends { Owner::Before } else { Owner::Opening };
+                emit(owner, Written::Control(control))?;
+                if next != Kind::Prompt {
+                    let is_own = turn.role == Role::Assistant;
+                    let owner = if is_own { Owner::Header } else { Owner::Opening };
+                    emit(owner, Written::Word("\n"))?;
+                }
+            }
             Opening::Bare => return Ok(false),
         }
         Ok(true)
@@ -416,10 +434,17 @@ impl Rules {
         is_first: bool,
         emit: &mut impl Emit<'m, E>,
     ) -> Result<(), E> {
-        let has_none = self.sections.reasoning.none == NoReasoning::Close && is_first;
-        if has_none && matches!(next, Kind::Text { .. } | Kind::Call { .. }) {
-            let close = self.sections.reasoning.close.control;
-            emit(self.owner_behind_opening(close), Written::Control(close))?;
+        let Reasoning { open, close, none, .. } = self.sections.reasoning;
+        match none {
+            _ if !is_first || !matches!(next, Kind::Text { .. } | Kind::Call { .. }) => {}
+            NoReasoning::Nothing => {}
+            NoReasoning::Close => {
+                emit(self.owner_behind_opening(close.control), Written::Control(close.control))?;
+            }
+            NoReasoning::Pair => {
+                mark(Owner::Header, open, emit)?;
+                mark(Owner::Header, close, emit)?;
+            }
         }
         match next {
             Kind::Reasoning if !before.in_reasoning => {
@@ -463,15 +488,19 @@ impl Rules {
         if let Some((open, _)) = calls.list
             && !goes_on
         {
-            mark(Owner::Header, open, emit)?;
+            let before = if matches!(before, Some(Kind::Text { .. })) { calls.lead } else { 0 };
+            mark(Owner::Header, Mark { before, ..open }, emit)?;
         }
         match calls.array {
             Some(array) if goes_on => emit(Owner::Header, Written::Word(array.between))?,
             array => {
                 let open = calls.item.0;
                 // After reasoning, the line breaks are already written.
-                let is_behind = matches!(before, Some(Kind::Text { .. } | Kind::Call { .. }));
-                let before = if is_behind { open.before } else { 0 };
+                let before = match before {
+                    Some(Kind::Text { .. }) if calls.list.is_none() => calls.lead,
+                    Some(Kind::Call { .. }) => open.before,
+                    _ => 0,
+                };
                 mark(Owner::Header, Mark { before, ..open }, emit)?;
                 if let Some(array) = array {
                     emit(Owner::Header, Written::Word(array.open))?;
@@ -487,7 +516,12 @@ impl Rules {
                     emit(Owner::Header, Written::Name(name))?;
                     emit(Owner::Header, Written::Control(*control))?;
                 }
-                Piece::Arguments => break,
+                Piece::Word(text) => emit(Owner::Header, Written::Word(text))?,
+                Piece::NameBefore(text) => {
+                    emit(Owner::Header, Written::Name(name))?;
+                    emit(Owner::Header, Written::Word(text))?;
+                }
+                Piece::Arguments | Piece::Parameters(_) => break,
             }
         }
         Ok(())

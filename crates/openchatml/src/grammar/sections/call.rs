@@ -1,5 +1,6 @@
 //! Reads one tool call as it arrives.
 
+use super::parameters::Scanner;
 use super::{Piece, Rules};
 use crate::Control;
 use crate::Span;
@@ -7,6 +8,7 @@ use crate::grammar::brackets::Brackets;
 use crate::json::Json;
 use crate::limits::Limits;
 use crate::reading::{Draft, Keep, Kept};
+use crate::rules::Tag;
 
 /// A call while it is read.
 pub(super) struct Call<'a> {
@@ -19,6 +21,8 @@ pub(super) struct Call<'a> {
     /// The text before its arguments.
     pub(super) head: Kept<'a>,
     name: String,
+    /// Its parameters, while they are read.
+    pub(super) parameters: Option<Box<Scanner>>,
     /// The call, once its name is known.
     pub(super) draft: Option<Box<Draft<'a>>>,
     /// Whether the space before its arguments was read.
@@ -36,6 +40,8 @@ enum Step {
     /// In the name, a JSON string, and whether the next byte is escaped.
     Name(bool),
     Arguments(Brackets),
+    /// In the parameters, which have another reader.
+    Parameters,
     /// After the arguments.
     Tail,
     /// In text after the whole call.
@@ -88,6 +94,7 @@ impl<'a> Call<'a> {
             step: Step::Head,
             head: Kept::default(),
             name: String::new(),
+            parameters: None,
             draft: None,
             is_spaced: false,
             dropped: Kept::default(),
@@ -102,7 +109,7 @@ impl<'a> Call<'a> {
                 brackets.is_in_string()
             }
             Step::Name(_) => true,
-            Step::Head | Step::Tail | Step::Rest => false,
+            Step::Head | Step::Parameters | Step::Tail | Step::Rest => false,
         }
     }
 
@@ -161,6 +168,7 @@ impl<'a> Call<'a> {
             Step::Head | Step::Name(_) => self.read_head(text, rules),
             Step::Arguments(_) => self.arguments(text, rules),
             Step::Tail => self.tail(text, rules),
+            Step::Parameters => Found::Wrong(0),
             Step::Rest => Found::Dropped(text.len()),
             Step::Other(_) => self.others(text),
             Step::Object(_) => self.object(text),
@@ -205,6 +213,23 @@ impl<'a> Call<'a> {
                     return Found::Begins(at);
                 }
                 (Piece::Name, _) => return self.mismatch(at),
+                (Piece::Word(wanted), _) => {
+                    if !is_space(byte) && !self.matches(wanted, byte) {
+                        return Found::Wrong(at);
+                    }
+                }
+                (Piece::NameBefore(end), _) => {
+                    let end = end.trim_matches('\n');
+                    let Some(len) = self.name_before(&text[at..], end) else {
+                        return Found::Head(text.len());
+                    };
+                    return Found::Head(at + len);
+                }
+                (Piece::Parameters(_), _) if is_space(byte) => {}
+                (Piece::Parameters(_), _) => {
+                    self.step = Step::Parameters;
+                    return Found::Begins(at);
+                }
                 // It is part of arrays, which have another reader.
                 (Piece::PlainName, _) => return Found::Wrong(at),
             }
@@ -237,6 +262,49 @@ impl<'a> Call<'a> {
         self.name.push_str(text);
         self.step = Step::Name(escaped);
         text.len()
+    }
+
+    /// Reads the bytes of a name, up to the text that ends it. Returns their number with that text, or
+    /// `None` if it is not there.
+    fn name_before(&mut self, text: &str, end: &str) -> Option<usize> {
+        let before = self.name.len();
+        self.name.push_str(text);
+        if end.is_empty() {
+            return None;
+        }
+        let from = before.saturating_sub(end.len() - 1);
+        let found = memchr::memmem::find(&self.name.as_bytes()[from..], end.as_bytes())?;
+        self.name.truncate(from + found);
+        self.piece += 1;
+        Some(from + found + end.len() - before)
+    }
+
+    /// Begins the parameters at a token, if they can begin here.
+    pub(super) fn begins_at(&mut self, control: Control, rules: &Rules) -> bool {
+        let calls = &rules.sections.calls;
+        let is_behind_name = match calls.pieces.get(self.piece) {
+            Some(Piece::Parameters(_)) => true,
+            Some(Piece::NameBefore(end)) => {
+                end.trim_matches('\n').is_empty() && !self.name.trim_ascii().is_empty()
+            }
+            _ => false,
+        };
+        let Some(parameters) = calls.parameters().filter(|_| is_behind_name) else { return false };
+        let opens = matches!(parameters.open, Tag::Token(mark) if mark.control == control);
+        if self.step != Step::Head || !opens && control != calls.item.1.control {
+            return false;
+        }
+        self.step = Step::Parameters;
+        true
+    }
+
+    /// Continues after the parameters.
+    pub(super) fn end_parameters(&mut self, rules: &Rules) {
+        let pieces = rules.sections.calls.pieces;
+        let at = pieces.iter().position(|piece| matches!(piece, Piece::Parameters(_)));
+        self.step = Step::Tail;
+        self.piece = at.map_or(pieces.len(), |at| at + 1);
+        self.parameters = None;
     }
 
     /// Whether `byte` is the next byte of `wanted`, ignoring white space.
@@ -273,7 +341,9 @@ impl<'a> Call<'a> {
         let most = match self.step {
             Step::Head | Step::Name(_) => limits.header_bytes,
             Step::Object(_) => limits.message_bytes,
-            Step::Arguments(_) | Step::Tail | Step::Rest | Step::Other(_) => return None,
+            Step::Arguments(_) | Step::Parameters | Step::Tail | Step::Rest | Step::Other(_) => {
+                return None;
+            }
         };
         Some(most.saturating_sub(self.head.len()))
     }
@@ -323,7 +393,7 @@ impl<'a> Call<'a> {
                 continue;
             }
             match rules.sections.calls.pieces.get(self.piece) {
-                Some(Piece::Json(wanted)) if self.matches(wanted, byte) => {}
+                Some(Piece::Json(wanted) | Piece::Word(wanted)) if self.matches(wanted, byte) => {}
                 _ if at > 0 => return Found::Tail(at),
                 None => {
                     self.step = Step::Rest;

@@ -2,7 +2,9 @@
 
 use super::between::Kind;
 use super::call::{Call, Found};
+use super::parameters::Scanner;
 use super::reader::{Reader, State};
+use super::reasoning::Thought;
 use super::{Piece, Rules};
 use crate::grammar::rest::Rest;
 use crate::grammar::within_limit;
@@ -16,7 +18,7 @@ const CALL: Kind = Kind::Call { leaves: false };
 
 impl Rules {
     /// Returns the form of a call, for help.
-    fn form_of_calls(&self) -> String {
+    pub(super) fn form_of_calls(&self) -> String {
         let pieces = self.sections.calls.pieces.iter();
         let pieces = pieces.map(|piece| match piece {
             Piece::Json(text) => (*text).to_owned(),
@@ -24,6 +26,9 @@ impl Rules {
             Piece::PlainName => "NAME".to_owned(),
             Piece::NameUpTo(token) => format!("NAME{}", self.spelling(*token)),
             Piece::Arguments => "{…}".to_owned(),
+            Piece::Word(text) => (*text).to_owned(),
+            Piece::NameBefore(text) => ["NAME", text].concat(),
+            Piece::Parameters(parameters) => self.form_of_parameter(parameters),
         });
         pieces.collect()
     }
@@ -46,12 +51,9 @@ impl<'a> Reader<'a> {
         let mut at = 0;
         while at < text.len() && out.state.stopped.is_none() {
             let rest = &text[at..];
-            let State::Call(call) = &mut self.state else {
-                let lexeme = Lexeme::Text(rest, Span::new(place(at), span.end));
-                if out.goes_on(lexeme) {
-                    self.take(rest, lexeme.span(), out);
-                }
-                return;
+            let call = match &mut self.state {
+                State::Call(call) if call.parameters.is_none() => call,
+                _ => return self.take_rest(rest, Span::new(place(at), span.end), out),
             };
             let rest = match call.room(&out.options.limits) {
                 None => rest,
@@ -103,8 +105,16 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Reads the rest of a text in another state.
+    fn take_rest(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
+        let lexeme = Lexeme::Text(text, span);
+        if out.goes_on(lexeme) {
+            self.take(text, span, out);
+        }
+    }
+
     /// Begins the arguments of a call at byte `at`.
-    fn begin_call(&mut self, at: usize, out: &mut Out<'a, '_>) {
+    pub(super) fn begin_call(&mut self, at: usize, out: &mut Out<'a, '_>) {
         let State::Call(call) = &mut self.state else { return };
         let name = call.take_name();
         let Some(name) = Call::decoded(&name, &out.options.limits) else {
@@ -133,6 +143,9 @@ impl<'a> Reader<'a> {
         if let State::Call(call) = &mut self.state {
             call.draft = Some(draft);
             call.head.clear();
+            let parameters = self.rules.sections.calls.parameters();
+            call.parameters = parameters
+                .map(|parameters| Box::new(Scanner::new(self.rules, parameters, &written, out)));
         }
         self.layout.since = at;
     }
@@ -188,6 +201,7 @@ impl<'a> Reader<'a> {
         self.tell_dropped(&mut call, out);
         let close = self.rules.sections.calls.item.1;
         if control == close.control && call.is_whole(self.rules) {
+            self.end_thought(span, out);
             self.pad = close.after;
             self.layout.edge = span.end;
             if let Some(mut draft) = call.draft.take() {
@@ -236,6 +250,19 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Ends reasoning without an end token, after a complete call in it. If the end token follows
+    /// nevertheless, the call was a part of the reasoning.
+    fn end_thought(&mut self, span: Span, out: &mut Out<'a, '_>) {
+        if !self.thinks() || !self.rules.sections.reasoning.calls_end {
+            return;
+        }
+        let close = self.rules.spelling(self.rules.sections.reasoning.close.control);
+        let text = format!("missing `{close}` between the reasoning and the call");
+        self.layout.keeps = false;
+        out.tolerate(Code::ParseFrame.at(span, text));
+        (self.inside, self.thought) = (None, Thought::Interrupted);
+    }
+
     /// Reports that a turn ends inside a call.
     pub(super) fn unclosed_call(&self, span: Span, out: &mut Out<'a, '_>) {
         let found = Code::StreamTruncated.at(span, "the turn ends inside a call");
@@ -244,6 +271,7 @@ impl<'a> Reader<'a> {
 
     /// Reports the text in a call that is not a part of it.
     pub(super) fn tell_dropped(&mut self, call: &mut Call<'a>, out: &mut Out<'a, '_>) {
+        call.cut_parameters(out);
         call.trim_dropped();
         if call.dropped.is_empty() {
             return;
@@ -291,10 +319,16 @@ impl<'a> Reader<'a> {
         self.hide_dropped(&mut call, at, out);
     }
 
+    /// Whether an incomplete call can be continued. The end of a value depends on what follows, so
+    /// calls with parameters cannot.
+    pub(super) fn can_be_open(&self, call: &Call<'_>) -> bool {
+        call.has_arguments() && self.rules.sections.calls.parameters().is_none()
+    }
+
     /// Ends the input inside a call.
     pub(super) fn end_call_open(&mut self, mut call: Call<'a>, at: usize, out: &mut Out<'a, '_>) {
         self.tell_dropped(&mut call, out);
-        let is_open = call.has_arguments() && !call.is_odd;
+        let is_open = self.can_be_open(&call) && !call.is_odd;
         match call.draft.take() {
             Some(mut draft) if is_open => {
                 draft.message.recovered |= !out.options.open_prompt;

@@ -2,7 +2,10 @@
 
 use super::Rules;
 use super::between::Kind;
-use crate::model::{Conversation, End, Message, Role};
+use super::parameters::respelled;
+use crate::json::{Value, python};
+use crate::limits::Limits;
+use crate::model::{Body, Conversation, End, Message, Role};
 use crate::options::RenderOptions;
 use crate::pairing::sort_replies;
 use crate::rules::{Composed, Loss, Lost};
@@ -96,11 +99,34 @@ impl<'a> Settled<'a> {
             if self.rules.readdress(&mut message) {
                 self.remark(&message, place, Lost::Recipient);
             }
+            self.spell(&mut message, place);
             let id = call_id.map(Into::into);
             let tool = message.recipient.as_deref().unwrap_or_default().to_owned();
             self.calls.push((tool, id));
         }
         self.composed.push(message, Some(place));
+    }
+
+    /// Writes the arguments of a call as a template writes parameters.
+    fn spell(&mut self, message: &mut Message<'a>, place: usize) {
+        let Some(form) = self.rules.sections.calls.parameters() else { return };
+        let limits = Limits::default();
+        let text = message.body.text();
+        let Ok(arguments) = Value::from_json(&text, &limits) else { return };
+        let mut spelled = String::new();
+        python::to_json(&mut spelled, &arguments);
+        // Python writes numbers that are too large as a word, which is not JSON.
+        let read = respelled(&spelled, form.words, &limits)
+            .or_else(|| respelled(&text, form.words, &limits));
+        let Some(read) = read else { return };
+        let is_same = |read: Value<'_>| read == arguments;
+        let has_types = read == spelled || Value::from_json(&read, &limits).is_ok_and(is_same);
+        if !has_types {
+            self.remark(message, place, Lost::ArgumentTypes);
+        } else if read != text {
+            self.remark(message, place, Lost::Arguments);
+        }
+        (message.body, message.body_at, message.pieces) = (Body::from(read), 0, None);
     }
 
     /// Adds replies in the order of the calls, with the names of the tools.

@@ -53,9 +53,13 @@ impl<'a> Reader<'a> {
         let Some(turn) = self.turn else { return self.end_reply(control, span, out) };
         let is_own = turn.close.is_some_and(|close| close.control == control);
         // The end of a sequence also ends the turn of the assistant.
-        let closes = is_own || control == Control::Eos && turn.role == Role::Assistant;
+        let is_assistant = turn.role == Role::Assistant;
+        // In a completion, the token of the next turn only ends it.
+        let stops = self.is_completion && is_assistant && self.rules.stops.contains(&control);
+        let closes = is_own || stops || control == Control::Eos && is_assistant;
         let opens = self.rules.opened_by(control);
-        if closes || turn.close.is_none() && opens.is_some() {
+        let may_stay_open = turn.close.is_none() || turn.may_stay_open;
+        if closes || may_stay_open && opens.is_some() {
             return self.close_turn(control, closes, span, out);
         }
         match opens {
@@ -195,7 +199,7 @@ impl<'a> Reader<'a> {
             }
             State::Call(call) => {
                 let text = "the text ends inside a call";
-                match call.has_arguments() {
+                match self.can_be_open(&call) {
                     true => self.truncated(text, None, at, out),
                     false => out.malformed(Code::StreamTruncated.at(Span::at(at), text)),
                 }
@@ -217,7 +221,8 @@ impl<'a> Reader<'a> {
                 return self.end_prompt(at, out);
             }
             State::Turn(_) => {
-                let is_over = self.is_completion && !self.in_list;
+                let is_closed = self.turn.is_some_and(|turn| turn.close.is_none());
+                let is_over = is_closed || self.is_completion && !self.in_list;
                 if !is_over {
                     self.truncated("the text ends inside a turn", None, at, out);
                 }

@@ -1,11 +1,14 @@
 //! The control tokens in the body of a message that are read as text.
 
 use super::Rules;
-use super::between::Kind;
+use super::between::{Kind, breaks};
+use super::parameters::parameters;
 use super::quote::Quote;
 use crate::Control;
 use crate::lex::{Lexeme, Lexer, Mode};
+use crate::limits::Limits;
 use crate::model::{Message, Role};
+use crate::rules::{Parameters, Tag};
 
 /// A piece of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +18,10 @@ pub(super) enum Piece<'t> {
     Example(Control),
     /// A token in quoted code of the assistant.
     Quoted(Control),
+    /// Text of the framing, between the parameters of a call.
+    Word(&'static str),
+    /// A token of the framing.
+    Token(Control),
 }
 
 impl Rules {
@@ -26,6 +33,9 @@ impl Rules {
         text: &str,
         mut put: impl FnMut(usize, Piece<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
+        if let Some(form) = self.sections.calls.parameters().filter(|_| message.is_call()) {
+            return self.in_arguments(form, text, put);
+        }
         let is_example = matches!(message.role, Role::System | Role::Developer);
         let may_quote =
             self.reads_quotes() && matches!(self.kind(message, false), Kind::Text { .. });
@@ -65,4 +75,55 @@ impl Rules {
         }
         Ok(())
     }
+
+    /// Gives the pieces of the arguments of a call with parameters. Text that is no JSON object is
+    /// one piece, which is not read back.
+    fn in_arguments<E>(
+        &self,
+        form: &Parameters,
+        text: &str,
+        mut put: impl FnMut(usize, Piece<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let Some(parameters) = parameters(text, &Limits::default()) else {
+            return put(0, Piece::Text(text));
+        };
+        for parameter in parameters {
+            let at = parameter.at;
+            tag(form.open, at, &mut put)?;
+            said(&parameter.key, at, &mut put)?;
+            tag(form.name_end, at, &mut put)?;
+            if let Some(value) = form.value {
+                tag(value, at, &mut put)?;
+            }
+            said(parameter.value.written(form.words), at, &mut put)?;
+            tag(form.close, at, &mut put)?;
+        }
+        Ok(())
+    }
+}
+
+/// Gives the pieces of a tag to `put`.
+fn tag<E>(
+    tag: Tag,
+    at: usize,
+    put: &mut impl FnMut(usize, Piece<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    let mark = match tag {
+        Tag::Text(text) => return put(at, Piece::Word(text)),
+        Tag::Token(mark) => mark,
+    };
+    if mark.before > 0 {
+        put(at, Piece::Word(breaks(mark.before)))?;
+    }
+    put(at, Piece::Token(mark.control))?;
+    if mark.after > 0 { put(at, Piece::Word(breaks(mark.after))) } else { Ok(()) }
+}
+
+/// Gives a name or a value to `put`.
+fn said<E>(
+    text: &str,
+    at: usize,
+    put: &mut impl FnMut(usize, Piece<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    if text.is_empty() { Ok(()) } else { put(at, Piece::Text(text)) }
 }

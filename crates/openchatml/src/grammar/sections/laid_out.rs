@@ -102,6 +102,7 @@ impl LaidOut<'_> {
         index: usize,
         to: &mut T,
     ) -> Result<(), T::Error> {
+        let messages = &self.conversation.messages;
         let mut owner = Owner::Before;
         let mut is_behind_opening = false;
         for piece in raw.pieces() {
@@ -112,7 +113,11 @@ impl LaidOut<'_> {
                     let is_section = matches!(control, Control::OpenSection(_));
                     let begins =
                         index == 0 && self.rules.bos.is_some_and(|(bos, _)| bos == control);
-                    if opening.is_some() || begins {
+                    let last = index.checked_sub(1).and_then(|at| messages.get(at));
+                    let ends_by = |last| self.rules.ends_by_next(self.rules.kind(last, false));
+                    if owner == Owner::Before && opening.is_some() && last.is_some_and(ends_by) {
+                        // The model ends its turn with this token.
+                    } else if opening.is_some() || begins {
                         owner = Owner::Opening;
                     } else if is_first {
                         owner = self.rules.owner_behind_opening(control);

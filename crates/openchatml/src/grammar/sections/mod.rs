@@ -11,8 +11,10 @@ mod calls;
 mod compose;
 mod ends;
 mod in_body;
+mod in_parameters;
 mod laid_out;
 pub(super) mod layout_tracker;
+mod parameters;
 mod quote;
 mod reader;
 mod reasoning;
@@ -26,6 +28,7 @@ pub(crate) use self::reader::reader;
 pub(crate) use self::writer::write;
 pub(crate) use crate::grammar::owner::Owner;
 
+use self::between::Kind;
 use crate::Control;
 use crate::lex::TokenTable;
 use crate::model::{Conversation, DocumentLayout, FormId, Message, Raw, Role};
@@ -58,6 +61,9 @@ pub(crate) struct Turn {
     pub(crate) opening: Opening,
     /// The token that closes the turn. Without one, the turn ends where the next turn begins.
     pub(crate) close: Option<Mark>,
+    /// Whether the token of the next turn closes the turn, too. The closing token is then written
+    /// only at the end.
+    pub(crate) may_stay_open: bool,
 }
 
 impl Turn {
@@ -75,6 +81,8 @@ pub(crate) enum Opening {
     /// The token of the role. The turn of the assistant continues without it after its own end and
     /// after replies of tools.
     Mark(Control),
+    /// The token of the role and a line break, which prompts of the assistant do not have.
+    Line(Control),
     /// Nothing: the turn is the text at the beginning of the document.
     Bare,
 }
@@ -101,7 +109,9 @@ impl Rules {
     /// Returns the row of the turns that this token opens.
     fn opened_by(&self, control: Control) -> Option<&'static Turn> {
         self.turns.iter().find(|turn| match turn.opening {
-            Opening::Named(token, _) | Opening::Mark(token) => token == control,
+            Opening::Named(token, _) | Opening::Mark(token) | Opening::Line(token) => {
+                token == control
+            }
             Opening::Bare => false,
         })
     }
@@ -198,6 +208,16 @@ impl Rules {
             message.recipient = Some(self.recipient(name).into());
         }
         !is_same
+    }
+
+    /// Whether a line break follows the token that opens a turn.
+    fn has_line(&self, role: Role) -> bool {
+        self.turn(role).is_some_and(|turn| matches!(turn.opening, Opening::Line(_)))
+    }
+
+    /// Whether the opening of the next turn is what the model writes to end its turn.
+    pub(super) fn ends_by_next(&self, last: Kind) -> bool {
+        self.turn_of(last).is_some_and(|turn| turn.role == Role::Assistant && turn.may_stay_open)
     }
 
     /// Whether a turn without reasoning has no token for that.

@@ -153,7 +153,10 @@ impl<'a> Reader<'a> {
                 self.pad = self.rules.sections.reasoning.open.after;
                 self.state = State::Turn(Kept::default());
             }
-            Role::Assistant => self.state = State::Turn(Kept::default()),
+            Role::Assistant => {
+                self.pad = self.rules.has_line(role).into();
+                self.state = State::Turn(Kept::default());
+            }
             role => {
                 let kind = if role == Role::Tool { Kind::Reply } else { Kind::Said(role) };
                 self.begin_body(kind, at, out);
@@ -215,21 +218,27 @@ impl<'a> Reader<'a> {
             State::Header(..) => self.header(text, span, out),
             State::Turn(_) => self.in_turn(text, span, out),
             State::Body(body) => body.text(text, span, out),
+            State::Call(call) if call.parameters.is_some() => {
+                self.parameter_text(text, span, out);
+            }
             State::Call(_) => self.call(text, span, out),
             State::Rest(rest) => rest.push(text, span, out),
         }
     }
 
-    fn control(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
+    pub(super) fn control(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         self.settle_reply(span.start, out);
         self.settle_uncertain(Some(control), out);
+        if self.rules.frames(control) && self.settle_parameters(control, span, out) {
+            return;
+        }
         match &self.state {
             State::Outside(_) => self.outside(control, span, out),
             State::Header(..) => self.broken_header(control, span, out),
             _ if self.rules.frames(control) => self.end_turn(control, span, out),
             State::Turn(_) => self.section(control, span, out),
             State::Body(_) => self.in_body(control, span, out),
-            State::Call(_) => self.in_call(control, span, out),
+            State::Call(_) => self.call_token(control, span, out),
             State::Rest(_) => self.in_rest(control, span, out),
         }
         let is_stop = self.rules.stops.contains(&control);
@@ -253,7 +262,7 @@ impl<'a> Reader<'a> {
         }
         let most = match kind {
             Kind::Reasoning => self.rules.sections.reasoning.close.before,
-            Kind::Text { .. } => self.rules.sections.calls.first().before,
+            Kind::Text { .. } => self.rules.sections.calls.lead,
             Kind::Reply => self.closes(kind).before,
             _ => 0,
         };

@@ -5,7 +5,7 @@ use super::reader::{Reader, State};
 use crate::grammar::unopened_reasoning;
 use crate::model::{Channel, End};
 use crate::reading::{Kept, Out};
-use crate::{Control, Section, Span};
+use crate::{Code, Control, Section, Span};
 
 /// What the tokens of a turn say about its reasoning so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub(super) enum Thought {
     Opened,
     /// A token ended it, or says that there is none.
     Closed,
+    /// A call ended it without its end token.
+    Interrupted,
     /// A token opened it a second time before its end. It is then unknown which of the following
     /// end tokens is the right one.
     Twice,
@@ -72,7 +74,7 @@ impl<'a> Reader<'a> {
     /// Whether a token ends reasoning that no token opened, after texts or calls of its turn.
     pub(super) fn ends_unopened(&self, control: Control) -> bool {
         control == Control::CloseSection(Section::Reasoning)
-            && self.thought == Thought::Nothing
+            && matches!(self.thought, Thought::Nothing | Thought::Interrupted)
             && match &self.state {
                 State::Body(body) => matches!(body.kind, Kind::Text { .. }),
                 State::Turn(_) => self.spoken.is_some() && !self.in_list,
@@ -84,8 +86,15 @@ impl<'a> Reader<'a> {
     /// the prompt, and then often not into a transcript.
     pub(super) fn end_unopened(&mut self, span: Span, out: &mut Out<'a, '_>) {
         let Some((from, count)) = self.spoken.take() else { return };
-        let found = unopened_reasoning(self.rules, span, from);
-        out.malformed(found.help("the text before it is read as reasoning; if the prompt ended inside of reasoning, use `in_reasoning`, in the command `--in-reasoning`"));
+        let found = match self.thought {
+            Thought::Interrupted => {
+                let spelling = self.rules.spelling(self.rules.sections.reasoning.close.control);
+                let text = format!("`{spelling}` ends reasoning that a call has ended");
+                Code::ParseFrame.at(span, text).help("the call is not run")
+            }
+            _ => unopened_reasoning(self.rules, span, from).help("the text before it is read as reasoning; if the prompt ended inside of reasoning, use `in_reasoning`, in the command `--in-reasoning`"),
+        };
+        out.malformed(found);
         let mut ended = count;
         if let State::Body(body) = &mut self.state {
             body.draft.message.channel = Some(Channel::Analysis);

@@ -3,7 +3,7 @@
 use super::between::Kind;
 use super::body::Body;
 use super::reader::{Reader, State};
-use super::{Mark, Opening};
+use super::{Mark, Opening, Rules};
 use crate::diagnostic::{did_you_mean, quote};
 use crate::grammar::rest::Rest;
 use crate::grammar::{hidden, no_stop_token, stray, stray_token, token_in_message};
@@ -44,14 +44,9 @@ impl<'a> Reader<'a> {
         if self.turn.is_none_or(|turn| matches!(turn.role, Role::System | Role::Developer)) {
             return;
         }
-        let text = format!("`{}` is read as text here", self.rules.spelling(control));
-        let found = Code::ParseFrame.at(span, text);
         let is_quoted =
             if let State::Body(body) = &mut self.state { body.quotes(control) } else { false };
-        out.tolerate(found.help(match is_quoted {
-            true => "it is inside of quoted code",
-            false => "a model can read it as a control token",
-        }));
+        tell_token(self.rules, control, span, is_quoted, out);
     }
 
     /// Reports a token of a section that is not allowed here in the turn of the assistant. The text
@@ -368,4 +363,19 @@ impl<'a> Reader<'a> {
             }
         }
     }
+}
+
+/// Reports a control token that is read as text of the assistant.
+pub(super) fn tell_token(
+    rules: &Rules,
+    control: Control,
+    span: Span,
+    is_quoted: bool,
+    out: &mut Out<'_, '_>,
+) {
+    let text = format!("`{}` is read as text here", rules.spelling(control));
+    out.tolerate(Code::ParseFrame.at(span, text).help(match is_quoted {
+        true => "it is inside of quoted code",
+        false => "a model can read it as a control token",
+    }));
 }

@@ -120,16 +120,16 @@ impl<'a> Reader<'a> {
                 self.turn = None;
                 self.state = State::Header(span, Kept::default());
             }
-            Opening::Mark(_) | Opening::Bare => self.enter(turn, span.end, out),
+            Opening::Mark(_) | Opening::Line(_) | Opening::Bare => self.enter(turn, span.end, out),
         }
     }
 
     /// Enters a turn at byte `at`.
     fn enter(&mut self, turn: &'static Turn, at: usize, out: &mut Out<'a, '_>) {
         self.turn = Some(turn);
-        self.pad = 0;
+        self.pad = u8::from(matches!(turn.opening, Opening::Line(_)));
         let has_sections = turn.role == Role::Assistant || self.rules.has_replies(turn);
-        match has_sections {
+        match has_sections || self.pad > 0 {
             true => {
                 // A completion that repeats its header goes on where its prompt ended.
                 if out.options.in_reasoning
@@ -264,7 +264,7 @@ impl<'a> Reader<'a> {
                 self.end_unopened(span, out);
             }
             Control::CloseSection(Section::Reasoning)
-                if reasoning.none == NoReasoning::Close && self.said.is_none() =>
+                if reasoning.none != NoReasoning::Nothing && self.said.is_none() =>
             {
                 self.open_at(span);
                 self.thought = self.thought.close();
@@ -290,7 +290,8 @@ impl<'a> Reader<'a> {
                 self.uncertain_call(span, out);
                 self.open_at(span);
                 let mut call = Call::new(span.start);
-                call.is_odd = self.thinks() || self.thought == Thought::Twice;
+                let is_uncertain = self.thinks() && !reasoning.calls_end;
+                call.is_odd = is_uncertain || self.thought == Thought::Twice;
                 self.state = State::Call(Box::new(call));
                 self.pad = 0;
             }
@@ -302,7 +303,7 @@ impl<'a> Reader<'a> {
     /// Reports calls inside of reasoning. It is unknown whether the model makes them or only thinks of
     /// them. The text after such a call is still reasoning.
     fn uncertain_call(&mut self, span: Span, out: &mut Out<'a, '_>) {
-        if self.in_list || !self.thinks() {
+        if self.in_list || !self.thinks() || self.rules.sections.reasoning.calls_end {
             return;
         }
         let close = self.rules.spelling(self.rules.sections.reasoning.close.control);
@@ -363,11 +364,13 @@ impl<'a> Reader<'a> {
         if self.ends_unopened(control) {
             return self.end_unopened(span, out);
         }
-        let first = self.rules.sections.calls.first();
         let goes_on = match (body.kind, control) {
-            (Kind::Reasoning, Control::OpenSection(Section::Calls | Section::Call)) => Some(0),
+            (Kind::Reasoning, Control::OpenSection(Section::Calls | Section::Call)) => {
+                let reasoning = &self.rules.sections.reasoning;
+                Some(if reasoning.calls_end { reasoning.close.before } else { 0 })
+            }
             (Kind::Text { .. }, Control::OpenSection(Section::Calls | Section::Call)) => {
-                Some(first.before)
+                Some(self.rules.sections.calls.lead)
             }
             (Kind::Text { .. }, Control::OpenSection(Section::Reasoning)) => Some(0),
             (Kind::Said(_), _) => {

@@ -1,13 +1,17 @@
 //! Reads the text before it is written, to check that it is read back without differences.
 
+use std::borrow::Cow;
+
 use super::Rules;
 use super::between::{Written, quoted};
 use super::in_body::Piece;
 use super::laid_out::{LaidOut, Target};
+use super::parameters::respelled;
 use super::reader::{Reader, reader};
 use super::writer::Failed;
 use crate::grammar::dry_run::{DryRun, unlimited};
 use crate::grammar::owner::Owner;
+use crate::limits::Limits;
 use crate::model::{End, FormId, Infill, Message, Part, Raw};
 use crate::reading::{Place, Receiver};
 use crate::{Diagnostic, Header, Span};
@@ -22,11 +26,14 @@ pub(super) struct WriteCheck<'p> {
 
 /// Compares the result of reading with the written conversation.
 struct Comparison<'p> {
+    rules: &'static Rules,
     messages: &'p [Message<'p>],
     /// The number of messages that have ended.
     ended: usize,
     /// The number of bytes of the next body that were read, if it has begun.
     read: Option<usize>,
+    /// This body, as it must be read.
+    body: Cow<'p, str>,
     /// Whether the last message is left open.
     is_open: bool,
     wrong: Option<usize>,
@@ -37,8 +44,15 @@ impl<'p> WriteCheck<'p> {
     pub(super) fn of(laid_out: &LaidOut<'p>) -> Result<(), Failed> {
         let messages = &laid_out.conversation.messages;
         let options = unlimited();
-        let comparison =
-            Comparison { messages, ended: 0, read: None, is_open: laid_out.is_open(), wrong: None };
+        let comparison = Comparison {
+            rules: laid_out.rules,
+            messages,
+            body: Cow::Borrowed(""),
+            ended: 0,
+            read: None,
+            is_open: laid_out.is_open(),
+            wrong: None,
+        };
         let run = DryRun::new(reader(laid_out.rules, &options), comparison, options);
         let mut write_check = Self { rules: laid_out.rules, run, body: None };
         let failed = |at| Err(Failed::new(at, 0, messages.len()));
@@ -93,13 +107,24 @@ impl Target for WriteCheck<'_> {
         rules.in_body(message, &text, |at, piece| {
             self.body = Some((index, at));
             match piece {
-                Piece::Text(text) => self.text(text),
-                Piece::Example(control) | Piece::Quoted(control) => {
+                Piece::Text(text) | Piece::Word(text) => self.text(text),
+                Piece::Example(control) | Piece::Quoted(control) | Piece::Token(control) => {
                     self.run.control(control, rules.spelling(control));
                     self.result()
                 }
             }
         })
+    }
+}
+
+impl Rules {
+    /// Returns the body of a message as it is read back. `None` if it cannot be written.
+    pub(super) fn read_back<'m>(&self, message: &'m Message<'_>) -> Option<Cow<'m, str>> {
+        let text = message.body.text();
+        match self.sections.calls.parameters().filter(|_| message.is_call()) {
+            None => Some(text),
+            Some(form) => Some(respelled(&text, form.words, &Limits::default())?.into()),
+        }
     }
 }
 
@@ -122,14 +147,13 @@ impl<'a> Receiver<'a> for Comparison<'_> {
             return self.wrong();
         }
         self.read = Some(0);
+        let body = expected.and_then(|it| self.rules.read_back(it));
+        self.body = body.unwrap_or_default();
     }
 
     fn text(&mut self, text: &str) {
-        let (Some(message), Some(read)) = (self.messages.get(self.ended), &mut self.read) else {
-            return self.wrong();
-        };
-        let body = message.body.text();
-        if body.get(*read..).is_some_and(|rest| rest.starts_with(text)) {
+        let Some(read) = &mut self.read else { return self.wrong() };
+        if self.body.get(*read..).is_some_and(|rest| rest.starts_with(text)) {
             *read += text.len();
         } else {
             self.wrong();
@@ -146,7 +170,7 @@ impl<'a> Receiver<'a> for Comparison<'_> {
             false if is_last && expected.end == End::Open => message.end == End::End,
             false => expected.end == message.end,
         };
-        let is_whole = self.read == Some(expected.body.len());
+        let is_whole = self.read == Some(self.body.len());
         if !ends || !is_whole || message.recovered != expected.recovered {
             return self.wrong();
         }

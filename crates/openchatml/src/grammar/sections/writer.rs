@@ -28,6 +28,11 @@ pub(crate) fn write(
         return Err(RenderError::not_a_conversation(rules.form.name()));
     };
     rules.has_prompt(options, conversation.messages.len())?;
+    if let Some(at) = rules.unwritable_call(&conversation.messages) {
+        let text = "the arguments of this call are not a JSON object";
+        let error = RenderError::new(Code::RenderUnsupported, Some(at), text);
+        return Err(error.at(Place::Body, Span::default()));
+    }
     let mut laid_out = LaidOut { rules, conversation, options, canonical: Vec::new() };
     settle(&mut laid_out)?;
     let mut writer = Writer { rules, sink, owner: Owner::Gap };
@@ -49,6 +54,14 @@ impl Rules {
         let text = "this dialect has no prompt for this role";
         let error = RenderError::new(Code::RenderUnsupported, Some(messages), text);
         Err(error.at(Place::Role, Span::default()))
+    }
+}
+
+impl Rules {
+    /// Returns the position of the first call whose arguments cannot be parameters.
+    fn unwritable_call(&self, messages: &[Message<'_>]) -> Option<usize> {
+        self.sections.calls.parameters()?;
+        messages.iter().position(|message| self.read_back(message).is_none())
     }
 }
 
@@ -113,6 +126,8 @@ impl Target for Writer<'_> {
             Piece::Text(text) => self.sink.text(text).map_err(|error| error.within(at)),
             Piece::Example(control) => self.sink.control(control),
             Piece::Quoted(control) => self.sink.spelled(control),
+            Piece::Word(text) => self.sink.word(text),
+            Piece::Token(control) => self.sink.control(control),
         });
         written.map_err(fail)?;
         self.sink.seam(Part::End);

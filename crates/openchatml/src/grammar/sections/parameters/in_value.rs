@@ -1,0 +1,173 @@
+//! Reads a value as it arrives.
+
+use super::value::{as_json, may_be_json};
+use super::{Match, Phase, Scanner, Step, To, Value};
+use crate::Span;
+use crate::declare::Types;
+use crate::grammar::sections::between::breaks;
+use crate::grammar::sections::recover::tell_token;
+use crate::json::write_string;
+use crate::rules::Tag;
+
+impl Scanner {
+    pub(super) fn begin_value(&mut self, behind: Tag, to: &mut To<'_, '_, '_>) {
+        let is_string = self.types == Types::STRING;
+        if is_string {
+            to.draft.insert("\"", Span::at(self.held.place(self.at)), to.out);
+        }
+        self.phase = Phase::Value(Value {
+            pad: behind.breaks().1,
+            raw: (!is_string).then(|| (String::new(), Span::at(self.held.place(self.at)))),
+            is_blank: true,
+            is_empty: true,
+            ends_line: false,
+            search: self.at,
+            behind: 0,
+        });
+    }
+
+    pub(super) fn value(&mut self, to: &mut To<'_, '_, '_>) -> Step {
+        if !self.skip_pad() {
+            return Step::Wait;
+        }
+        loop {
+            let Phase::Value(value) = &self.phase else { return Step::Next };
+            let Some(at) = self.next_tag(value.search) else {
+                let end = self.held.end();
+                self.value_text(end, false, to);
+                return self.wait_at(end);
+            };
+            if value.search < at {
+                self.wait_at(at);
+            }
+            self.value_text(at, false, to);
+            match self.closing(at, to.out.options.limits.message_bytes) {
+                Match::Open => return self.wait_at(at),
+                Match::No => {
+                    self.wait_at(at + 1);
+                }
+                Match::To(behind) => {
+                    self.end_value(at, behind, to);
+                    return Step::Next;
+                }
+            }
+        }
+    }
+
+    /// Continues the search for the end of the value at this position.
+    pub(super) fn wait_at(&mut self, at: usize) -> Step {
+        if let Phase::Value(value) = &mut self.phase
+            && value.search != at
+        {
+            (value.search, value.behind) = (at, 0);
+        }
+        Step::Wait
+    }
+
+    /// Reads the line breaks that belong to the tag before the value. Returns whether it begins.
+    pub(super) fn skip_pad(&mut self) -> bool {
+        let Phase::Value(value) = &mut self.phase else { return true };
+        while value.pad > 0 {
+            match self.held.rest(self.at).as_bytes().first() {
+                None => return false,
+                Some(b'\n') => {
+                    self.at += 1;
+                    value.pad -= 1;
+                }
+                Some(_) => {
+                    self.is_canonical = false;
+                    value.pad = 0;
+                }
+            }
+        }
+        value.search = value.search.max(self.at);
+        true
+    }
+
+    /// Reports the tokens up to a position, which are text.
+    pub(super) fn tell(&self, end: usize, to: &mut To<'_, '_, '_>) {
+        for (control, span) in self.held.controls(self.at..end) {
+            tell_token(self.rules, control, span, false, to.out);
+        }
+    }
+
+    /// Adds the text up to a position to the value. The last line breaks can belong to the next tag,
+    /// unless this is `all` of the text.
+    pub(super) fn value_text(&mut self, end: usize, all: bool, to: &mut To<'_, '_, '_>) {
+        let text = self.held.slice(self.at..end);
+        let breaks = text.bytes().rev().take_while(|byte| *byte == b'\n').count();
+        let most = if all { 0 } else { self.parameters.close.breaks().0.into() };
+        let end = end - breaks.min(most);
+        if end == self.at {
+            return;
+        }
+        self.tell(end, to);
+        let (text, span) = (self.held.slice(self.at..end), self.held.span(self.at..end));
+        self.at = end;
+        let Phase::Value(value) = &mut self.phase else { return };
+        value.is_empty = false;
+        value.ends_line = text.ends_with('\n');
+        let Some((raw, place)) = &mut value.raw else {
+            return insert_escaped("", text, span, to);
+        };
+        raw.push_str(text);
+        place.end = span.end;
+        // Its first byte that is no white space decides, and is looked for once.
+        let first = text.trim_ascii_start().as_bytes().first().filter(|_| value.is_blank);
+        value.is_blank &= first.is_none();
+        let is_long = raw.len() > to.out.options.limits.message_bytes;
+        if is_long || first.is_some_and(|first| !may_be_json(*first, self.types)) {
+            let (raw, place) = (std::mem::take(raw), *place);
+            value.raw = None;
+            insert_escaped("\"", &raw, place, to);
+        }
+    }
+
+    /// Ends the value. Its closing tag is at `at`, and the rest of the call is at `next`.
+    pub(super) fn end_value(&mut self, at: usize, next: usize, to: &mut To<'_, '_, '_>) {
+        let close = self.parameters.close;
+        let place = Span::at(self.held.place(at));
+        self.is_canonical &= match self.tag(&close, at) {
+            Match::To(behind) => {
+                let (before, _) = close.breaks();
+                self.held.slice(self.at..at) == breaks(before)
+                    && self.is_breaks(behind..next, close)
+            }
+            _ => false,
+        };
+        self.at = next;
+        let phase = std::mem::replace(&mut self.phase, Phase::Between);
+        let Phase::Value(Value { raw: Some((raw, span)), .. }) = phase else {
+            return to.draft.insert("\"", place, to.out);
+        };
+        let words = self.parameters.words;
+        match as_json(&raw, self.types, words, &to.out.options.limits) {
+            Some(json) => {
+                self.is_canonical &= words.of(json) == raw;
+                to.draft.insert(json, span, to.out);
+            }
+            None => {
+                insert_escaped("\"", &raw, span, to);
+                to.draft.insert("\"", place, to.out);
+            }
+        }
+    }
+}
+
+/// Adds text of a string, after a text of JSON.
+fn insert_escaped(before: &str, text: &str, span: Span, to: &mut To<'_, '_, '_>) {
+    let escaped = escaped(text);
+    if before.is_empty() && escaped.len() == text.len() {
+        return to.draft.push(text, span, to.out);
+    }
+    to.draft.insert(&[before, &escaped].concat(), span, to.out);
+}
+
+/// Returns text as it is written in a JSON string.
+pub(super) fn escaped(text: &str) -> String {
+    let mut json = String::new();
+    write_string(&mut json, text);
+    json.pop();
+    json.remove(0);
+    json
+}

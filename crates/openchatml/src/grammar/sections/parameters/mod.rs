@@ -1,0 +1,319 @@
+//! Reads the parameters of a call as they arrive, and writes them as JSON.
+//!
+//! A raw value has no escapes, so its end depends on what follows: a closing tag ends it only before
+//! the next parameter or the end of the call. A closing tag that is missing is implied by the next
+//! parameter or the end of the call at the beginning of a line, and by the token that ends the call
+//! if nothing else of the turn follows but calls.
+
+mod held;
+mod in_value;
+mod tags;
+mod value;
+
+pub(super) use self::value::{parameters, respelled};
+
+pub(super) use self::held::Part;
+
+use self::held::Held;
+use self::in_value::escaped;
+use self::value::begin;
+use super::{Piece, Rules};
+use crate::declare::Types;
+use crate::grammar::within_limit;
+use crate::reading::{Draft, Kept, Out};
+use crate::rules::{Parameters, Tag};
+use crate::{Control, Span};
+
+/// The parameters of a call while they are read.
+pub(super) struct Scanner {
+    rules: &'static Rules,
+    parameters: &'static Parameters,
+    /// The text that follows the parameters, if there is one.
+    end: Option<Tag>,
+    held: Held,
+    /// The position of the first byte that is not read.
+    at: usize,
+    phase: Phase,
+    /// The declared tool, by its position in the options.
+    tool: Option<usize>,
+    /// The types that the parameter can have.
+    types: Types,
+    /// Whether text that is no part of the call was read last.
+    is_odd: bool,
+    /// Whether the arguments have a parameter.
+    has_any: bool,
+    /// Whether everything is written as the writer writes it.
+    is_canonical: bool,
+}
+
+#[derive(Debug)]
+enum Phase {
+    /// Before the next parameter, or the end.
+    Between,
+    /// In a name, which was searched up to this position.
+    Name(usize),
+    /// Before the tag that opens a value.
+    Gap,
+    Value(Value),
+}
+
+/// A value while it is read.
+#[derive(Debug)]
+struct Value {
+    /// The number of line breaks that can still belong to the tag before it.
+    pad: u8,
+    /// Its text, as long as it may turn out not to be a string.
+    raw: Option<(String, Span)>,
+    /// Whether its text so far is white space.
+    is_blank: bool,
+    /// Whether it is empty so far.
+    is_empty: bool,
+    /// Whether its text ends in a line break.
+    ends_line: bool,
+    /// The position up to which no tag was found.
+    search: usize,
+    /// The position after the white space behind a tag that may end it.
+    behind: usize,
+}
+
+/// Whether a tag is at a position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Match {
+    /// Up to this position.
+    To(usize),
+    No,
+    /// It depends on what follows.
+    Open,
+}
+
+/// The result of reading a part.
+enum Step {
+    Next,
+    /// More text is needed.
+    Wait,
+    /// The parameters are complete.
+    End,
+}
+
+/// The receiver of what is read.
+pub(super) struct To<'t, 'a, 'o> {
+    pub(super) draft: &'t mut Draft<'a>,
+    pub(super) dropped: &'t mut Kept<'a>,
+    pub(super) out: &'t mut Out<'a, 'o>,
+}
+
+impl Scanner {
+    /// Creates the reader of the parameters of a tool, which is named without its namespace.
+    pub(super) fn new(
+        rules: &'static Rules,
+        parameters: &'static Parameters,
+        name: &str,
+        out: &Out<'_, '_>,
+    ) -> Self {
+        let mut pieces = rules.sections.calls.pieces.iter();
+        pieces.find(|piece| matches!(piece, Piece::Parameters(_)));
+        let end = pieces.next().and_then(|piece| match piece {
+            Piece::Word(text) => Some(Tag::Text(text)),
+            _ => None,
+        });
+        Self {
+            rules,
+            parameters,
+            end,
+            held: Held::default(),
+            at: 0,
+            phase: Phase::Between,
+            tool: out.options.tools.iter().position(|tool| tool.name == name),
+            types: Types::ANY,
+            is_odd: false,
+            has_any: false,
+            is_canonical: true,
+        }
+    }
+
+    /// Adds text, or a token.
+    pub(super) fn push(&mut self, text: &str, span: Span, control: Option<Control>) {
+        self.held.push(text, span, control);
+    }
+
+    /// Removes the last token.
+    pub(super) fn pop(&mut self) {
+        self.held.pop();
+    }
+
+    /// Whether a token can be read here. Another one interrupts the call.
+    pub(super) fn takes(&self, control: Control) -> bool {
+        let is = |tag: &Tag| matches!(tag, Tag::Token(mark) if mark.control == control);
+        match self.phase {
+            Phase::Between => is(&self.parameters.open) || control == self.close(),
+            Phase::Name(_) => control != self.close(),
+            Phase::Gap => self.parameters.value.as_ref().is_some_and(is),
+            Phase::Value(_) => true,
+        }
+    }
+
+    /// Whether the next token can show that the end of the call was read.
+    pub(super) fn has_open_end(&self) -> bool {
+        matches!(self.phase, Phase::Value(_)) && self.held.next_control(self.at).is_some()
+    }
+
+    /// Whether the parameters are written as the writer writes them.
+    pub(super) fn is_canonical(&self) -> bool {
+        self.is_canonical
+    }
+
+    /// Whether the text that ends the call is missing.
+    pub(super) fn lacks_end(&self) -> bool {
+        self.end.is_some() && self.held.control(self.at).is_some()
+    }
+
+    /// Takes what follows the parameters, and its place.
+    pub(super) fn rest(&mut self) -> (usize, Vec<Part>) {
+        (self.held.place(self.at), self.held.take(self.at))
+    }
+
+    /// Reads what is held. Returns whether the parameters are complete.
+    pub(super) fn read(&mut self, to: &mut To<'_, '_, '_>) -> bool {
+        loop {
+            let step = match self.phase {
+                Phase::Between => self.between(to),
+                Phase::Name(_) => self.name(to),
+                Phase::Gap => self.gap(to),
+                Phase::Value(_) => self.value(to),
+            };
+            match step {
+                Step::Next => {}
+                Step::Wait => {
+                    self.held.drop_before(self.at);
+                    return false;
+                }
+                Step::End => return true,
+            }
+        }
+    }
+
+    /// Reads what is held as the end of an incomplete call.
+    pub(super) fn cut(&mut self, to: &mut To<'_, '_, '_>) {
+        let end = self.held.end();
+        match self.phase {
+            Phase::Value(_) => {
+                self.value_text(end, true, to);
+                if let Phase::Value(Value { raw: Some((raw, span)), .. }) = &mut self.phase {
+                    let text = format!("\"{}", escaped(raw));
+                    to.draft.insert(&text, *span, to.out);
+                }
+            }
+            _ => self.drop_text(end, to),
+        }
+    }
+
+    fn between(&mut self, to: &mut To<'_, '_, '_>) -> Step {
+        if self.is_odd {
+            let next = self.next_tag(self.at);
+            self.drop_text(next.unwrap_or(self.held.end()), to);
+        } else if self.skip_space(self.at) > self.at {
+            self.at = self.skip_space(self.at);
+            self.is_canonical = false;
+        }
+        let open = self.tag(&self.parameters.open, self.at);
+        if let Match::To(at) = open {
+            (self.at, self.is_odd) = (at, false);
+            self.phase = Phase::Name(at);
+            return Step::Next;
+        }
+        let end = self.end_tag(self.at);
+        if let Match::To(_) = end {
+            let close = if self.has_any { "}" } else { "{}" };
+            to.draft.insert(close, Span::at(self.held.place(self.at)), to.out);
+            self.is_canonical &= !self.lacks_end();
+            return Step::End;
+        }
+        if open == Match::Open || end == Match::Open {
+            return Step::Wait;
+        }
+        self.is_odd = true;
+        let next = self.next_tag(self.at + 1);
+        self.drop_text(next.unwrap_or(self.held.end()), to);
+        Step::Next
+    }
+
+    /// Drops the text up to a position, which is no part of the call.
+    fn drop_text(&mut self, end: usize, to: &mut To<'_, '_, '_>) {
+        let (text, span) = (self.held.slice(self.at..end), self.held.span(self.at..end));
+        let (text, span) = within_limit(text, span, to.dropped.len(), to.out);
+        to.dropped.push(text, span, to.out.keep);
+        self.at = end;
+    }
+
+    fn name(&mut self, to: &mut To<'_, '_, '_>) -> Step {
+        let Phase::Name(searched) = self.phase else { return Step::Wait };
+        let most = to.out.options.limits.value_bytes;
+        let found = self.find_name_end(searched);
+        let len = found.map_or(self.held.end(), |(end, _)| end) - self.at;
+        if len > most {
+            // It is no name.
+            let rest = self.held.rest(self.at);
+            let end = self.at + (most + 1..).find(|at| rest.is_char_boundary(*at)).unwrap_or(len);
+            (self.phase, self.is_odd) = (Phase::Between, true);
+            self.drop_text(end, to);
+            return Step::Next;
+        }
+        let Some((end, behind)) = found else {
+            // The text can end in the beginning of the tag.
+            let kept = self.parameters.name_end.text().map_or(0, |text| text.len() - 1);
+            let from = self.held.end().saturating_sub(kept).max(self.at);
+            self.phase = Phase::Name(from);
+            return Step::Wait;
+        };
+        self.tell(end, to);
+        let name = self.held.slice(self.at..end);
+        let mut text = String::new();
+        begin(&mut text, name, !self.has_any);
+        let tool = self.tool.and_then(|at| to.out.options.tools.get(at));
+        self.types = Types::of(tool, name);
+        to.draft.insert(&text, self.held.span(self.at..end), to.out);
+        (self.has_any, self.at) = (true, behind);
+        match self.parameters.value {
+            Some(_) => self.phase = Phase::Gap,
+            None => self.begin_value(self.parameters.name_end, to),
+        }
+        Step::Next
+    }
+
+    /// Returns the end of a name, and the position after the tag there.
+    fn find_name_end(&self, from: usize) -> Option<(usize, usize)> {
+        let mut from = from;
+        loop {
+            let at = match self.parameters.name_end.text() {
+                Some(text) => self.held.find(text, from)?,
+                None => self.held.next_control(from)?,
+            };
+            if let Match::To(behind) = self.tag(&self.parameters.name_end, at) {
+                return Some((at, behind));
+            }
+            from = at + 1;
+        }
+    }
+
+    fn gap(&mut self, to: &mut To<'_, '_, '_>) -> Step {
+        let Some(tag) = self.parameters.value else { return Step::Wait };
+        if self.is_odd {
+            let next = self.held.next_control(self.at);
+            self.drop_text(next.unwrap_or(self.held.end()), to);
+        }
+        let at = self.skip_space(self.at);
+        match self.tag(&tag, at) {
+            Match::To(behind) => {
+                self.is_canonical &= self.is_breaks(self.at..at, self.parameters.name_end);
+                (self.at, self.is_odd) = (behind, false);
+                self.begin_value(tag, to);
+                Step::Next
+            }
+            Match::Open => Step::Wait,
+            Match::No => {
+                self.is_odd = true;
+                Step::Next
+            }
+        }
+    }
+}
