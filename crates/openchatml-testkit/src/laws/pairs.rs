@@ -44,7 +44,9 @@ pub(crate) fn pairs(case: &Case<'_>) -> Verdict {
     // The template cannot write everything that its reader reads, and reports the loss.
     let is_lost_back = is_template && !back.losses.is_empty();
     // A conversion to records gives earlier answers a weight, which another format may have dropped.
-    let is_weighed_back = back.losses.iter().any(|loss| loss.lost == Lost::Context);
+    // An incomplete call can have the id of another one only in its own format.
+    let is_named_back =
+        back.losses.iter().any(|loss| matches!(loss.lost, Lost::Context | Lost::CallIdChanged));
     let back = back.output;
     let again = read(&back, case.from).document;
     let [one, two] = [origin.clone(), again.clone()].map(without_defaults);
@@ -66,10 +68,10 @@ pub(crate) fn pairs(case: &Case<'_>) -> Verdict {
     // A format whose arguments are JSON spells them anew, whatever they were in between.
     let is_only_spelling = losses.iter().all(|loss| loss.lost == Lost::Arguments);
     let (what, cause) = match losses.is_empty() {
-        true if !fields.is_empty() && !is_lost_back && !is_weighed_back => {
+        true if !fields.is_empty() && !is_lost_back && !is_named_back => {
             ("no loss is named", format!("{} {}", case.to, fields.join(" ")))
         }
-        false if is_same && !is_weighed_back && !is_only_spelling => {
+        false if is_same && !is_named_back && !is_only_spelling => {
             ("a loss is named, and nothing is lost", format!("{} {kinds:?}", case.to))
         }
         _ => return Ok(()),
@@ -95,6 +97,11 @@ fn is_certain(lost: Lost, from: Format) -> bool {
 /// §5), the channel and the recipient of replies (2.2 §8.1), call ids (decision 10), and the system
 /// message of the Apertus template.
 fn without_defaults(mut document: Document<'_>) -> Document<'_> {
+    if let Document::Pair(pair) = &mut document {
+        for one in [&mut pair.chosen, &mut pair.rejected] {
+            one.tools = plain(&one.tools);
+        }
+    }
     let Document::Conversation(conversation) = &mut document else { return document };
     if conversation.header.as_ref().is_some_and(|header| header.fields().len() <= 1) {
         conversation.header = None;

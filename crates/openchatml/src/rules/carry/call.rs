@@ -41,6 +41,6 @@ fn may_be_unmade(call: &Message<'_>, at: &At<'_>) -> bool {
     if is_open && at.says_open(call) {
         return true;
     }
-    let goes_on = at.is_last && is_open;
+    let goes_on = at.is_last && is_open && at.carries.open_calls;
     !at.carries.makes_calls && (at.carries.channels != Channels::Sections || goes_on)
 }

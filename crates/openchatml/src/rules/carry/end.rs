@@ -37,7 +37,6 @@ fn ends_so(message: &Message<'_>, at: &At<'_>) -> bool {
 fn ends_section(message: &Message<'_>, at: &At<'_>) -> bool {
     let is_assistant = message.role == Role::Assistant;
     match message.end {
-        End::Open if message.is_call() => at.carries.open_calls,
         _ if message.is_call() => true,
         End::End => true,
         End::Call => false,
