@@ -208,8 +208,11 @@ pub fn with_other_secrets(source: &mut Source<'_>, document: &Document<'_>) -> D
                     is_hidden = true;
                     Segment::Marker(marker)
                 }
-                Segment::Text(_) if is_hidden => Segment::Text(secret(source, is_hostile).into()),
-                Segment::Literal(_) if is_hidden => {
+                // Whether a hidden message is empty is visible in formats that write no empty ones.
+                Segment::Text(text) if is_hidden && !text.is_empty() => {
+                    Segment::Text(secret(source, is_hostile).into())
+                }
+                Segment::Literal(text) if is_hidden && !text.is_empty() => {
                     Segment::Literal(secret(source, is_hostile).into())
                 }
                 Segment::Text(text) => Segment::Text(text.into_owned().into()),

@@ -43,10 +43,7 @@ pub(crate) fn pairs(case: &Case<'_>) -> Verdict {
     };
     // The template cannot write everything that its reader reads, and reports the loss.
     let is_lost_back = is_template && !back.losses.is_empty();
-    // A conversion to records gives earlier answers a weight, which another format may have dropped.
-    // An incomplete call can have the id of another one only in its own format.
-    let is_named_back =
-        back.losses.iter().any(|loss| matches!(loss.lost, Lost::Context | Lost::CallIdChanged));
+    let is_named_back = back.losses.iter().any(|loss| is_lost_on_way_back(loss.lost));
     let back = back.output;
     let again = read(&back, case.from).document;
     let [one, two] = [origin.clone(), again.clone()].map(without_defaults);
@@ -81,6 +78,13 @@ pub(crate) fn pairs(case: &Case<'_>) -> Verdict {
     let detail =
         format!("{output:?}, and back {back:?}, without {lacking:?}; {kinds:?}\n  {documents}");
     Err(Broken { what, cause, detail })
+}
+
+/// Whether a loss can be the only one, on the way back. A conversion to records gives earlier answers
+/// a weight, which another format may have dropped. An incomplete call can have the id of another one
+/// only in its own format.
+fn is_lost_on_way_back(lost: Lost) -> bool {
+    matches!(lost, Lost::Context | Lost::CallIdChanged)
 }
 
 /// Whether a loss is visible after the way back. What a service does not accept is written
