@@ -15,10 +15,8 @@ pub(super) struct Body<'a> {
     pub(super) is_marked: bool,
     /// The maximum number of line breaks at its end that belong to the framing.
     most: u8,
-    /// The number of them that are withheld.
-    held: u8,
-    /// The span of the withheld line breaks.
-    place: Span,
+    /// The places of those that are withheld.
+    held: Vec<Span>,
     /// The end of the body so far, without the withheld line breaks.
     end: usize,
     /// Whether it consists of white space so far.
@@ -37,8 +35,7 @@ impl<'a> Body<'a> {
             kind,
             is_marked: false,
             most,
-            held: 0,
-            place: Span::at(at),
+            held: Vec::new(),
             end: at,
             blank: true,
             quote: Quote::default(),
@@ -66,7 +63,7 @@ impl<'a> Body<'a> {
     pub(super) fn quotes(&mut self, control: Control) -> bool {
         self.catch_up();
         let mut quote = self.quote;
-        if self.held > 0 {
+        if !self.held.is_empty() {
             quote.read("\n");
         }
         quote.quotes(control)
@@ -117,35 +114,33 @@ impl<'a> Body<'a> {
         }
         let trailing = text.bytes().rev().take_while(|byte| *byte == b'\n').count();
         if trailing < text.len() {
-            self.release(self.held, out);
+            self.release(self.held.len(), out);
         }
         // Line breaks beyond the maximum are content.
-        let total = usize::from(self.held) + trailing;
+        let total = self.held.len() + trailing;
         let hold = total.min(usize::from(self.most));
-        let early = (total - hold).min(usize::from(self.held));
-        self.release(u8::try_from(early).unwrap_or(self.held), out);
-        let taken = text.len() - (hold - usize::from(self.held));
-        let split = if span.len() == text.len() { span.start + taken } else { span.end };
+        self.release((total - hold).min(self.held.len()), out);
+        let taken = text.len() - (hold - self.held.len());
+        let is_exact = span.len() == text.len();
+        let place = |at: usize| if is_exact { span.start + at } else { span.end };
         if taken > 0 {
-            self.push(&text[..taken], Span::new(span.start, split), out);
+            self.push(&text[..taken], Span::new(span.start, place(taken)), out);
         }
-        if self.held == 0 {
-            self.place.start = split;
-        }
-        self.place.end = span.end;
-        self.held = u8::try_from(hold).unwrap_or(self.most);
+        self.held.extend((taken..text.len()).map(|at| Span::new(place(at), place(at + 1))));
     }
 
-    /// Adds the first `count` of the withheld line breaks to the content.
-    fn release(&mut self, count: u8, out: &mut Out<'a, '_>) {
-        if count == 0 {
-            return;
+    /// Adds the first `count` of the withheld line breaks to the content. A token that was dropped can
+    /// be between them.
+    fn release(&mut self, count: usize, out: &mut Out<'a, '_>) {
+        let mut left = count;
+        while left > 0 {
+            let follows = |pair: &&[Span]| pair[0].end == pair[1].start;
+            let len = 1 + self.held[..left].windows(2).take_while(follows).count();
+            let place = Span::new(self.held[0].start, self.held[len - 1].end);
+            self.held.drain(..len);
+            self.push(breaks(u8::try_from(len).unwrap_or(self.most)), place, out);
+            left -= len;
         }
-        let exact = self.place.len() == usize::from(self.held);
-        let split = if exact { self.place.start + usize::from(count) } else { self.place.end };
-        self.push(breaks(count), Span::new(self.place.start, split), out);
-        self.held -= count;
-        self.place.start = split;
     }
 
     fn push(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
@@ -160,7 +155,7 @@ impl<'a> Body<'a> {
     /// Adds withheld line breaks to the content, except the last `before` ones, which belong to the
     /// next token.
     pub(super) fn settle(&mut self, before: u8, out: &mut Out<'a, '_>) {
-        let content = self.held.saturating_sub(before);
+        let content = self.held.len().saturating_sub(before.into());
         self.release(content, out);
     }
 

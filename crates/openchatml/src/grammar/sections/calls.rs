@@ -36,7 +36,7 @@ impl Rules {
 
 /// Returns the place of byte `at` of a text at `span`. Replacement characters are longer than what
 /// they replace: between them, it is the end.
-fn place_in(text: &str, span: Span, at: usize) -> usize {
+pub(super) fn place_in(text: &str, span: Span, at: usize) -> usize {
     match span.len() == text.len() {
         true => span.start + at,
         false if at == 0 => span.start,

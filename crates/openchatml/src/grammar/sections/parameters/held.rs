@@ -13,6 +13,8 @@ pub(super) struct Held {
     /// The position of the first byte of the text.
     start: usize,
     parts: VecDeque<Place>,
+    /// The place in the input after the last byte.
+    edge: usize,
 }
 
 /// A token or text that was taken.
@@ -46,6 +48,7 @@ impl Held {
     pub(super) fn push(&mut self, text: &str, span: Span, control: Option<Control>) {
         let part = Place { at: self.end(), len: text.len(), span, control };
         self.text.push_str(text);
+        self.edge = span.end;
         match self.parts.back_mut() {
             Some(last) if control.is_none() && joins(last, &part) => {
                 (last.len, last.span.end) = (last.len + part.len, span.end);
@@ -54,10 +57,11 @@ impl Held {
         }
     }
 
-    /// Removes the last token, and returns its position.
+    /// Removes the last token.
     pub(super) fn pop(&mut self) {
         if let Some(part) = self.parts.pop_back() {
             self.text.truncate(part.at - self.start);
+            self.edge = part.span.start;
         }
     }
 
@@ -139,22 +143,24 @@ impl Held {
             Some(part) if part.at >= at => part.span.start,
             Some(part) if part.is_exact() => part.span.start + (at - part.at),
             Some(part) => part.span.end,
-            None => self.parts.back().map_or(0, |part| part.span.end),
+            None => self.edge,
         }
     }
 
-    /// Returns the span of a range in the input.
-    pub(super) fn span(&self, range: Range<usize>) -> Span {
-        let start = self.place(range.start);
-        let last = self.parts.get(self.part_at(range.end.saturating_sub(1)));
-        let end = match last {
-            Some(part) if part.is_exact() && range.end >= part.at => {
-                part.span.start + (range.end - part.at)
-            }
-            Some(part) => part.span.end,
-            None => self.place(range.end),
-        };
-        Span::new(start, end.max(start))
+    /// Returns the text in a range, in pieces that each have a place.
+    pub(super) fn pieces(&self, range: Range<usize>) -> impl Iterator<Item = (&str, Span)> {
+        let parts = self.parts.range(self.part_at(range.start)..);
+        let parts = parts.take_while(move |part| part.at < range.end);
+        parts.map(move |part| {
+            let (at, end) = (part.at.max(range.start), part.end().min(range.end));
+            let span = match part.is_exact() {
+                true => {
+                    Span::new(part.span.start + (at - part.at), part.span.end - (part.end() - end))
+                }
+                false => part.span,
+            };
+            (self.slice(at..end), span)
+        })
     }
 
     /// Takes everything from this position on.

@@ -2,9 +2,12 @@
 
 use super::value::{as_json, may_be_json};
 use super::{Match, Phase, Scanner, Step, To, Value};
+use std::ops::Range;
+
 use crate::Span;
 use crate::declare::Types;
 use crate::grammar::sections::between::breaks;
+use crate::grammar::sections::calls::place_in;
 use crate::grammar::sections::recover::tell_token;
 use crate::json::write_string;
 use crate::rules::Tag;
@@ -13,11 +16,11 @@ impl Scanner {
     pub(super) fn begin_value(&mut self, behind: Tag, to: &mut To<'_, '_, '_>) {
         let is_string = self.types == Types::STRING;
         if is_string {
-            to.draft.insert("\"", Span::at(self.held.place(self.at)), to.out);
+            self.insert("\"", self.at, to);
         }
         self.phase = Phase::Value(Value {
             pad: behind.breaks().1,
-            raw: (!is_string).then(|| (String::new(), Span::at(self.held.place(self.at)))),
+            raw: (!is_string).then_some(self.at),
             is_blank: true,
             is_empty: true,
             ends_line: false,
@@ -73,6 +76,7 @@ impl Scanner {
                 Some(b'\n') => {
                     self.at += 1;
                     value.pad -= 1;
+                    value.raw = value.raw.map(|_| self.at);
                 }
                 Some(_) => {
                     self.is_canonical = false;
@@ -102,31 +106,52 @@ impl Scanner {
             return;
         }
         self.tell(end, to);
-        let (text, span) = (self.held.slice(self.at..end), self.held.span(self.at..end));
+        let (from, text) = (self.at, self.held.slice(self.at..end));
         self.at = end;
         let Phase::Value(value) = &mut self.phase else { return };
         value.is_empty = false;
         value.ends_line = text.ends_with('\n');
-        let Some((raw, place)) = &mut value.raw else {
-            return insert_escaped("", text, span, to);
-        };
-        raw.push_str(text);
-        place.end = span.end;
+        let Some(raw) = value.raw else { return self.string(from..end, to) };
         // Its first byte that is no white space decides, and is looked for once.
         let first = text.trim_ascii_start().as_bytes().first().filter(|_| value.is_blank);
         value.is_blank &= first.is_none();
-        let is_long = raw.len() > to.out.options.limits.message_bytes;
+        let is_long = end - raw > to.out.options.limits.message_bytes;
         if is_long || first.is_some_and(|first| !may_be_json(*first, self.types)) {
-            let (raw, place) = (std::mem::take(raw), *place);
             value.raw = None;
-            insert_escaped("\"", &raw, place, to);
+            self.begin_string(raw, to);
+        }
+    }
+
+    /// Adds the text from this position on as the beginning of a string.
+    pub(super) fn begin_string(&mut self, raw: usize, to: &mut To<'_, '_, '_>) {
+        self.insert("\"", raw, to);
+        self.string(raw..self.at, to);
+    }
+
+    /// Adds the text of a range to a string. The text beyond the limit has its exact place, so that
+    /// this does not depend on how much of the text has arrived.
+    fn string(&mut self, range: Range<usize>, to: &mut To<'_, '_, '_>) {
+        let most = to.out.options.limits.message_bytes;
+        for (text, span) in self.held.pieces(range) {
+            let json = escaped(text);
+            let room = most.saturating_sub(self.len);
+            self.len += json.len();
+            if json.len() == text.len() {
+                to.draft.push(text, span, to.out);
+                continue;
+            }
+            let fits = if json.len() <= room { text.len() } else { fitting(text, room) };
+            let (kept, beyond) = json.split_at(escaped(&text[..fits]).len());
+            to.draft.insert(kept, span, to.out);
+            to.draft.insert(beyond, Span::at(place_in(text, span, fits)), to.out);
+            // Text that is dropped ends here.
+            to.draft.insert("", Span::at(span.end), to.out);
         }
     }
 
     /// Ends the value. Its closing tag is at `at`, and the rest of the call is at `next`.
     pub(super) fn end_value(&mut self, at: usize, next: usize, to: &mut To<'_, '_, '_>) {
         let close = self.parameters.close;
-        let place = Span::at(self.held.place(at));
         self.is_canonical &= match self.tag(&close, at) {
             Match::To(behind) => {
                 let (before, _) = close.breaks();
@@ -135,36 +160,41 @@ impl Scanner {
             }
             _ => false,
         };
-        self.at = next;
-        let phase = std::mem::replace(&mut self.phase, Phase::Between);
-        let Phase::Value(Value { raw: Some((raw, span)), .. }) = phase else {
-            return to.draft.insert("\"", place, to.out);
-        };
-        let words = self.parameters.words;
-        match as_json(&raw, self.types, words, &to.out.options.limits) {
-            Some(json) => {
-                self.is_canonical &= words.of(json) == raw;
-                to.draft.insert(json, span, to.out);
+        if let Some(raw) = self.raw() {
+            let (text, words) = (self.held.slice(raw..self.at), self.parameters.words);
+            match as_json(text, self.types, words, &to.out.options.limits) {
+                Some(json) => {
+                    self.is_canonical &= words.of(json) == text;
+                    let json = json.to_owned();
+                    self.insert(&json, raw, to);
+                }
+                None => {
+                    self.begin_string(raw, to);
+                    self.insert("\"", at, to);
+                }
             }
-            None => {
-                insert_escaped("\"", &raw, span, to);
-                to.draft.insert("\"", place, to.out);
-            }
+        } else {
+            self.insert("\"", at, to);
         }
+        (self.at, self.phase) = (next, Phase::Between);
     }
 }
 
-/// Adds text of a string, after a text of JSON.
-fn insert_escaped(before: &str, text: &str, span: Span, to: &mut To<'_, '_, '_>) {
-    let escaped = escaped(text);
-    if before.is_empty() && escaped.len() == text.len() {
-        return to.draft.push(text, span, to.out);
-    }
-    to.draft.insert(&[before, &escaped].concat(), span, to.out);
+/// Returns the length of the longest beginning of a text that has at most `room` bytes in a JSON
+/// string.
+fn fitting(text: &str, room: usize) -> usize {
+    let mut room = room;
+    let beyond = text.char_indices().find(|(at, c)| {
+        let len = escaped(&text[*at..at + c.len_utf8()]).len();
+        let fits = len <= room;
+        room = room.saturating_sub(len);
+        !fits
+    });
+    beyond.map_or(text.len(), |(at, _)| at)
 }
 
 /// Returns text as it is written in a JSON string.
-pub(super) fn escaped(text: &str) -> String {
+fn escaped(text: &str) -> String {
     let mut json = String::new();
     write_string(&mut json, text);
     json.pop();

@@ -15,7 +15,6 @@ pub(super) use self::value::{parameters, respelled};
 pub(super) use self::held::Part;
 
 use self::held::Held;
-use self::in_value::escaped;
 use self::value::begin;
 use super::{Piece, Rules};
 use crate::declare::Types;
@@ -42,6 +41,8 @@ pub(super) struct Scanner {
     is_odd: bool,
     /// Whether the arguments have a parameter.
     has_any: bool,
+    /// The length of the arguments so far.
+    len: usize,
     /// Whether everything is written as the writer writes it.
     is_canonical: bool,
 }
@@ -62,8 +63,8 @@ enum Phase {
 struct Value {
     /// The number of line breaks that can still belong to the tag before it.
     pad: u8,
-    /// Its text, as long as it may turn out not to be a string.
-    raw: Option<(String, Span)>,
+    /// The position of its text, which is held as long as it may turn out not to be a string.
+    raw: Option<usize>,
     /// Whether its text so far is white space.
     is_blank: bool,
     /// Whether it is empty so far.
@@ -127,6 +128,7 @@ impl Scanner {
             types: Types::ANY,
             is_odd: false,
             has_any: false,
+            len: 0,
             is_canonical: true,
         }
     }
@@ -174,7 +176,7 @@ impl Scanner {
 
     /// Reads what is held. Returns whether the parameters are complete.
     pub(super) fn read(&mut self, to: &mut To<'_, '_, '_>) -> bool {
-        loop {
+        while to.out.state.stopped.is_none() {
             let step = match self.phase {
                 Phase::Between => self.between(to),
                 Phase::Name(_) => self.name(to),
@@ -184,12 +186,27 @@ impl Scanner {
             match step {
                 Step::Next => {}
                 Step::Wait => {
-                    self.held.drop_before(self.at);
+                    self.held.drop_before(self.raw().unwrap_or(self.at));
                     return false;
                 }
                 Step::End => return true,
             }
         }
+        false
+    }
+
+    /// The position of the value, if it may turn out not to be a string.
+    fn raw(&self) -> Option<usize> {
+        match &self.phase {
+            Phase::Value(value) => value.raw,
+            _ => None,
+        }
+    }
+
+    /// Adds text to the arguments, which the input expresses differently at this position.
+    fn insert(&mut self, text: &str, at: usize, to: &mut To<'_, '_, '_>) {
+        self.len += text.len();
+        to.draft.insert(text, Span::at(self.held.place(at)), to.out);
     }
 
     /// Reads what is held as the end of an incomplete call.
@@ -198,9 +215,8 @@ impl Scanner {
         match self.phase {
             Phase::Value(_) => {
                 self.value_text(end, true, to);
-                if let Phase::Value(Value { raw: Some((raw, span)), .. }) = &mut self.phase {
-                    let text = format!("\"{}", escaped(raw));
-                    to.draft.insert(&text, *span, to.out);
+                if let Some(raw) = self.raw() {
+                    self.begin_string(raw, to);
                 }
             }
             _ => self.drop_text(end, to),
@@ -211,6 +227,9 @@ impl Scanner {
         if self.is_odd {
             let next = self.next_tag(self.at);
             self.drop_text(next.unwrap_or(self.held.end()), to);
+            if to.out.state.stopped.is_some() {
+                return Step::Wait;
+            }
         } else if self.skip_space(self.at) > self.at {
             self.at = self.skip_space(self.at);
             self.is_canonical = false;
@@ -224,7 +243,7 @@ impl Scanner {
         let end = self.end_tag(self.at);
         if let Match::To(_) = end {
             let close = if self.has_any { "}" } else { "{}" };
-            to.draft.insert(close, Span::at(self.held.place(self.at)), to.out);
+            self.insert(close, self.at, to);
             self.is_canonical &= !self.lacks_end();
             return Step::End;
         }
@@ -239,9 +258,13 @@ impl Scanner {
 
     /// Drops the text up to a position, which is no part of the call.
     fn drop_text(&mut self, end: usize, to: &mut To<'_, '_, '_>) {
-        let (text, span) = (self.held.slice(self.at..end), self.held.span(self.at..end));
-        let (text, span) = within_limit(text, span, to.dropped.len(), to.out);
-        to.dropped.push(text, span, to.out.keep);
+        for (text, span) in self.held.pieces(self.at..end) {
+            if to.out.state.stopped.is_some() {
+                break;
+            }
+            let (text, span) = within_limit(text, span, to.dropped.len(), to.out);
+            to.dropped.push(text, span, to.out.keep);
+        }
         self.at = end;
     }
 
@@ -271,7 +294,7 @@ impl Scanner {
         begin(&mut text, name, !self.has_any);
         let tool = self.tool.and_then(|at| to.out.options.tools.get(at));
         self.types = Types::of(tool, name);
-        to.draft.insert(&text, self.held.span(self.at..end), to.out);
+        self.insert(&text, self.at, to);
         (self.has_any, self.at) = (true, behind);
         match self.parameters.value {
             Some(_) => self.phase = Phase::Gap,
