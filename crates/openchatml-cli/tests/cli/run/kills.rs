@@ -77,8 +77,8 @@ fn kill_9_at_any_point_repeats_no_call_and_loses_nothing() {
         let server = ScriptedServer::start(move |body, _| {
             let prompt = body["prompt"].as_str().unwrap();
             // The prompt determines the next output.
-            let has_call = |n: &usize| prompt.contains(&format!("{{\"n\":{n}}}"));
-            let made = (1..=CALLS).filter(has_call).count();
+            let before = parse(prompt, prompts, &ReadOptions::default()).into_conversation();
+            let made = before.messages.iter().filter(|it| it.is_call()).count();
             Answer::saying(&said(prompts, (made < CALLS).then_some(made + 1)))
         });
         let bytes = noise(u64::try_from(round).unwrap());
