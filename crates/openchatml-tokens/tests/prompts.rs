@@ -64,6 +64,11 @@ fn counting_equals_writing() {
 fn sampled_ids_are_written_again() {
     cases(CASES, |source| {
         let tokenizer = tokenizer(source);
+        // The token that opens a turn of GLM also ends the turn before it, and is kept with only one
+        // of them: its messages are encoded anew.
+        if tokenizer.format() == TextFormat::GLM_4_5 {
+            return;
+        }
         let Some(conversation) = conversation(source, &tokenizer) else { return };
         let rendered = tokenizer.render(&conversation.into(), &options()).expect("it could");
         let sampled = resampled(source, &rendered.ids);

@@ -319,7 +319,11 @@ impl Rules {
             Kind::Call { .. } => self.close_call(next, emit),
             Kind::Reply => {
                 if let Some((_, close)) = self.replies.item {
-                    mark(Owner::Before, close, emit)?;
+                    // The reader ends the message before these line breaks, unless the turn ends.
+                    let goes_on = next == Some(Kind::Reply);
+                    let owner = if goes_on { Owner::Header } else { Owner::Before };
+                    mark(Owner::Before, Mark { after: 0, ..close }, emit)?;
+                    line_breaks(owner, close.after, emit)?;
                 }
                 match self.replies.array {
                     Some(array) if next != Some(Kind::Reply) => {
