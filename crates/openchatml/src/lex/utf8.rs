@@ -69,7 +69,7 @@ impl Utf8Decoder {
     /// Returns the next chunk if it is text as a whole. Most chunks are.
     #[inline]
     pub(crate) fn text<'c>(&self, chunk: &'c [u8]) -> Option<&'c str> {
-        std::str::from_utf8(chunk).ok().filter(|_| self.is_empty())
+        if self.is_empty() { std::str::from_utf8(chunk).ok() } else { None }
     }
 
     /// Decodes the next chunk. Bytes that are not taken from the iterator are lost.

@@ -20,13 +20,11 @@ fn compose<'a>(
     tools: &[Tool<'a>],
     options: &RenderOptions,
 ) -> Result<Composed<'a>, RenderError> {
-    let mut opened = Opened::default();
+    let mut opened = Opened::new(std::mem::take(&mut conversation.messages));
     if !tools.is_empty() {
         opened.composed.remarks.push(Loss::new(None, Span::default(), Lost::ToolsAsText));
         opened.composed.push(Message::new(Role::System, declaration(tools)), None);
     }
-    let messages = std::mem::take(&mut conversation.messages);
-    opened.rest = messages.into_iter().enumerate().map(|(at, it)| (it, at)).collect();
     let mut composed = sections::compose(&RULES, &conversation, opened, options)?;
     composed.conversation.layout = conversation.layout;
     Ok(composed)

@@ -2,11 +2,10 @@
 
 use super::RULES;
 use super::declaration::declaration;
-use crate::Span;
 use crate::grammar::sections::{self, Opened};
-use crate::model::{Body, Conversation, Message, Role, Tool};
+use crate::model::{Conversation, Tool};
 use crate::options::RenderOptions;
-use crate::rules::{Carries, Composed, Composer, Loss, Lost};
+use crate::rules::{Carries, Composed, Composer};
 use crate::writing::RenderError;
 
 pub(super) static COMPOSER: Composer = Composer { carries: &CARRIES, compose };
@@ -23,24 +22,11 @@ fn compose<'a>(
     tools: &[Tool<'a>],
     options: &RenderOptions,
 ) -> Result<Composed<'a>, RenderError> {
-    let mut opened = Opened::default();
     let messages = std::mem::take(&mut conversation.messages);
-    let mut rest: Vec<_> = messages.into_iter().enumerate().map(|(at, it)| (it, at)).collect();
-    if !tools.is_empty() {
-        opened.composed.remarks.push(Loss::new(None, Span::default(), Lost::ToolsAsText));
-        let is_system = rest.first().is_some_and(|(first, _)| first.role == Role::System);
-        let mut system = match is_system {
-            true => {
-                let (message, place) = rest.remove(0);
-                (message, Some(place))
-            }
-            false => (Message::new(Role::System, DEFAULT), None),
-        };
-        let text = declaration(&system.0.body.text(), tools);
-        (system.0.body, system.0.body_at, system.0.pieces) = (Body::from(text), 0, None);
-        opened.composed.push(system.0, system.1);
-    }
-    opened.rest = rest;
+    let opened = match tools {
+        [] => Opened::new(messages),
+        _ => Opened::declaring(messages, DEFAULT, |system| declaration(system, tools)),
+    };
     let mut composed = sections::compose(&RULES, &conversation, opened, options)?;
     composed.conversation.layout = conversation.layout;
     Ok(composed)

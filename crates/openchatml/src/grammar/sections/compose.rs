@@ -3,6 +3,7 @@
 use super::Rules;
 use super::between::Kind;
 use super::parameters::respelled;
+use crate::Span;
 use crate::json::{Value, python};
 use crate::limits::Limits;
 use crate::model::{Body, Conversation, End, Message, Role};
@@ -18,6 +19,37 @@ pub(crate) struct Opened<'a> {
     pub(crate) composed: Composed<'a>,
     /// The messages after the beginning, and their positions.
     pub(crate) rest: Vec<(Message<'a>, usize)>,
+}
+
+impl<'a> Opened<'a> {
+    /// Returns the beginning before these messages, which is empty.
+    pub(crate) fn new(messages: Vec<Message<'a>>) -> Self {
+        let rest = messages.into_iter().enumerate().map(|(at, it)| (it, at)).collect();
+        Self { composed: Composed::default(), rest }
+    }
+
+    /// Returns the beginning whose system message declares tools. `declare` returns its text from that
+    /// of the conversation's system message, or from `default` if there is none.
+    pub(crate) fn declaring(
+        messages: Vec<Message<'a>>,
+        default: &'static str,
+        declare: impl FnOnce(&str) -> String,
+    ) -> Self {
+        let mut opened = Self::new(messages);
+        opened.composed.remarks.push(Loss::new(None, Span::default(), Lost::ToolsAsText));
+        let is_system = opened.rest.first().is_some_and(|(first, _)| first.role == Role::System);
+        let (mut system, place) = match is_system {
+            true => {
+                let (message, place) = opened.rest.remove(0);
+                (message, Some(place))
+            }
+            false => (Message::new(Role::System, default), None),
+        };
+        let text = declare(&system.body.text());
+        (system.body, system.body_at, system.pieces) = (Body::from(text), 0, None);
+        opened.composed.push(system, place);
+        opened
+    }
 }
 
 /// Adapts the rest of a conversation after its beginning.
