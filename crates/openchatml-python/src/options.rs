@@ -9,6 +9,7 @@ use pyo3::types::{PyBool, PyDict, PyString};
 use crate::argument::{Argument, cut};
 use crate::data;
 use crate::error::{wrong_type, wrong_value};
+use crate::tool_list;
 
 /// Sets an option of reading. Returns whether there is an option of this name.
 pub(crate) fn read(options: &mut ReadOptions, argument: &Argument<'_, '_>) -> PyResult<bool> {
@@ -29,6 +30,7 @@ pub(crate) fn read(options: &mut ReadOptions, argument: &Argument<'_, '_>) -> Py
         "open_prompt" => options.open_prompt = argument.flag()?,
         "mode" => options.mode = argument.word(&[Mode::Lenient, Mode::Strict], mode)?,
         "recover" => options.recover = argument.word(RECOVER, recover)?,
+        "tools" => options.tools = tool_list::tools(argument)?.into(),
         "limits" => set_limits(&mut options.limits, argument)?,
         _ => return Ok(false),
     }

@@ -36,6 +36,8 @@ use crate::record::{diagnostics, record};
 ///     recover: What happens with text outside of messages: `"keep"` (as hidden messages), `"drop"`,
 ///         `"error"` (reading stops there) or `"stripped"` (as `"keep"`, and reads completions of
 ///         gpt-oss whose control tokens were removed).
+///     tools: The tools that the model can call, as dicts or functions. In formats whose calls do not say
+///         which arguments are strings, such as qwen3-coder, their schemas do.
 ///     limits: Limits by name, such as `{"messages": 1000, "message_bytes": 65536}`.
 ///
 /// Raises:
@@ -50,7 +52,7 @@ use crate::record::{diagnostics, record};
 #[pyfunction]
 #[pyo3(
     signature = (text, format = None, **options),
-    text_signature = "(text, format='auto', *, completion=False, continues=None, in_reasoning=False, split_reasoning=False, past_stop=False, open_prompt=False, mode='lenient', recover='keep', limits=None)"
+    text_signature = "(text, format='auto', *, completion=False, continues=None, in_reasoning=False, split_reasoning=False, past_stop=False, open_prompt=False, mode='lenient', recover='keep', tools=None, limits=None)"
 )]
 pub(crate) fn parse(
     py: Python<'_>,
@@ -87,6 +89,8 @@ pub(crate) fn parse(
 ///     recover: What happens with text outside of messages: `"keep"` (as hidden messages), `"drop"`,
 ///         `"error"` (reading stops there) or `"stripped"` (as `"keep"`, and reads completions of
 ///         gpt-oss whose control tokens were removed).
+///     tools: The tools that the model can call, as dicts or functions. In formats whose calls do not say
+///         which arguments are strings, such as qwen3-coder, their schemas do.
 ///     limits: Limits by name, such as `{"messages": 1000, "message_bytes": 65536}`.
 ///
 /// Returns:
@@ -103,7 +107,7 @@ pub(crate) fn parse(
 #[pyfunction]
 #[pyo3(
     signature = (source, format = None, **options),
-    text_signature = "(source, format='auto', *, lints='document', select=(), ignore=(), completion=False, continues=None, in_reasoning=False, split_reasoning=False, past_stop=False, open_prompt=False, mode='strict', recover='keep', limits=None)"
+    text_signature = "(source, format='auto', *, lints='document', select=(), ignore=(), completion=False, continues=None, in_reasoning=False, split_reasoning=False, past_stop=False, open_prompt=False, mode='strict', recover='keep', tools=None, limits=None)"
 )]
 pub(crate) fn check<'py>(
     py: Python<'py>,
@@ -174,6 +178,8 @@ pub(crate) fn codes(argument: &Argument<'_, '_>) -> PyResult<Vec<Code>> {
 ///     recover: What happens with text outside of messages: `"keep"` (as hidden messages), `"drop"`,
 ///         `"error"` (reading stops there) or `"stripped"` (as `"keep"`, and reads completions of
 ///         gpt-oss whose control tokens were removed).
+///     tools: The tools that the model can call, as dicts or functions. In formats whose calls do not say
+///         which arguments are strings, such as qwen3-coder, their schemas do.
 ///     limits: Limits by name, such as `{"messages": 1000, "message_bytes": 65536}`.
 ///
 /// Raises:
@@ -185,7 +191,7 @@ pub(crate) fn codes(argument: &Argument<'_, '_>) -> PyResult<Vec<Code>> {
 #[pyfunction]
 #[pyo3(
     signature = (text, format = None, **options),
-    text_signature = "(text, format='auto', *, unsafe_fixes=False, completion=False, continues=None, in_reasoning=False, split_reasoning=False, past_stop=False, open_prompt=False, mode='strict', recover='keep', limits=None)"
+    text_signature = "(text, format='auto', *, unsafe_fixes=False, completion=False, continues=None, in_reasoning=False, split_reasoning=False, past_stop=False, open_prompt=False, mode='strict', recover='keep', tools=None, limits=None)"
 )]
 pub(crate) fn fix<'py>(
     py: Python<'py>,

@@ -208,7 +208,7 @@ impl PyStream {
     #[new]
     #[pyo3(
         signature = (format, **options),
-        text_signature = "(format, *, user=False, preambles='show', keep='bodies', completion=False, continues=None, in_reasoning=False, past_stop=False, open_prompt=False, mode='lenient', recover='keep', limits=None)"
+        text_signature = "(format, *, user=False, preambles='show', keep='bodies', completion=False, continues=None, in_reasoning=False, past_stop=False, open_prompt=False, mode='lenient', recover='keep', tools=None, limits=None)"
     )]
     fn create(format: &Bound<'_, PyAny>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let mut all = StreamOptions::default();

@@ -119,6 +119,8 @@ pub(crate) fn render(
 ///     recover: What happens with text outside of messages: `"keep"` (as hidden messages), `"drop"`,
 ///         `"error"` (reading stops there) or `"stripped"` (as `"keep"`, and reads completions of
 ///         gpt-oss whose control tokens were removed).
+///     tools: The tools that the model can call, as dicts or functions. In formats whose calls do not say
+///         which arguments are strings, such as qwen3-coder, their schemas do.
 ///     limits: Limits by name, such as `{"messages": 1000, "message_bytes": 65536}`.
 ///
 /// Raises:
@@ -136,7 +138,7 @@ pub(crate) fn render(
 #[pyfunction]
 #[pyo3(
     signature = (source, to, **options),
-    text_signature = "(source, to, *, format='auto', allow_loss=(), add_generation_prompt=False, continue_final_message=False, enable_thinking=None, profile='default', date=None, reasoning_effort=None, model_identity=None, builtin_tools=(), response_format=None, layout='keep', sanitize=False, compact=False, infill_order=None, ids=False, completion=False, continues=None, in_reasoning=False, split_reasoning=False, past_stop=False, open_prompt=False, mode='lenient', recover='keep', limits=None)"
+    text_signature = "(source, to, *, format='auto', allow_loss=(), add_generation_prompt=False, continue_final_message=False, enable_thinking=None, profile='default', date=None, reasoning_effort=None, model_identity=None, builtin_tools=(), response_format=None, layout='keep', sanitize=False, compact=False, infill_order=None, ids=False, completion=False, continues=None, in_reasoning=False, split_reasoning=False, past_stop=False, open_prompt=False, mode='lenient', recover='keep', tools=None, limits=None)"
 )]
 pub(crate) fn convert<'py>(
     py: Python<'py>,

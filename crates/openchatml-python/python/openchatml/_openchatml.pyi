@@ -387,6 +387,7 @@ class Conversation:
         open_prompt: bool = False,
         mode: Literal["lenient", "strict"] = "lenient",
         recover: Literal["keep", "drop", "error", "stripped"] = "keep",
+        tools: _Tools | None = None,
         limits: Mapping[str, int] | None = None,
     ) -> Conversation:
         """Reads data of a JSON format.
@@ -631,6 +632,7 @@ class Stream:
         open_prompt: bool = False,
         mode: Literal["lenient", "strict"] = "lenient",
         recover: Literal["keep", "drop", "error", "stripped"] = "keep",
+        tools: _Tools | None = None,
         limits: Mapping[str, int] | None = None,
     ) -> Self: ...
     def feed(self, chunk: str | bytes | _Ids | int) -> list[Event]:
@@ -959,6 +961,7 @@ class Tokenizer:
         open_prompt: bool = False,
         mode: Literal["lenient", "strict"] = "lenient",
         recover: Literal["keep", "drop", "error", "stripped"] = "keep",
+        tools: _Tools | None = None,
         limits: Mapping[str, int] | None = None,
     ) -> Parsed:
         """Parses token ids.
@@ -1219,6 +1222,7 @@ def parse(
     open_prompt: bool = False,
     mode: Literal["lenient", "strict"] = "lenient",
     recover: Literal["keep", "drop", "error", "stripped"] = "keep",
+    tools: _Tools | None = None,
     limits: Mapping[str, int] | None = None,
 ) -> Parsed:
     """Parses a text. This never fails on malformed input: it returns what can be read, and
@@ -1241,6 +1245,8 @@ def parse(
         recover: What happens with text outside of messages: `"keep"` (as hidden messages), `"drop"`,
             `"error"` (reading stops there) or `"stripped"` (as `"keep"`, and reads completions of
             gpt-oss whose control tokens were removed).
+        tools: The tools that the model can call, as dicts or functions. In formats whose calls do not say
+            which arguments are strings, such as qwen3-coder, their schemas do.
         limits: Limits by name, such as `{"messages": 1000, "message_bytes": 65536}`.
 
     Raises:
@@ -1268,6 +1274,7 @@ def check(
     open_prompt: bool = False,
     mode: Literal["lenient", "strict"] = "strict",
     recover: Literal["keep", "drop", "error", "stripped"] = "keep",
+    tools: _Tools | None = None,
     limits: Mapping[str, int] | None = None,
 ) -> tuple[Diagnostic, ...]:
     """Finds errors in a text or a document, as the command `ocml check` does.
@@ -1292,6 +1299,8 @@ def check(
         recover: What happens with text outside of messages: `"keep"` (as hidden messages), `"drop"`,
             `"error"` (reading stops there) or `"stripped"` (as `"keep"`, and reads completions of
             gpt-oss whose control tokens were removed).
+        tools: The tools that the model can call, as dicts or functions. In formats whose calls do not say
+            which arguments are strings, such as qwen3-coder, their schemas do.
         limits: Limits by name, such as `{"messages": 1000, "message_bytes": 65536}`.
 
     Returns:
@@ -1319,6 +1328,7 @@ def fix(
     open_prompt: bool = False,
     mode: Literal["lenient", "strict"] = "strict",
     recover: Literal["keep", "drop", "error", "stripped"] = "keep",
+    tools: _Tools | None = None,
     limits: Mapping[str, int] | None = None,
 ) -> Fixed:
     """Applies the fixes of the diagnostics of a text.
@@ -1339,6 +1349,8 @@ def fix(
         recover: What happens with text outside of messages: `"keep"` (as hidden messages), `"drop"`,
             `"error"` (reading stops there) or `"stripped"` (as `"keep"`, and reads completions of
             gpt-oss whose control tokens were removed).
+        tools: The tools that the model can call, as dicts or functions. In formats whose calls do not say
+            which arguments are strings, such as qwen3-coder, their schemas do.
         limits: Limits by name, such as `{"messages": 1000, "message_bytes": 65536}`.
 
     Raises:
@@ -1465,6 +1477,7 @@ def convert(
     open_prompt: bool = False,
     mode: Literal["lenient", "strict"] = "lenient",
     recover: Literal["keep", "drop", "error", "stripped"] = "keep",
+    tools: _Tools | None = None,
     limits: Mapping[str, int] | None = None,
 ) -> Conversion:
     """Converts a text or a document to another format.
@@ -1511,6 +1524,8 @@ def convert(
         recover: What happens with text outside of messages: `"keep"` (as hidden messages), `"drop"`,
             `"error"` (reading stops there) or `"stripped"` (as `"keep"`, and reads completions of
             gpt-oss whose control tokens were removed).
+        tools: The tools that the model can call, as dicts or functions. In formats whose calls do not say
+            which arguments are strings, such as qwen3-coder, their schemas do.
         limits: Limits by name, such as `{"messages": 1000, "message_bytes": 65536}`.
 
     Raises:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Literal, NamedTuple
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 from .._openchatml import Event, Stream, Tokenizer, parse
 
@@ -41,19 +42,41 @@ class CompletionReader:
 
     Messages that the completion wrote for another role are left out. Text whose meaning is uncertain
     is reasoning, and so is that of a call with a guessed part. Messages of a kind are separated by a
-    line break.
+    line break; content that only calls separate is not.
 
     Args:
         source: The name of a format, for text; or a tokenizer, for ids.
         in_reasoning: Whether the prompt ends inside of reasoning.
+        tools: The tools that the model can call, as dicts or as objects of pydantic. Those that are
+            not functions are left out.
+        past_stop: Whether text after a stop token belongs to the completion.
+        whole_calls: Whether a call becomes known only when it is complete. Otherwise, calls are told
+            while they are written, and an output that ends inside of one has told a part of it.
 
     >>> reader = CompletionReader("qwen3", in_reasoning=True)
     >>> [tuple(piece) for piece in reader.feed("Easy.</think>4.")]
     [('reasoning', 'Easy.', 0), ('content', '4.', 0)]
     """
 
-    def __init__(self, source: Tokenizer | str, *, in_reasoning: bool = False) -> None:
-        self._stream = Stream(source, completion=True, in_reasoning=in_reasoning, keep="nothing")
+    def __init__(
+        self,
+        source: Tokenizer | str,
+        *,
+        in_reasoning: bool = False,
+        tools: Iterable[Any] | None = None,
+        past_stop: bool = False,
+        whole_calls: bool = False,
+    ) -> None:
+        self._stream = Stream(
+            source,
+            completion=True,
+            in_reasoning=in_reasoning,
+            tools=_declared(tools),
+            past_stop=past_stop,
+            keep="nothing",
+        )
+        # With `whole_calls`, the text of each open call.
+        self._open: dict[int, list[str]] | None = {} if whole_calls else None
         # The number of each call, and the last message of each other kind.
         self._calls: dict[int, int] = {}
         self._last: dict[str, int] = {}
@@ -93,37 +116,63 @@ class CompletionReader:
             index, message = event.index, event.message
             if event.type == "message.done":
                 self._in_reasoning = False
+                pieces += self._ended(event)
             elif message is not None and index is not None:
                 self._in_reasoning = message.is_reasoning
                 is_own = message.role == "assistant" and not message.foreign
                 if is_own and message.tool is not None and not message.recovered:
+                    if self._open is not None:
+                        self._open[index] = []
+                        continue
                     self._calls[index] = len(self._calls)
                     pieces.append(Piece("call", message.tool, self._calls[index]))
             elif event.text and index is not None:
-                pieces.append(self._delta(event.type, index, event.text))
+                if self._open is not None and index in self._open:
+                    self._open[index].append(event.text)
+                else:
+                    pieces.append(self._delta(event.type, index, event.text))
         return pieces
+
+    def _ended(self, event: Event) -> list[Piece]:
+        """A call that was withheld: it, if it is complete, its arguments are JSON, and nothing in it is
+        guessed; otherwise nothing."""
+        index, message = event.index, event.message
+        if self._open is None or index is None or message is None or index not in self._open:
+            return []
+        text = "".join(self._open.pop(index))
+        is_complete = message.end in ("call", "end") and not message.recovered
+        if message.tool is None or not is_complete or not _is_json(text):
+            return []
+        number = self._calls[index] = len(self._calls)
+        return [Piece("call", message.tool, number), Piece("arguments", text, number)]
 
     def _delta(self, kind_of_event: str, index: int, text: str) -> Piece:
         if index in self._calls:
             return Piece("arguments", text, self._calls[index])
         kind: Literal["reasoning", "content"]
         kind = "content" if kind_of_event == "response.delta" else "reasoning"
-        if self._last.get(kind, index) != index:
+        last = self._last.get(kind, index)
+        between = range(last + 1, index)
+        if last != index and not (kind == "content" and between and self._all_calls(between)):
             text = "\n" + text
         self._last[kind] = index
         return Piece(kind, text)
 
+    def _all_calls(self, messages: range) -> bool:
+        return all(index in self._calls for index in messages)
+
     @staticmethod
     def whole(
-        source: Tokenizer | str, chunk: str | Sequence[int], *, in_reasoning: bool = False
+        source: Tokenizer | str, chunk: str | Sequence[int], **options: Any
     ) -> Completion:
-        """Reads a whole completion: what `feed` and `finish` return, put together.
+        """Reads a whole completion: what `feed` and `finish` return, put together. The options are
+        those of the class.
 
         >>> text = '<tool_call>{"name": "now", "arguments": {}}</tool_call>'
         >>> CompletionReader.whole("qwen3", text).calls
         [Call(tool='now', arguments='{}')]
         """
-        reader = CompletionReader(source, in_reasoning=in_reasoning)
+        reader = CompletionReader(source, **options)
         texts: dict[str, str] = {}
         calls: list[Call] = []
         for piece in [*reader.feed(chunk), *reader.finish()]:
@@ -135,6 +184,28 @@ class CompletionReader:
             else:
                 texts[piece.kind] = texts.get(piece.kind, "") + piece.text
         return Completion(texts.get("reasoning"), texts.get("content"), calls)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _declared(tools: Iterable[Any] | None) -> list[dict[str, Any]]:
+    """The names and schemas of functions, from those that a client has sent."""
+    declared = []
+    for tool in tools or ():
+        data = tool.model_dump() if hasattr(tool, "model_dump") else tool
+        function = data.get("function", data) if isinstance(data, Mapping) else None
+        if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
+            continue
+        parameters = function.get("parameters")
+        schema = parameters if isinstance(parameters, Mapping) else {}
+        declared.append({"type": "function", "function": {"name": function["name"], "parameters": schema}})
+    return declared
 
 
 def is_in_reasoning(source: Tokenizer | str, prompt: str | Sequence[int]) -> bool:

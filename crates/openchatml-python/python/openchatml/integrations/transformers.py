@@ -34,7 +34,8 @@ def parse_response(
             tokens must be in the text: decode with ``skip_special_tokens=False``.
         prefix: The prompt before it, as text or ids, or one for each response. It tells whether the
             response begins inside of reasoning. ``""`` is no prompt.
-        tools: Accepted, because ``transformers`` has it. The arguments of calls have types already.
+        tools: The tools that the model can call. In formats whose calls do not say which arguments are
+            strings, such as qwen3-coder, their schemas do.
 
     Returns:
         A dict, or a list of dicts for a batch: ``role``, ``content``, and if there are some,
@@ -67,7 +68,7 @@ def parse_response(
     if not has_prefixes:
         prefixes = prefixes * len(responses)
     pairs = zip(responses, prefixes, strict=True)
-    messages = [_message(_read(tokenizer, said, prompt)) for said, prompt in pairs]
+    messages = [_message(_read(tokenizer, said, prompt, tools)) for said, prompt in pairs]
     return messages if is_many else messages[0]
 
 
@@ -85,10 +86,12 @@ def _sequences(value: Any) -> tuple[list[Any], bool]:
     return [list(plain)], False
 
 
-def _read(tokenizer: Tokenizer, said: Any, prompt: Any) -> Completion:
+def _read(
+    tokenizer: Tokenizer, said: Any, prompt: Any, tools: Sequence[Any] | None
+) -> Completion:
     in_reasoning = bool(prompt) and is_in_reasoning(tokenizer, prompt)
     source = tokenizer.format if isinstance(said, str) else tokenizer
-    return CompletionReader.whole(source, said, in_reasoning=in_reasoning)
+    return CompletionReader.whole(source, said, in_reasoning=in_reasoning, tools=tools)
 
 
 def _message(read: Completion) -> dict[str, Any]:

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 const VARIANTS: &[(&str, &str, &str, usize)] = &[
     ("deepseek", "deepseek-v31", "deepseek-v3.1", 12),
     ("glm", "glm", "glm-4.5", 50),
-    ("gpt-oss", "gpt-oss", "harmony", 46),
+    ("gpt-oss", "gpt-oss", "harmony", 48),
     ("qwen3-hermes", "qwen3", "qwen3", 49),
     ("qwen3-xml", "qwen3", "qwen3-coder", 51),
 ];
@@ -100,6 +100,8 @@ struct Case<'f> {
 impl<'f> Case<'f> {
     fn of(fixture: &'f Value, format: TextFormat) -> Self {
         let mut options = ReadOptions::completion();
+        // The text is all that the model has written.
+        options.past_stop = true;
         options.in_reasoning =
             thinks(fixture["generation_prompt"].as_str().unwrap_or_default(), format);
         let tools = fixture["tools"].as_array().expect("tools");

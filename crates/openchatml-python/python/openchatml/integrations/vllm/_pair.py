@@ -141,6 +141,7 @@ class FormatToolParser(ToolParser):
 
     def __init__(self, tokenizer: Any, tools: Any = None) -> None:
         super().__init__(tokenizer, tools)
+        self._declared = tools
         self._tokenizer: Tokenizer = tokenizer_for(self.openchatml_format, tokenizer)
         self._reader: CompletionReader | None = None
 
@@ -152,7 +153,7 @@ class FormatToolParser(ToolParser):
 
     def extract_tool_calls(self, model_output: str, request: Any) -> ExtractedToolCallInformation:
         """Returns the calls and the content of a text."""
-        read = CompletionReader.whole(self.openchatml_format, model_output)
+        read = CompletionReader.whole(self.openchatml_format, model_output, tools=self._declared)
         calls = [
             ToolCall(function=FunctionCall(name=tool, arguments=arguments))
             for tool, arguments in read.calls
@@ -173,7 +174,7 @@ class FormatToolParser(ToolParser):
     ) -> DeltaMessage | None:
         """Returns the calls and the content of the last ids."""
         if self._reader is None:
-            self._reader = CompletionReader(self._tokenizer)
+            self._reader = CompletionReader(self._tokenizer, tools=self._declared)
         pieces = self._reader.feed(delta_token_ids)
         return delta_message([it for it in pieces if it.kind != "reasoning"])
 

@@ -14,6 +14,7 @@ from vllm.entrypoints.generate.base.protocol import (
 from vllm.parser.abstract_parser import DelegatingParser
 from vllm.renderers.chat_utils import make_tool_call_id
 
+from ..._openchatml import Tokenizer
 from .._completion import CompletionReader, Piece, is_in_reasoning
 from ._phase import ends_after_reasoning
 from ._tokenizers import tokenizer_for
@@ -35,6 +36,7 @@ class CompletionParser(DelegatingParser):
     def __init__(self, tokenizer: Any, tools: Any = None, *args: Any, **kwargs: Any) -> None:
         super().__init__(tokenizer, tools, *args, **kwargs)
         self._tokenizer = tokenizer_for(self.format, tokenizer)
+        self._declared = tools
         self._prompt: Sequence[int] | None = None
         self._reader: CompletionReader | None = None
 
@@ -76,7 +78,7 @@ class CompletionParser(DelegatingParser):
             self._reader = self._new_reader()
             chunk: str | Sequence[int] = model_output_token_ids
         else:
-            self._reader = CompletionReader(self.format, in_reasoning=self._in_reasoning())
+            self._reader = self._new_reader(self.format)
             chunk = model_output
         pieces = [*self._reader.feed(chunk), *self._reader.finish()]
         delta = self._shown(pieces, request)
@@ -128,8 +130,10 @@ class CompletionParser(DelegatingParser):
     def _in_reasoning(self) -> bool:
         return self._prompt is not None and is_in_reasoning(self._tokenizer, self._prompt)
 
-    def _new_reader(self) -> CompletionReader:
-        return CompletionReader(self._tokenizer, in_reasoning=self._in_reasoning())
+    def _new_reader(self, source: Tokenizer | str | None = None) -> CompletionReader:
+        return CompletionReader(
+            source or self._tokenizer, in_reasoning=self._in_reasoning(), tools=self._declared
+        )
 
     def _shown(self, pieces: list[Piece], request: Any) -> DeltaMessage | None:
         """What the request wants of these pieces."""
