@@ -16,9 +16,11 @@ mod file_name;
 mod input;
 mod jobs;
 mod jsonl;
+mod model;
 mod output;
 mod reader;
 mod report;
+mod tools;
 mod visible;
 
 use std::ffi::OsString;
@@ -38,12 +40,19 @@ use self::output::Target;
 /// assert_eq!(openchatml_cli::run(["ocml".into(), "--no-such-option".into()]), 2);
 /// ```
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let (arguments, note) = match commands::expand(arguments.into_iter().collect()) {
+        Ok(expanded) => expanded,
+        Err(failure) => return end(Err(failure), &Console::new(&ConsoleArgs::default())),
+    };
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => return no_command(&error),
     };
     let console = Console::new(&cli.console);
-    end(commands::run(cli.command, &console), &console)
+    if !note.is_empty() {
+        console.detail(&note);
+    }
+    end(commands::run(cli, &console), &console)
 }
 
 /// Exits after wrong arguments or a request for help.

@@ -18,6 +18,7 @@ use crate::console::Console;
 use crate::encodings::{Encodings, Tokenizers, Use};
 use crate::failure::Failure;
 use crate::input::finding;
+use crate::tools;
 
 /// Reads documents, on several threads at once.
 #[derive(Clone, Debug)]
@@ -31,20 +32,23 @@ impl Reader {
     ///
     /// # Errors
     ///
-    /// Ids are read, and the encoding does not exist or does not fit the format.
+    /// Ids are read, and the encoding does not exist or does not fit the format; or the file with the
+    /// tools cannot be used.
     pub(crate) fn new(args: &ReadArgs, mode: Mode, console: &Console) -> Result<Self, Failure> {
-        Self::with(args, mode, Encodings::wanted(args, false, console)?.as_ref())
+        Self::with(args, mode, Encodings::wanted(args, false, console)?.as_ref(), console)
     }
 
     /// Returns the reader for the options, with encodings that are already open.
     ///
     /// # Errors
     ///
-    /// Ids are read, and the encoding lacks control tokens of the format.
+    /// Ids are read, and the encoding lacks control tokens of the format; or the file with the tools
+    /// cannot be used.
     pub(crate) fn with(
         args: &ReadArgs,
         mode: Mode,
         encodings: Option<&Encodings>,
+        console: &Console,
     ) -> Result<Self, Failure> {
         let ids = match (args.from, encodings) {
             (Choice::Tokens(format), Some(encodings)) => {
@@ -58,7 +62,9 @@ impl Reader {
             Choice::Auto => args.reader.check_reasoning(None)?,
         }
         let is_detected = args.from == Choice::Auto;
-        let records = RecordReader { options: args.reader.options(mode), is_detected };
+        let mut options = args.reader.options(mode);
+        options.tools = tools::of_input(&args.reader, console)?;
+        let records = RecordReader { options, is_detected };
         Ok(Self { records, ids })
     }
 

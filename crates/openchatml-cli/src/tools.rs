@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use openchatml::{ReadOptions, Severity, Tool, Value, parse};
 use serde::de::IgnoredAny;
 
-use crate::args::Bounds;
+use crate::args::{Bounds, ReaderArgs};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::input::{Decoded, JSON, Origin, Page};
@@ -23,6 +24,18 @@ pub(crate) fn read(path: &Path, console: &Console) -> Result<Vec<Tool<'static>>,
         if is_list { [r#"{"tools":"#, "}"] } else { ["", ""] }
     };
     declared(path, wrap, "the tools", console)
+}
+
+/// Returns the tools that the options of the readers name.
+///
+/// # Errors
+///
+/// The file cannot be read, or contains an invalid tool.
+pub(crate) fn of_input(
+    args: &ReaderArgs,
+    console: &Console,
+) -> Result<Arc<[Tool<'static>]>, Failure> {
+    args.tools.as_deref().map_or(Ok(Arc::default()), |path| Ok(read(path, console)?.into()))
 }
 
 /// Reads a JSON Schema.

@@ -38,6 +38,7 @@ mod messages;
 mod number;
 mod options;
 mod pieces;
+mod recognize;
 mod source;
 mod template;
 
@@ -49,6 +50,7 @@ pub use self::limits::Limits;
 pub use self::messages::losses;
 pub use self::options::{Arguments, Options};
 pub use self::pieces::{Piece, Rendered};
+pub use self::recognize::{Fit, recognize};
 pub use self::template::Template;
 
 /// The examples of the guides and of the README, as doc tests.

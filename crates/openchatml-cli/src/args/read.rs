@@ -1,5 +1,7 @@
 //! Options for reading.
 
+use std::path::PathBuf;
+
 use clap::{Args, ValueEnum};
 use openchatml::dialects::Completion;
 use openchatml::{Dropped, Format, Mode, Policy, Preambles, ReadOptions, Recover, Role};
@@ -68,6 +70,13 @@ pub(crate) struct ReaderArgs {
     /// Read `<think>…</think>` at the beginning of an assistant's text in JSON as its reasoning
     #[arg(long)]
     split_reasoning: bool,
+
+    /// The tools that the model can call, in a JSON file
+    ///
+    /// In formats whose calls do not say which arguments are texts, such as qwen3-coder, their
+    /// schemas do. Commands that write conversations declare them instead of those in the input.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tools: Option<PathBuf>,
 
     /// How to handle text outside of messages
     #[arg(long, value_name = "POLICY", default_value = "keep")]

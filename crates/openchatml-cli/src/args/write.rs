@@ -63,10 +63,6 @@ pub(crate) struct RenderArgs {
     #[arg(long, value_name = "PROFILE", default_value = "default", hide_default_value = true)]
     pub(crate) profile: ProfileArg,
 
-    /// Declare the tools in this JSON file instead of those in the input
-    #[arg(long, value_name = "FILE")]
-    pub(crate) tools: Option<PathBuf>,
-
     #[command(flatten)]
     pub(crate) harmony: HarmonyArgs,
 

@@ -44,7 +44,7 @@ pub(crate) fn run(args: &FmtArgs, console: &Console) -> Result<Status, Failure> 
     if matches!(args.read.from, Choice::Tokens(_)) {
         return Err(Failure::Usage("cannot format token ids".to_owned()));
     }
-    let reader = Reader::with(&args.read, Mode::Lenient, None)?;
+    let reader = Reader::with(&args.read, Mode::Lenient, None, console)?;
     let layout = Layout { reader, verbosity: console.verbosity() };
     let mut run = Run { args, console, layout, changed: 0, unchanged: 0, refused: 0 };
     let mut status = Status::Fine;

@@ -7,12 +7,12 @@ use openchatml::harmony::Namespace;
 use openchatml::{Control, TextFormat};
 use openchatml_grammars::{Calls, Choice, Language, Options, Presence, grammar};
 
-use super::convert::tools;
 use crate::args::{OutArgs, text_format};
 use crate::console::Console;
 use crate::encodings::Encodings;
 use crate::failure::{Failure, Status};
 use crate::output::Target;
+use crate::tools;
 
 /// Write the grammar of a model's completions, for constrained decoding
 ///

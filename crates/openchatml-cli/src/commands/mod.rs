@@ -9,6 +9,8 @@ mod explain;
 mod fmt;
 mod formats;
 mod grammar;
+mod model_option;
+mod models;
 #[cfg(feature = "run")]
 mod run;
 mod shell;
@@ -16,6 +18,8 @@ mod show;
 mod stream;
 #[cfg(feature = "run")]
 mod tools;
+
+pub(crate) use self::model_option::expand;
 
 use clap::{Parser, Subcommand};
 
@@ -31,6 +35,11 @@ pub(crate) struct Cli {
     /// Messages to the user.
     #[command(flatten)]
     pub(crate) console: ConsoleArgs,
+
+    /// A model: its folder, whose files say the format and the encoding (`ocml models`); for `run`
+    /// and `stream --events`, also its name
+    #[arg(long, global = true, value_name = "FOLDER")]
+    pub(crate) model: Option<String>,
 
     /// The command.
     #[command(subcommand)]
@@ -81,6 +90,8 @@ pub(crate) enum Command {
     Grammar(grammar::GrammarArgs),
     /// Detect the format of files, with the evidence
     Detect(detect::DetectArgs),
+    // As with `Stream`.
+    Models(models::ModelsArgs),
     /// List the formats, or show one of them
     Formats(formats::FormatsArgs),
     /// Explain a diagnostic
@@ -92,8 +103,8 @@ pub(crate) enum Command {
 }
 
 /// Runs the command.
-pub(crate) fn run(command: Command, console: &Console) -> Result<Status, Failure> {
-    match command {
+pub(crate) fn run(cli: Cli, console: &Console) -> Result<Status, Failure> {
+    match cli.command {
         Command::Parse(args) => convert::parse(&args, console),
         Command::Render(args) => convert::render(&args, console),
         Command::Tokens(args) => convert::tokens(&args, console),
@@ -102,15 +113,16 @@ pub(crate) fn run(command: Command, console: &Console) -> Result<Status, Failure
         Command::Check(args) => check::run(&args, console),
         Command::Fmt(args) => fmt::run(&args, console),
         Command::Show(args) => show::run(&args, console),
-        Command::Stream(args) => stream::run(&args, console),
+        Command::Stream(args) => stream::run(args, cli.model, console),
         #[cfg(feature = "run")]
-        Command::Run(args) => run::run(&args, console),
+        Command::Run(args) => run::run(args, cli.model, console),
         #[cfg(feature = "run")]
         Command::Tools(args) => tools::run(&args, console),
         #[cfg(feature = "data")]
         Command::Data(args) => data::run(&args, console),
         Command::Grammar(args) => grammar::run(&args, console),
         Command::Detect(args) => detect::run(&args, console),
+        Command::Models(args) => models::run(&args, console),
         Command::Formats(args) => formats::run(&args),
         Command::Explain(args) => explain::run(&args, console),
         Command::Completions(args) => shell::completions(&args),

@@ -18,6 +18,7 @@ mod jsonl;
 mod limits;
 #[cfg(feature = "run")]
 mod mcp;
+mod models;
 mod output;
 mod pairs;
 mod readme;

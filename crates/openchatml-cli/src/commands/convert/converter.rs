@@ -16,10 +16,10 @@ use openchatml::{
 use openchatml_data::record::{KeptMessages, Purpose, add_lints, is_empty};
 
 use super::beside::{self, BesideArgs};
+use super::response_formats;
 use super::template::Templated;
 use super::tokens::{Refused, TokenOutput, Tokens};
 use super::truncate::Budget;
-use super::{response_formats, tools};
 use crate::args::{BareArgs, ReadArgs, RenderArgs, Written};
 use crate::console::Console;
 use crate::encodings::Encodings;
@@ -103,27 +103,30 @@ impl Converter {
     ///
     /// # Errors
     ///
-    /// The encoding lacks control tokens of a format whose ids are read or written.
+    /// The encoding lacks control tokens of a format whose ids are read or written; or the file with
+    /// the tools cannot be used.
     pub(super) fn new(
         read: &ReadArgs,
         target: Written,
         purpose: Purpose,
         encodings: Option<Encodings>,
+        console: &Console,
     ) -> Result<Self, Failure> {
-        let reader = Reader::with(read, Mode::Lenient, encodings.as_ref())?;
+        let reader = Reader::with(read, Mode::Lenient, encodings.as_ref(), console)?;
         let Written { format: target, tokens } = target;
         let tokens = encodings.filter(|_| tokens);
         let tokens = tokens.map(|encodings| {
             let format = target.text().map_err(|error| Failure::Usage(error.to_string()))?;
             Tokens::new(format, TokenOutput::Ids, encodings)
         });
+        let tools = read.reader.tools.is_some().then(|| reader.options().tools.to_vec());
         Ok(Self {
             reader,
             target,
             purpose,
             render: RenderOptions::default(),
             system_options: Vec::new(),
-            tools: None,
+            tools,
             tokens: tokens.transpose()?,
             beside: None,
             wants_sidecar: false,
@@ -185,11 +188,11 @@ impl Converter {
         Ok(())
     }
 
-    /// Sets the options of rendering, and reads the tools that they name.
+    /// Sets the options of rendering.
     ///
     /// # Errors
     ///
-    /// The tools or the response formats cannot be read, or the template does not support an
+    /// The response formats cannot be read, or the template does not support an
     /// option.
     pub(super) fn set(&mut self, args: &RenderArgs, console: &Console) -> Result<(), Failure> {
         if args.keep_reasoning && args.profile.is_template() {
@@ -206,7 +209,6 @@ impl Converter {
             prompt.response_formats = response_formats::read(path, console)?;
             self.render.set(prompt);
         }
-        self.tools = args.tools.as_deref().map(|path| tools::read(path, console)).transpose()?;
         Ok(())
     }
 

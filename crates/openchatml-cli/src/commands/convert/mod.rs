@@ -7,7 +7,6 @@ mod job;
 pub(super) mod response_formats;
 mod template;
 pub(super) mod tokens;
-pub(super) mod tools;
 mod truncate;
 
 use std::io::{self, IsTerminal as _};
@@ -31,6 +30,7 @@ use crate::console::Console;
 use crate::encodings::Encodings;
 use crate::failure::{Failure, Status};
 use crate::input::{JSON, Origin};
+use crate::model::encoding_beside;
 
 /// The options of all commands that write conversations.
 #[derive(Args, Debug)]
@@ -60,7 +60,7 @@ impl WorkArgs {
         encodings: Option<Encodings>,
         console: &Console,
     ) -> Result<Converter, Failure> {
-        let mut converter = Converter::new(&self.read, to, purpose, encodings)?;
+        let mut converter = Converter::new(&self.read, to, purpose, encodings, console)?;
         converter.set(&self.render, console)?;
         Ok(converter)
     }
@@ -214,7 +214,7 @@ with errors is refused.";
 pub(crate) fn parse(args: &ParseArgs, console: &Console) -> Result<Status, Failure> {
     let to = Written { format: JSON, tokens: false };
     let encodings = Encodings::wanted(&args.read, false, console)?;
-    let mut converter = Converter::new(&args.read, to, Purpose::Faithful, encodings)?;
+    let mut converter = Converter::new(&args.read, to, Purpose::Faithful, encodings, console)?;
     converter.keep_ids(args.keep_ids);
     let job = Job::new(&args.read, &args.jsonl, &args.out, args.deny);
     job.run(&converter, &one(args.file.as_ref()), console)
@@ -231,7 +231,7 @@ pub(crate) fn render(args: &RenderCommandArgs, console: &Console) -> Result<Stat
     let writes_ids = to.tokens || args.template.form == FormArg::Ids;
     let mut read = args.work.read.clone();
     if read.encoding.is_none() {
-        let file = template::encoding_beside(args.template.template.as_deref());
+        let file = encoding_beside(args.template.template.as_deref());
         read.encoding = file.map(|file| file.display().to_string());
     }
     let encodings = Encodings::wanted(&read, writes_ids, console)?;

@@ -1,19 +1,17 @@
 //! Writes conversations with chat templates.
 
-use std::path::{Path, PathBuf};
-
 use openchatml::convert::Loss;
 use openchatml::{Code, Conversation, Diagnostic, Document, Lines, Span};
 use openchatml_templates::{
     Arguments, Date, ErrorPlace, Limits, Options, Piece, Rendered, Template, TemplateError,
-    TemplateFile,
 };
 
-use crate::args::{BareArgs, Bounds, FormArg, RenderArgs, TemplateArgs};
+use crate::args::{BareArgs, FormArg, RenderArgs, TemplateArgs};
 use crate::console::Console;
 use crate::encodings::Encodings;
 use crate::failure::Failure;
-use crate::input::{Decoded, Origin, Page, finding};
+use crate::input::{Decoded, Page, finding};
+use crate::model::{template_file, template_files};
 use crate::output::escape;
 use crate::report::Style;
 
@@ -50,9 +48,10 @@ impl Templated {
             };
         };
         refuse_what_it_decides(render)?;
-        let mut paths = template_files(path)?;
+        let mut paths = template_files(path).map_err(Failure::Refused)?;
         paths.extend_from_slice(&args.tokenizer_config);
-        let files: Result<Vec<_>, _> = paths.iter().map(|path| read(path, console)).collect();
+        let files: Result<Vec<_>, _> =
+            paths.iter().map(|path| template_file(path, console)).collect();
         let files = files?;
         let name = paths[0].display().to_string();
         let load = |has_tools| {
@@ -149,61 +148,6 @@ fn refuse_what_it_decides(render: &RenderArgs) -> Result<(), Failure> {
         }
         None => Ok(()),
     }
-}
-
-/// Returns the files with the template and its special tokens: the file itself, or those of a
-/// model's folder.
-///
-/// # Errors
-///
-/// The folder contains no template.
-fn template_files(path: &Path) -> Result<Vec<PathBuf>, Failure> {
-    if !path.is_dir() {
-        return Ok(vec![path.to_owned()]);
-    }
-    let existing = |names: &[&str]| {
-        let paths = names.iter().map(|name| path.join(name));
-        paths.filter(|path| path.is_file()).collect::<Vec<_>>()
-    };
-    // A template in its own file replaces the one in the configuration.
-    let template = existing(&["chat_template.jinja", "chat_template.json", CONFIG]);
-    let Some(template) = template.into_iter().next() else {
-        let text = format!(
-            "the folder `{}` has no `chat_template.jinja`, `chat_template.json` or `{CONFIG}`",
-            path.display(),
-        );
-        return Err(Failure::Refused(text));
-    };
-    let mut files = existing(&[CONFIG, TOKENIZER]);
-    files.retain(|file| *file != template);
-    files.insert(0, template);
-    Ok(files)
-}
-
-/// Returns the encoding in the folder of a template, if it has one.
-pub(super) fn encoding_beside(template: Option<&Path>) -> Option<PathBuf> {
-    let file = template?.join(TOKENIZER);
-    file.is_file().then_some(file)
-}
-
-/// The file with the special tokens of a model, and its template in older models.
-const CONFIG: &str = "tokenizer_config.json";
-
-/// The file with the encoding of a model.
-const TOKENIZER: &str = "tokenizer.json";
-
-/// Reads a file of templates.
-fn read(path: &Path, console: &Console) -> Result<TemplateFile, Failure> {
-    let origin = Origin::of(path);
-    let bytes = origin.read(Bounds::default().input_bytes, console)?;
-    let decoded = Decoded::new(&bytes, 0);
-    TemplateFile::read(&decoded.text).map_err(|found| {
-        let name = origin.name();
-        let mut text = String::new();
-        Style::Text.write(&Page::new(&name, &decoded, 1), &found, &mut text);
-        console.print(&text);
-        Failure::Refused(format!("`{name}` is not a file with templates"))
-    })
 }
 
 /// Describes an error of a template with its place.

@@ -16,6 +16,7 @@ use crate::console::Console;
 use crate::encodings::{Encodings, Use};
 use crate::failure::{Failure, Status};
 use crate::report::count;
+use crate::tools;
 
 /// The inputs.
 #[derive(Args, Clone, Debug)]
@@ -170,13 +171,27 @@ impl RecordArgs {
     }
 
     /// Returns the options of a kernel for this task.
-    pub(super) fn kernel(&self, task: Task, consent: &ConsentArgs) -> KernelOptions {
+    ///
+    /// # Errors
+    ///
+    /// The file with the tools cannot be used.
+    pub(super) fn kernel(
+        &self,
+        task: Task,
+        consent: &ConsentArgs,
+        console: &Console,
+    ) -> Result<KernelOptions, Failure> {
         // A check says what `ocml check` says.
         let is_check = matches!(task, Task::Check { .. });
+        let declares = matches!(task, Task::Convert { .. } | Task::Tokenize(_));
         let mut kernel = KernelOptions::new(task);
         kernel.read = self.reader.options(if is_check { Mode::Strict } else { Mode::Lenient });
+        kernel.read.tools = tools::of_input(&self.reader, console)?;
+        if declares && self.reader.tools.is_some() {
+            kernel.tools = Some(kernel.read.tools.to_vec());
+        }
         kernel.consent = self.reader.consent(consent);
-        kernel
+        Ok(kernel)
     }
 
     /// Describes these options for the manifest.

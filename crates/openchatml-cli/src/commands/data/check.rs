@@ -53,7 +53,7 @@ Examples:
 pub(super) fn run(args: &CheckArgs, console: &Console) -> Result<Status, Failure> {
     let mut lints = lint::SAMPLE.to_vec();
     lints.push(Code::Duplicate);
-    let kernel = args.record.kernel(Task::Check { lints }, &args.consent);
+    let kernel = args.record.kernel(Task::Check { lints }, &args.consent, console)?;
     let run = args.input.run(None, console);
     let fields = args.record.fields(None)?;
     let mut file = match &args.findings {

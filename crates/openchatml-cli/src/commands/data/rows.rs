@@ -99,8 +99,8 @@ fn part(text: &str) -> Result<Share, &'static str> {
 }
 
 /// Rows are only compared: nothing is lost by what a reader drops.
-fn kernel(record: &RecordArgs) -> KernelOptions {
-    record.kernel(Task::check(), &ConsentArgs::default())
+fn kernel(record: &RecordArgs, console: &Console) -> Result<KernelOptions, Failure> {
+    record.kernel(Task::check(), &ConsentArgs::default(), console)
 }
 
 /// Runs `data dedup`.
@@ -109,7 +109,7 @@ pub(super) fn dedup(args: &DedupArgs, console: &Console) -> Result<Status, Failu
     run.description = args.record.describe();
     let near = args.near.map(Near::new);
     let fields = args.record.fields(None)?;
-    let done = openchatml_data::dedup(&run, &fields, kernel(&args.record), near);
+    let done = openchatml_data::dedup(&run, &fields, kernel(&args.record, console)?, near);
     console.stop_progress();
     let (summary, dropped) = done.map_err(failure)?;
     Ok(report(&summary, &args.output, &[format!("{dropped} duplicates dropped")], console))
@@ -132,7 +132,13 @@ pub(super) fn split(args: &SplitArgs, console: &Console) -> Result<Status, Failu
     let mut run = args.input.run(Some(&args.output), console);
     run.description = args.record.describe();
     let fields = args.record.fields(None)?;
-    let done = openchatml_data::split(&run, &fields, kernel(&args.record), &args.parts, args.seed);
+    let done = openchatml_data::split(
+        &run,
+        &fields,
+        kernel(&args.record, console)?,
+        &args.parts,
+        args.seed,
+    );
     console.stop_progress();
     Ok(report(&done.map_err(failure)?, &args.output, &[], console))
 }

@@ -50,7 +50,7 @@ Examples:
 /// Runs `data stats`.
 pub(super) fn run(args: &StatsArgs, console: &Console) -> Result<Status, Failure> {
     let tokens = args.to.map(|format| args.encoding.tokens(format, console)).transpose()?;
-    let mut kernel = args.record.kernel(Task::Count(tokens), &ConsentArgs::default());
+    let mut kernel = args.record.kernel(Task::Count(tokens), &ConsentArgs::default(), console)?;
     kernel.purpose = Purpose::Training;
     kernel.render.keep_reasoning = true;
     let run = args.input.run(None, console);

@@ -6,8 +6,8 @@ use openchatml_data::kernel::{KernelOptions, Task, TokenizeOptions, TooLong};
 use openchatml_data::record::Purpose;
 
 use super::super::convert::converter::{purpose_of_convert, purpose_of_render};
+use super::super::convert::response_formats;
 use super::super::convert::tokens::mask::{HeadersArg, TrainArg, TurnsArg, policy};
-use super::super::convert::{response_formats, tools};
 use super::args::{
     EncodingArgs, InputArgs, KeepArgs, OutputArgs, RecordArgs, failure, named, report,
 };
@@ -144,7 +144,6 @@ fn set(
         prompt.response_formats = response_formats::read(path, console)?;
         kernel.render.set(prompt);
     }
-    kernel.tools = args.tools.as_deref().map(|path| tools::read(path, console)).transpose()?;
     Ok(())
 }
 
@@ -155,7 +154,7 @@ pub(super) fn convert(args: &ConvertArgs, console: &Console) -> Result<Status, F
         return Err(Failure::Usage(text.to_owned()));
     }
     let to = args.to.format;
-    let mut kernel = args.record.kernel(Task::Convert { to }, &args.consent);
+    let mut kernel = args.record.kernel(Task::Convert { to }, &args.consent, console)?;
     set(&mut kernel, purpose_of_convert(&args.render), &args.render, console)?;
     let mut run = args.input.run(Some(&args.output), console);
     run.description = args.record.describe();
@@ -180,7 +179,7 @@ pub(super) fn tokenize(args: &TokenizeArgs, console: &Console) -> Result<Status,
         TooLongArg::Reject => TooLong::Reject,
         TooLongArg::Truncate => TooLong::Truncate,
     };
-    let mut kernel = args.record.kernel(Task::Tokenize(tokenize), &args.consent);
+    let mut kernel = args.record.kernel(Task::Tokenize(tokenize), &args.consent, console)?;
     let render = &args.render;
     let purpose = match render.generation_prompt || render.continue_final || render.keep_reasoning {
         true => purpose_of_render(render),

@@ -111,8 +111,8 @@ struct UpstreamArgs {
     #[arg(long, value_name = "URL")]
     upstream: Option<String>,
 
-    /// The name of the model
-    #[arg(long, value_name = "NAME")]
+    /// The name of the model: the value of the option of all commands.
+    #[arg(skip)]
     model: Option<String>,
 
     /// The text format of prompts and completions (default: the format of the transcript, if that
@@ -245,8 +245,14 @@ fn seconds(text: &str) -> Result<Duration, String> {
     if time.is_zero() { Err("must be greater than 0".to_owned()) } else { Ok(time) }
 }
 
-/// Runs `run`.
-pub(crate) fn run(args: &RunArgs, console: &Console) -> Result<Status, Failure> {
+/// Runs `run`, with a model of this name.
+pub(crate) fn run(
+    mut args: RunArgs,
+    model: Option<String>,
+    console: &Console,
+) -> Result<Status, Failure> {
+    args.upstream.model = model;
+    let args = &args;
     let mut events = Events::new(&args.events, &args.upstream.model, args.kept(), console)?;
     args.check()?;
     let config = tools::read(&args.tools, console)?;

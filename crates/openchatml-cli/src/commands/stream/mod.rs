@@ -21,6 +21,7 @@ use crate::encodings::{Encodings, Use};
 use crate::failure::{Failure, Status};
 use crate::output::Target;
 use crate::report::{Tally, count};
+use crate::tools;
 
 /// The maximum number of errors, and of warnings, that are reported beside events that contain none.
 const MOST_TOLD: usize = 10;
@@ -76,11 +77,18 @@ pub(crate) struct StreamArgs {
     deny: DenyArgs,
 }
 
-/// Runs `stream`.
-pub(crate) fn run(args: &StreamArgs, console: &Console) -> Result<Status, Failure> {
+/// Runs `stream`, for a model of this name.
+pub(crate) fn run(
+    mut args: StreamArgs,
+    model: Option<String>,
+    console: &Console,
+) -> Result<Status, Failure> {
+    args.wire.model = model;
+    let args = &args;
     args.reader.limits_parts()?;
     args.reader.check_reasoning(Some(args.from.into()))?;
-    let options = args.reader.options(Mode::Lenient);
+    let mut options = args.reader.options(Mode::Lenient);
+    options.tools = tools::of_input(&args.reader, console)?;
     if options.mode == Mode::Strict && args.user {
         let text = "the result of --strict can depend on hidden text: remove --strict or --user";
         return Err(Failure::Usage(text.to_owned()));

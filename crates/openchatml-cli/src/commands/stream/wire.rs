@@ -1,5 +1,7 @@
 //! The options of the protocols, and their writers.
 
+use std::path::Path;
+
 use clap::{Args, ValueEnum};
 use openchatml::wire::{self, Ending, Framing, Reasoning, Response, Usage};
 use openchatml::{Event, Limits};
@@ -16,9 +18,9 @@ pub(super) struct WireArgs {
     /// How to handle reasoning, with `--events responses`, `chat` or `anthropic` (default: drop)
     #[arg(long, value_name = "POLICY", conflicts_with = "user")]
     reasoning: Option<ReasoningArg>,
-    /// The name of the model, with `--events responses`, `chat` or `anthropic`
-    #[arg(long, value_name = "NAME")]
-    model: Option<String>,
+    /// The name of the model: the value of the option of all commands.
+    #[arg(skip)]
+    pub(super) model: Option<String>,
     /// The id of the response, with `--events responses`, `chat` or `anthropic` (default: made from the time)
     #[arg(long, value_name = "ID")]
     response_id: Option<String>,
@@ -66,7 +68,7 @@ impl WireArgs {
     fn unused(&self) -> Option<&'static str> {
         let given = [
             (self.reasoning.is_some(), "--reasoning"),
-            (self.model.is_some(), "--model"),
+            (self.model.as_ref().is_some_and(|it| !Path::new(it).is_dir()), "--model"),
             (self.response_id.is_some(), "--response-id"),
             (self.created.is_some(), "--created"),
             (self.prompt_tokens.is_some(), "--prompt-tokens"),
