@@ -133,6 +133,9 @@ fn call(sections: &Sections, callee: &Callee, arguments: usize) -> Shape {
             CallPiece::NameUpTo(control) => {
                 shape.then(Shape::text(name)).then(Shape::Control(*control))
             }
+            CallPiece::Token(control) => shape.then(Shape::Control(*control)),
+            CallPiece::Word(text) => shape.then(Shape::text(text)),
+            CallPiece::NameBefore(text) => shape.then(Shape::text(name)).then(Shape::text(text)),
             CallPiece::Arguments => shape.then(Shape::Json(arguments)),
             _ => shape,
         };

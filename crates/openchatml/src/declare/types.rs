@@ -21,6 +21,8 @@ impl Types {
     pub(crate) const ARRAY: Self = Self(1 << 4);
     pub(crate) const OBJECT: Self = Self(1 << 5);
     pub(crate) const ANY: Self = Self(0b11_1111);
+    /// All types of a value that is written as JSON.
+    pub(crate) const JSON: Self = Self(0b11_1110);
 
     /// Whether it contains this type.
     pub(crate) fn has(self, kind: Self) -> bool {

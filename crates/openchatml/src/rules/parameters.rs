@@ -8,8 +8,8 @@ use super::Mark;
 /// A value ends at its closing tag only if the next parameter or the end of the call follows. A
 /// missing closing tag is implied where the next parameter or the end of the call begins a line. A
 /// string is written as it is, and every other value as JSON. Whether a value is a string follows
-/// from the [declared tools](crate::ReadOptions::tools). Without a declaration, a value is a string
-/// unless it is valid JSON.
+/// from the tag after its name, or from the [declared tools](crate::ReadOptions::tools). Without
+/// both, a value is a string unless it is valid JSON.
 ///
 /// ```
 /// use openchatml::TextFormat;
@@ -31,12 +31,17 @@ pub struct Parameters {
     pub open: Tag,
     /// The tag after the name.
     pub name_end: Tag,
+    /// The tags that are written in its place if the tags of a format contain the type of the value:
+    /// for a string, and for a value that is JSON. They begin with the same byte.
+    pub typed: Option<[Tag; 2]>,
     /// The tag before the value, if it has one of its own.
     pub value: Option<Tag>,
     /// The tag after the value.
     pub close: Tag,
     /// How `true`, `false` and `null` are written as the value of a parameter.
     pub words: Words,
+    /// The number of line breaks in place of the parameters of a call that has none.
+    pub empty: u8,
 }
 
 /// A tag in a call.

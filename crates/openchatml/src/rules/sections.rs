@@ -121,6 +121,9 @@ pub struct Calls {
     pub array: Option<Array>,
     /// The parts of a call.
     pub pieces: &'static [CallPiece],
+    /// The text behind the name that ends a call without arguments at once, if there is one. It is
+    /// read, and not written.
+    pub empty: Option<&'static str>,
     /// The namespace of tools that are called without it.
     pub namespace: &'static str,
 }
@@ -167,6 +170,8 @@ pub enum CallPiece {
     PlainName,
     /// The name of the tool, and the token that ends it.
     NameUpTo(Control),
+    /// A token.
+    Token(Control),
     /// The arguments, as a JSON value.
     Arguments,
     /// Text of the framing. White space around it is layout.
@@ -198,6 +203,9 @@ pub struct Prompts {
     /// Whether the assistant's turn continues without a new opening token after its own messages
     /// and after tool replies. Prompts then add nothing there.
     pub goes_on: bool,
+    /// Whether a turn that continues after tool replies says again whether it has reasoning. Prompts
+    /// then end there as at the beginning of a turn.
+    pub again: bool,
     /// Whether a prompt can end with the token that opens reasoning, if that is
     /// [requested](RenderOptions::open_reasoning).
     pub can_open: bool,
@@ -242,7 +250,12 @@ impl Prompts {
     /// assert_eq!(sections.prompts.end(Some(Role::User), &options), PromptEnd::Pair);
     /// ```
     pub fn end(&self, last: Option<Role>, options: &RenderOptions) -> PromptEnd {
-        if self.goes_on && matches!(last, Some(Role::Assistant | Role::Tool)) {
+        let adds_nothing = match last {
+            Some(Role::Assistant) => self.goes_on,
+            Some(Role::Tool) => self.goes_on && !self.again,
+            _ => false,
+        };
+        if adds_nothing {
             return PromptEnd::Turn;
         }
         if options.open_reasoning && self.can_open {

@@ -114,10 +114,17 @@ static SECTIONS: Sections = Sections {
             Piece::Arguments,
             Piece::Json("}"),
         ],
+        empty: None,
         namespace: "functions",
     },
     close: Control::Close(Role::Assistant),
-    prompts: Prompts { thinks: false, ends: [PromptEnd::Turn; 2], goes_on: false, can_open: false },
+    prompts: Prompts {
+        thinks: false,
+        ends: [PromptEnd::Turn; 2],
+        goes_on: false,
+        again: false,
+        can_open: false,
+    },
 };
 
 pub(super) static RULES: Rules = Rules {
@@ -130,6 +137,9 @@ pub(super) static RULES: Rules = Rules {
         turn: Some(Role::Assistant),
         item: None,
         array: Some(Array { open: "[", between: ", ", close: "]" }),
+        list: None,
+        said: None,
+        are_words: false,
     },
     stops: &[Control::CloseSection(Section::Calls)],
 };

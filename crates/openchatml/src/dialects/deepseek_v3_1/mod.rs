@@ -92,6 +92,7 @@ static SECTIONS: Sections = Sections {
         lead: 0,
         array: None,
         pieces: &[Piece::NameUpTo(Control::Arguments), Piece::Arguments],
+        empty: None,
         namespace: "functions",
     },
     close: Control::Close(Role::Assistant),
@@ -99,6 +100,7 @@ static SECTIONS: Sections = Sections {
         thinks: false,
         ends: [PromptEnd::Open, PromptEnd::Close],
         goes_on: true,
+        again: false,
         can_open: true,
     },
 };
@@ -130,6 +132,9 @@ pub(super) static RULES: Rules = Rules {
             Mark::plain(Control::CloseSection(Section::Reply)),
         )),
         array: None,
+        list: None,
+        said: None,
+        are_words: false,
     },
     stops: &[],
 };

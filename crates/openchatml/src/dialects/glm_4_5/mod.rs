@@ -93,6 +93,7 @@ static SECTIONS: Sections = Sections {
         lead: 1,
         array: None,
         pieces: &[Piece::NameBefore("\n"), Piece::Parameters(&PARAMETERS)],
+        empty: None,
         namespace: "functions",
     },
     close: Control::Eos,
@@ -100,6 +101,7 @@ static SECTIONS: Sections = Sections {
         thinks: true,
         ends: [PromptEnd::Turn, PromptEnd::Pair],
         goes_on: false,
+        again: false,
         can_open: true,
     },
 };
@@ -107,9 +109,11 @@ static SECTIONS: Sections = Sections {
 static PARAMETERS: Parameters = Parameters {
     open: Tag::Token(Mark::plain(Control::OpenSection(Section::Key))),
     name_end: Tag::Token(Mark::new(Control::CloseSection(Section::Key), 0, 1)),
+    typed: None,
     value: Some(Tag::Token(Mark::plain(Control::OpenSection(Section::Value)))),
     close: Tag::Token(Mark::new(Control::CloseSection(Section::Value), 0, 1)),
     words: Words::Json,
+    empty: 0,
 };
 
 pub(super) static RULES: Rules = Rules {
@@ -134,6 +138,9 @@ pub(super) static RULES: Rules = Rules {
             Mark::new(Control::CloseSection(Section::Reply), 1, 0),
         )),
         array: None,
+        list: None,
+        said: None,
+        are_words: false,
     },
     stops: &[Control::Open(Role::User), Control::Open(Role::Tool)],
 };

@@ -96,6 +96,7 @@ static SECTIONS: Sections = Sections {
             Piece::Arguments,
             Piece::Json("}"),
         ],
+        empty: None,
         namespace: "functions",
     },
     close: Control::End,
@@ -103,6 +104,7 @@ static SECTIONS: Sections = Sections {
         thinks: true,
         ends: [PromptEnd::Turn, PromptEnd::Pair],
         goes_on: false,
+        again: false,
         can_open: true,
     },
 };
@@ -126,6 +128,9 @@ pub(super) static RULES: Rules = Rules {
             Mark::new(Control::CloseSection(Section::Reply), 1, 0),
         )),
         array: None,
+        list: None,
+        said: None,
+        are_words: false,
     },
     stops: &[Control::Eos],
 };

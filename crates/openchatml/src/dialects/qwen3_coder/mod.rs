@@ -99,6 +99,7 @@ static SECTIONS: Sections = Sections {
             Piece::Parameters(&PARAMETERS),
             Piece::Word("</function>"),
         ],
+        empty: None,
         namespace: "functions",
     },
     close: Control::End,
@@ -106,6 +107,7 @@ static SECTIONS: Sections = Sections {
         thinks: false,
         ends: [PromptEnd::Turn, PromptEnd::Turn],
         goes_on: false,
+        again: false,
         can_open: true,
     },
 };
@@ -113,9 +115,11 @@ static SECTIONS: Sections = Sections {
 static PARAMETERS: Parameters = Parameters {
     open: Tag::Text("<parameter="),
     name_end: Tag::Text(">\n"),
+    typed: None,
     value: None,
     close: Tag::Text("\n</parameter>\n"),
     words: Words::Python,
+    empty: 0,
 };
 
 pub(super) static RULES: Rules = Rules {
@@ -135,6 +139,9 @@ pub(super) static RULES: Rules = Rules {
             Mark::new(Control::CloseSection(Section::Reply), 1, 1),
         )),
         array: None,
+        list: None,
+        said: None,
+        are_words: false,
     },
     stops: &[Control::Eos],
 };

@@ -228,6 +228,9 @@ impl Rules {
             | (Kind::Call { .. }, Kind::Call { .. })
             | (Kind::Reply, Kind::Reply) => true,
             (Kind::Text { apart }, Kind::Call { .. }) => !apart,
+            (Kind::Reply, Kind::Said(role)) => {
+                self.replies.said.is_some() && self.replies.turn == Some(role)
+            }
             _ => false,
         }
     }
@@ -325,11 +328,15 @@ impl Rules {
                     mark(Owner::Before, Mark { after: 0, ..close }, emit)?;
                     line_breaks(owner, close.after, emit)?;
                 }
+                if next == Some(Kind::Reply) {
+                    return Ok(());
+                }
+                if let Some((_, close)) = self.replies.list {
+                    mark(Owner::Before, Mark { after: 0, ..close }, emit)?;
+                }
                 match self.replies.array {
-                    Some(array) if next != Some(Kind::Reply) => {
-                        emit(Owner::Before, Written::Word(array.close))
-                    }
-                    _ => Ok(()),
+                    Some(array) => emit(Owner::Before, Written::Word(array.close)),
+                    None => Ok(()),
                 }
             }
             Kind::Said(_) | Kind::Text { .. } | Kind::Prompt => Ok(()),
@@ -392,7 +399,10 @@ impl Rules {
                 emit(Owner::Opening, Written::Word("\n"))?;
             }
             Opening::Mark(_) if turn.role == Role::Assistant && self.goes_on(place) => {
-                return Ok(false);
+                let again = self.sections.prompts.again && place.last == Some(Kind::Reply);
+                let after = self.replies.list.map_or(0, |(_, close)| close.after);
+                line_breaks(Owner::Gap, if again { after } else { 0 }, emit)?;
+                return Ok(again);
             }
             Opening::Mark(control) => emit(Owner::Opening, Written::Control(control))?,
             Opening::Line(control) => {
@@ -466,6 +476,12 @@ impl Rules {
             Kind::Call { .. } => self.open_call(before.last, name, emit),
             Kind::Reply => {
                 let follows = before.last == Some(Kind::Reply);
+                if let Some((open, _)) = self.replies.list
+                    && !follows
+                {
+                    line_breaks(Owner::Gap, open.before, emit)?;
+                    mark(Owner::Header, Mark { before: 0, ..open }, emit)?;
+                }
                 if let Some(array) = self.replies.array {
                     let text = if follows { array.between } else { array.open };
                     emit(Owner::Header, Written::Word(text))?;
@@ -476,6 +492,9 @@ impl Rules {
                     Mark { before: if follows { open.before } else { 0 }, ..open },
                     emit,
                 )
+            }
+            Kind::Said(_) if before.last == Some(Kind::Reply) => {
+                line_breaks(Owner::Header, self.replies.said.unwrap_or_default(), emit)
             }
             _ => Ok(()),
         }
@@ -492,7 +511,8 @@ impl Rules {
         if let Some((open, _)) = calls.list
             && !goes_on
         {
-            let before = if matches!(before, Some(Kind::Text { .. })) { calls.lead } else { 0 };
+            let follows = matches!(before, Some(Kind::Text { .. }));
+            let before = if follows { calls.lead } else { open.before };
             mark(Owner::Header, Mark { before, ..open }, emit)?;
         }
         match calls.array {
@@ -520,6 +540,7 @@ impl Rules {
                     emit(Owner::Header, Written::Name(name))?;
                     emit(Owner::Header, Written::Control(*control))?;
                 }
+                Piece::Token(control) => emit(Owner::Header, Written::Control(*control))?,
                 Piece::Word(text) => emit(Owner::Header, Written::Word(text))?,
                 Piece::NameBefore(text) => {
                     emit(Owner::Header, Written::Name(name))?;

@@ -59,6 +59,8 @@ pub(super) enum Found {
     Head(usize),
     /// After this number of bytes, the arguments begin.
     Begins(usize),
+    /// After this number of bytes, a call without arguments is complete.
+    Empty(usize),
     /// This number of bytes belongs to the arguments.
     Arguments(usize),
     /// This number of bytes is after the arguments.
@@ -69,6 +71,49 @@ pub(super) enum Found {
     Object(usize),
     /// After this number of bytes, the call is malformed.
     Wrong(usize),
+}
+
+/// What follows the arguments of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum After {
+    /// The end of the call.
+    Nothing,
+    /// The rest of the object that they are in.
+    Object,
+    /// A line that begins with this byte.
+    Line(u8),
+}
+
+impl After {
+    fn of(piece: Option<&Piece>) -> Self {
+        match piece {
+            None => Self::Nothing,
+            Some(Piece::Word(text)) => {
+                Self::Line(text.trim_ascii().as_bytes().first().copied().unwrap_or(b'\n'))
+            }
+            Some(_) => Self::Object,
+        }
+    }
+
+    /// Whether a byte behind closed arguments ends them.
+    fn ends(self, byte: u8) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Object => matches!(byte, b'}' | b','),
+            Self::Line(first) => byte == b'\n' || byte == first,
+        }
+    }
+
+    /// Returns the number of bytes at the front that change nothing.
+    fn idle(self, brackets: Brackets, bytes: &[u8]) -> usize {
+        let idle = brackets.idle_before_comma(bytes);
+        match self {
+            Self::Line(first) if brackets.are_closed() => {
+                memchr::memchr2(b'\n', first, &bytes[..idle]).unwrap_or(idle)
+            }
+            _ => idle,
+        }
+    }
 }
 
 /// The parts of a call with another order of keys.
@@ -184,7 +229,7 @@ impl<'a> Call<'a> {
                     let len = self.name_bytes(&text[at..], escaped);
                     return Found::Head(at + len);
                 }
-                (Piece::Name, _) if is_space(byte) => {}
+                (Piece::Name | Piece::Token(_), _) if is_space(byte) => {}
                 (Piece::Name, _) if byte == b'"' => {
                     self.name.clear();
                     self.name.push('"');
@@ -202,6 +247,7 @@ impl<'a> Call<'a> {
                         return self.mismatch(at);
                     }
                 }
+                (Piece::Arguments, _) if byte == b'\n' && self.has_line(rules) => {}
                 // The first space is before the arguments, further spaces are part of them.
                 (Piece::Arguments, _)
                     if byte == b' ' && !self.is_spaced && self.has_space(rules) =>
@@ -219,19 +265,19 @@ impl<'a> Call<'a> {
                     }
                 }
                 (Piece::NameBefore(end), _) => {
-                    let end = end.trim_matches('\n');
-                    let Some(len) = self.name_before(&text[at..], end) else {
-                        return Found::Head(text.len());
-                    };
-                    return Found::Head(at + len);
+                    return self.name_before(text, at, end, rules.sections.calls.empty);
                 }
-                (Piece::Parameters(_), _) if is_space(byte) => {}
+                (Piece::Parameters(form), _) if is_space(byte) && form.empty == 0 => {}
+                // Further white space is in place of the parameters.
+                (Piece::Parameters(_), _) if byte == b'\n' && self.matched < self.lines(rules) => {
+                    self.matched += 1;
+                }
                 (Piece::Parameters(_), _) => {
                     self.step = Step::Parameters;
                     return Found::Begins(at);
                 }
                 // It is part of arrays, which have another reader.
-                (Piece::PlainName, _) => return Found::Wrong(at),
+                (Piece::PlainName | Piece::Token(_), _) => return Found::Wrong(at),
             }
         }
         Found::Head(text.len())
@@ -241,6 +287,20 @@ impl<'a> Call<'a> {
     fn has_space(&self, rules: &Rules) -> bool {
         let before = self.piece.checked_sub(1).and_then(|at| rules.sections.calls.pieces.get(at));
         matches!(before, Some(Piece::Json(text)) if text.ends_with(' '))
+    }
+
+    /// Returns the number of line breaks that the piece before this one ends in.
+    fn lines(&self, rules: &Rules) -> usize {
+        let before = self.piece.checked_sub(1).and_then(|at| rules.sections.calls.pieces.get(at));
+        match before {
+            Some(Piece::NameBefore(text)) => text.len() - text.trim_end_matches('\n').len(),
+            _ => 0,
+        }
+    }
+
+    /// Whether the arguments begin a line.
+    fn has_line(&self, rules: &Rules) -> bool {
+        self.lines(rules) > 0
     }
 
     /// Reads the bytes of a name, up to the quotation mark that ends it. Returns their number.
@@ -264,19 +324,26 @@ impl<'a> Call<'a> {
         text.len()
     }
 
-    /// Reads the bytes of a name, up to the text that ends it. Returns their number with that text, or
-    /// `None` if it is not there.
-    fn name_before(&mut self, text: &str, end: &str) -> Option<usize> {
-        let before = self.name.len();
-        self.name.push_str(text);
+    /// Reads the bytes of a name from byte `at` on, up to the text that ends it, or to the text that
+    /// also ends the call.
+    fn name_before(&mut self, text: &str, at: usize, end: &str, empty: Option<&str>) -> Found {
+        let (before, end) = (self.name.len(), end.trim_matches('\n'));
+        self.name.push_str(&text[at..]);
         if end.is_empty() {
-            return None;
+            return Found::Head(text.len());
         }
-        let from = before.saturating_sub(end.len() - 1);
-        let found = memchr::memmem::find(&self.name.as_bytes()[from..], end.as_bytes())?;
-        self.name.truncate(from + found);
+        let find = |end: &str| {
+            let from = before.saturating_sub(end.len() - 1);
+            let found = memchr::memmem::find(&self.name.as_bytes()[from..], end.as_bytes())?;
+            Some((from + found, at + from + found + end.len() - before))
+        };
+        let ends = [find(end).map(|it| (it, false)), empty.and_then(find).map(|it| (it, true))];
+        let Some(((len, next), is_empty)) = ends.into_iter().flatten().min() else {
+            return Found::Head(text.len());
+        };
+        self.name.truncate(len);
         self.piece += 1;
-        Some(from + found + end.len() - before)
+        if is_empty { Found::Empty(next) } else { Found::Head(next) }
     }
 
     /// Begins the parameters at a token, if they can begin here.
@@ -366,14 +433,14 @@ impl<'a> Call<'a> {
 
     fn arguments(&mut self, text: &str, rules: &Rules) -> Found {
         let Step::Arguments(brackets) = &mut self.step else { return Found::Wrong(0) };
-        let is_last = self.piece + 1 == rules.sections.calls.pieces.len();
+        let after = After::of(rules.sections.calls.pieces.get(self.piece + 1));
         let bytes = text.as_bytes();
         let mut at = 0;
         loop {
-            at += brackets.idle_before_comma(&bytes[at..]);
+            at += after.idle(*brackets, &bytes[at..]);
             let Some(byte) = bytes.get(at) else { return Found::Arguments(at) };
-            if !is_last && brackets.are_closed() && matches!(byte, b'}' | b',') {
-                if *byte == b',' {
+            if brackets.are_closed() && after.ends(*byte) {
+                if *byte == b',' && after == After::Object {
                     self.step = Step::Other(Brackets::default());
                     self.is_odd = true;
                 } else {
@@ -434,8 +501,9 @@ impl<'a> Call<'a> {
 
     /// Reads a control token. Returns whether it is the next piece of the call.
     pub(super) fn control(&mut self, control: Control, rules: &Rules) -> bool {
+        let piece = rules.sections.calls.pieces.get(self.piece);
         let is_next =
-            rules.sections.calls.pieces.get(self.piece) == Some(&Piece::NameUpTo(control));
+            [Piece::NameUpTo(control), Piece::Token(control)].iter().any(|it| piece == Some(it));
         if !is_next || self.step != Step::Head {
             return false;
         }

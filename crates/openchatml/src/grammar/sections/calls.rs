@@ -25,6 +25,7 @@ impl Rules {
             Piece::Name => "\"NAME\"".to_owned(),
             Piece::PlainName => "NAME".to_owned(),
             Piece::NameUpTo(token) => format!("NAME{}", self.spelling(*token)),
+            Piece::Token(token) => self.spelling(*token).to_owned(),
             Piece::Arguments => "{…}".to_owned(),
             Piece::Word(text) => (*text).to_owned(),
             Piece::NameBefore(text) => ["NAME", text].concat(),
@@ -64,7 +65,8 @@ impl<'a> Reader<'a> {
             }
             let found = call.next(rest, self.rules);
             let len = match found {
-                Found::Head(len) | Found::Begins(len) | Found::Arguments(len) => len,
+                Found::Head(len) | Found::Begins(len) | Found::Empty(len) => len,
+                Found::Arguments(len) => len,
                 Found::Tail(len) | Found::Dropped(len) | Found::Object(len) | Found::Wrong(len) => {
                     len
                 }
@@ -85,12 +87,14 @@ impl<'a> Reader<'a> {
                     call.drop_text(piece, here, out.keep);
                     continue;
                 }
-                Found::Head(_) | Found::Begins(_) | Found::Object(_) | Found::Wrong(_) => {}
+                Found::Head(_) | Found::Begins(_) | Found::Empty(_) => {}
+                Found::Object(_) | Found::Wrong(_) => {}
             }
             call.keep(piece, here, out.keep);
             call.begin_again();
             match found {
                 Found::Begins(_) => self.begin_call(place(at), out),
+                Found::Empty(_) => self.empty_call(here.end, out),
                 Found::Object(_) => self.object(out),
                 Found::Wrong(_) => {
                     return self.broken_call(
@@ -124,6 +128,22 @@ impl<'a> Reader<'a> {
             return self.broken_call("", Span::at(at), true, out);
         }
         self.start_call(&name, at, out);
+    }
+
+    /// Reads a call that ends behind its name, at byte `at`.
+    fn empty_call(&mut self, at: usize, out: &mut Out<'a, '_>) {
+        self.layout.keeps = false;
+        self.begin_call(at, out);
+        let State::Call(call) = &mut self.state else { return };
+        let Some(draft) = &mut call.draft else { return };
+        draft.insert("{}", Span::at(at), out);
+        call.parameters = None;
+        call.complete(self.rules);
+        let help = format!("a call is written as `{}`", self.rules.form_of_calls());
+        let text = "this call has no end token";
+        out.tolerate(Code::ParseFrame.at(Span::at(at), text).help(help));
+        self.in_call(self.rules.sections.calls.item.1.control, Span::at(at), out);
+        self.layout.keeps = false;
     }
 
     fn start_call(&mut self, name: &str, at: usize, out: &mut Out<'a, '_>) {

@@ -9,7 +9,7 @@ use crate::limits::Limits;
 use crate::model::{Body, Conversation, End, Message, Role};
 use crate::options::RenderOptions;
 use crate::pairing::sort_replies;
-use crate::rules::{Composed, Loss, Lost};
+use crate::rules::{Composed, Join, Loss, Lost};
 use crate::writing::RenderError;
 
 /// The beginning of the conversation: the messages that a dialect writes for system messages and
@@ -46,10 +46,64 @@ impl<'a> Opened<'a> {
             false => (Message::new(Role::System, default), None),
         };
         let text = declare(&system.body.text());
-        (system.body, system.body_at, system.pieces) = (Body::from(text), 0, None);
+        say(&mut system, text);
         opened.composed.push(system, place);
         opened
     }
+
+    /// Returns the beginning with one system message, which is joined from those of the conversation.
+    /// `declare` changes its text, or that of an empty one. An empty one is dropped, because white
+    /// space after the first token is not a message.
+    pub(crate) fn joined(
+        messages: Vec<Message<'a>>,
+        declare: Option<impl FnOnce(&str) -> String>,
+    ) -> Self {
+        let mut opened = Self::default();
+        let mut system: Option<(Message<'a>, Option<usize>)> = None;
+        for (place, message) in messages.into_iter().enumerate() {
+            let is_late = !opened.rest.is_empty();
+            match (message.role, &mut system) {
+                (Role::System, None) => {
+                    if is_late {
+                        let loss = Loss::new(Some(place), message.span, Lost::SystemMoved);
+                        opened.composed.losses.push(loss);
+                    }
+                    system = Some((message, Some(place)));
+                }
+                (Role::System, Some((first, _))) => {
+                    let lost = if is_late { Lost::SystemMoved } else { Lost::Merged };
+                    opened.composed.remarks.push(Loss::new(Some(place), message.span, lost));
+                    let at = first.body.len() + BETWEEN.len();
+                    opened.composed.joins.push(Join { message: 0, at, place, from: 0 });
+                    say(first, [&*first.body.text(), BETWEEN, &message.body.text()].concat());
+                }
+                _ => opened.rest.push((message, place)),
+            }
+        }
+        if let Some(declare) = declare {
+            opened.composed.remarks.push(Loss::new(None, Span::default(), Lost::ToolsAsText));
+            let (first, _) = system.get_or_insert_with(|| (Message::new(Role::System, ""), None));
+            let text = declare(&first.body.text());
+            say(first, text);
+        }
+        match system {
+            Some((message, place)) if message.body.text().trim_ascii().is_empty() => {
+                opened.composed.joins.clear();
+                let loss = Loss::new(place, message.span, Lost::Empty);
+                opened.composed.remarks.push(loss);
+            }
+            Some((message, place)) => opened.composed.push(message, place),
+            None => {}
+        }
+        opened
+    }
+}
+
+/// The text between joined system messages.
+pub(crate) const BETWEEN: &str = "\n\n";
+
+fn say(message: &mut Message<'_>, text: String) {
+    (message.body, message.body_at, message.pieces) = (Body::from(text), 0, None);
 }
 
 /// Adapts the rest of a conversation after its beginning.
@@ -148,8 +202,7 @@ impl<'a> Settled<'a> {
         let mut spelled = String::new();
         python::to_json(&mut spelled, &arguments);
         // Python writes numbers that are too large as a word, which is not JSON.
-        let read = respelled(&spelled, form.words, &limits)
-            .or_else(|| respelled(&text, form.words, &limits));
+        let read = respelled(&spelled, form, &limits).or_else(|| respelled(&text, form, &limits));
         let Some(read) = read else { return };
         let is_same = |read: Value<'_>| read == arguments;
         let has_types = read == spelled || Value::from_json(&read, &limits).is_ok_and(is_same);

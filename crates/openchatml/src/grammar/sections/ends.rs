@@ -20,6 +20,9 @@ impl<'a> Reader<'a> {
             _ if self.thinks() => false,
             None => !blank.is_empty() || is_end || role != Role::Assistant || self.is_silent(),
             Some(Kind::Reasoning) => !blank.is_empty() || !self.is_short && (after > 0 || !is_end),
+            Some(Kind::Reply) if self.rules.replies.said.is_some() && role == Role::User => {
+                !blank.is_empty() || !self.is_short
+            }
             Some(_) => false,
         };
         if !says || !out.admits(Span::at(at)) {

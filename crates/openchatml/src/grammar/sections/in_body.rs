@@ -2,7 +2,7 @@
 
 use super::Rules;
 use super::between::{Kind, breaks};
-use super::parameters::parameters;
+use super::parameters::{ParameterValue, parameters};
 use super::quote::Quote;
 use crate::Control;
 use crate::lex::{Lexeme, Lexer, Mode};
@@ -39,7 +39,7 @@ impl Rules {
         let is_example = matches!(message.role, Role::System | Role::Developer);
         let may_quote =
             self.reads_quotes() && matches!(self.kind(message, false), Kind::Text { .. });
-        if !is_example && !may_quote {
+        if !is_example && !may_quote && !self.replies.are_words {
             return put(0, Piece::Text(text));
         }
         let mut quote = Quote::default();
@@ -49,15 +49,19 @@ impl Rules {
         let mut rest = text;
         while let Some(lexeme) = lexer.next(&mut rest, true) {
             let Lexeme::Control(control, span) = lexeme else { continue };
-            let piece = if is_example {
+            let piece = if self.is_word_in(message, control, &text[..span.start]) {
+                Piece::Quoted(control)
+            } else if is_example {
                 if self.ends_said(control) {
                     continue;
                 }
                 Piece::Example(control)
+            } else if !may_quote || self.frames(control) {
+                continue;
             } else {
                 quote.read(&text[read..span.start]);
                 read = span.start;
-                if self.frames(control) || !quote.quotes(control) {
+                if !quote.quotes(control) {
                     continue;
                 }
                 quote.read_token(control, &text[span.range()]);
@@ -76,6 +80,12 @@ impl Rules {
         Ok(())
     }
 
+    /// Whether a token in a message is read as a word. `before` is the text before it.
+    fn is_word_in(&self, message: &Message<'_>, control: Control, before: &str) -> bool {
+        let begins = self.replies.turn == Some(message.role) && before.trim_ascii().is_empty();
+        self.is_word(control) && message.role != Role::Tool && !begins
+    }
+
     /// Gives the pieces of the arguments of a call with parameters. Text that is no JSON object is
     /// one piece, which is not read back.
     fn in_arguments<E>(
@@ -87,18 +97,52 @@ impl Rules {
         let Some(parameters) = parameters(text, &Limits::default()) else {
             return put(0, Piece::Text(text));
         };
+        if parameters.is_empty() && form.empty > 0 {
+            return put(0, Piece::Word(breaks(form.empty)));
+        }
         for parameter in parameters {
             let at = parameter.at;
+            let name_end = match (form.typed, &parameter.value) {
+                (None, _) => form.name_end,
+                (Some([string, _]), ParameterValue::Text(_)) => string,
+                (Some([_, json]), ParameterValue::Json(_)) => json,
+            };
             tag(form.open, at, &mut put)?;
-            said(&parameter.key, at, &mut put)?;
-            tag(form.name_end, at, &mut put)?;
+            self.said(&parameter.key, at, &mut put)?;
+            tag(name_end, at, &mut put)?;
             if let Some(value) = form.value {
                 tag(value, at, &mut put)?;
             }
-            said(parameter.value.written(form.words), at, &mut put)?;
+            self.said(parameter.value.written(form.words), at, &mut put)?;
             tag(form.close, at, &mut put)?;
         }
         Ok(())
+    }
+
+    /// Gives a name or a value to `put`.
+    fn said<E>(
+        &self,
+        text: &str,
+        at: usize,
+        put: &mut impl FnMut(usize, Piece<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut done = 0;
+        if self.replies.are_words {
+            let mut lexer = Lexer::new(self.controls, Mode::Body, 0);
+            let mut rest = text;
+            while let Some(lexeme) = lexer.next(&mut rest, true) {
+                let Lexeme::Control(control, span) = lexeme else { continue };
+                if !self.is_word(control) {
+                    continue;
+                }
+                if done < span.start {
+                    put(at, Piece::Text(&text[done..span.start]))?;
+                }
+                put(at, Piece::Quoted(control))?;
+                done = span.end;
+            }
+        }
+        if done < text.len() { put(at, Piece::Text(&text[done..])) } else { Ok(()) }
     }
 }
 
@@ -117,13 +161,4 @@ fn tag<E>(
     }
     put(at, Piece::Token(mark.control))?;
     if mark.after > 0 { put(at, Piece::Word(breaks(mark.after))) } else { Ok(()) }
-}
-
-/// Gives a name or a value to `put`.
-fn said<E>(
-    text: &str,
-    at: usize,
-    put: &mut impl FnMut(usize, Piece<'_>) -> Result<(), E>,
-) -> Result<(), E> {
-    if text.is_empty() { Ok(()) } else { put(at, Piece::Text(text)) }
 }

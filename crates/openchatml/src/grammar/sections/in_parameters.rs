@@ -17,8 +17,8 @@ impl Rules {
             Tag::Token(mark) => self.spelling(mark.control),
         };
         let value = parameters.value.map_or("", tag);
-        let (open, end, close) =
-            (tag(parameters.open), tag(parameters.name_end), tag(parameters.close));
+        let name_end = parameters.typed.map_or(parameters.name_end, |[string, _]| string);
+        let (open, end, close) = (tag(parameters.open), tag(name_end), tag(parameters.close));
         [open, "KEY", end, value, "VALUE", close].concat()
     }
 }

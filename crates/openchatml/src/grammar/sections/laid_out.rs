@@ -2,10 +2,10 @@
 
 use super::between::{Kind, Place, Written};
 use super::{Opening, Rules};
-use crate::Control;
 use crate::grammar::owner::Owner;
 use crate::model::{Conversation, End, Message, Raw, RawPiece, Role};
 use crate::options::RenderOptions;
+use crate::{Control, Section};
 
 /// Receives the written text.
 pub(super) trait Target {
@@ -130,12 +130,16 @@ impl LaidOut<'_> {
                     }
                     let is_named =
                         opening.is_some_and(|it| matches!(it.opening, Opening::Named(..)));
-                    is_behind_opening = opening.is_some() && !is_named;
-                    if is_behind_opening || is_first {
+                    let again = control == Control::CloseSection(Section::Replies)
+                        && self.rules.sections.prompts.again;
+                    is_behind_opening = opening.is_some() && !is_named || again;
+                    if (is_behind_opening && !again) || is_first {
                         owner = Owner::Header;
                     }
                 }
                 RawPiece::Text(text) => {
+                    is_behind_opening =
+                        is_first && owner == Owner::Before && text.trim_ascii().is_empty();
                     // The line with the role ends the opening.
                     let line =
                         memchr::memchr(b'\n', text.as_bytes()).map_or(text.len(), |at| at + 1);

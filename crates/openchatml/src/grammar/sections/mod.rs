@@ -23,19 +23,19 @@ mod turns;
 mod write_check;
 mod writer;
 
-pub(crate) use self::compose::{Opened, compose};
+pub(crate) use self::compose::{BETWEEN, Opened, compose};
 pub(crate) use self::reader::reader;
 pub(crate) use self::writer::write;
 pub(crate) use crate::grammar::owner::Owner;
 
 use self::between::Kind;
-use crate::Control;
 use crate::lex::TokenTable;
 use crate::model::{Conversation, DocumentLayout, FormId, Message, Raw, Role};
 use crate::options::{LayoutChoice, RenderOptions};
 pub(crate) use crate::rules::{
     Array, CallPiece as Piece, Calls, Mark, NoReasoning, PromptEnd, Prompts, Reasoning, Sections,
 };
+use crate::{Control, Section};
 
 /// The differences between the dialects of the family.
 #[derive(Debug)]
@@ -96,8 +96,16 @@ pub(crate) struct Replies {
     /// The tokens that open and close one reply. The line breaks before the opening token are only
     /// written after another reply.
     pub(crate) item: Option<(Mark, Mark)>,
+    /// The tokens around replies that follow each other.
+    pub(crate) list: Option<(Mark, Mark)>,
     /// The text around replies that follow each other, and between them.
     pub(crate) array: Option<Array>,
+    /// The number of line breaks between a reply and a text of the user in the same turn, if a turn
+    /// can contain both.
+    pub(crate) said: Option<u8>,
+    /// Whether their tokens are ordinary words, which are tokens only where a reply can begin or
+    /// end.
+    pub(crate) are_words: bool,
 }
 
 impl Rules {
@@ -132,7 +140,8 @@ impl Rules {
 
     /// Whether a token ends a system message, wherever it is.
     fn ends_said(&self, control: Control) -> bool {
-        self.frames(control) || self.replies.turn.is_none() && self.opens_reply(control)
+        let is_reply = self.opens_reply(control) && !self.replies.are_words;
+        self.frames(control) || self.replies.turn.is_none() && is_reply
     }
 
     /// Returns the text that was read before a message, if it was not canonical.
@@ -168,6 +177,11 @@ impl Rules {
     /// Whether a token opens a reply.
     fn opens_reply(&self, control: Control) -> bool {
         self.replies.item.is_some_and(|(open, _)| open.control == control)
+    }
+
+    /// Whether a token is part of replies, and a word elsewhere.
+    fn is_word(&self, control: Control) -> bool {
+        self.replies.are_words && is_of_replies(control)
     }
 
     /// Whether a call of this tool ends reasoning, if it is the only call of its list.
@@ -236,4 +250,13 @@ impl Rules {
     pub(super) fn spelling(&self, control: Control) -> &'static str {
         self.controls.spelling(control).unwrap_or_default()
     }
+}
+
+/// Whether a token opens or closes replies.
+fn is_of_replies(control: Control) -> bool {
+    matches!(
+        control,
+        Control::OpenSection(Section::Replies | Section::Reply)
+            | Control::CloseSection(Section::Replies | Section::Reply)
+    )
 }

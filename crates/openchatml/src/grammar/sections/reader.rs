@@ -7,7 +7,7 @@ use super::body::Body;
 use super::call::Call;
 use super::layout_tracker::LayoutTracker;
 use super::reasoning::Thought;
-use super::{Mark, Opening, Rules, Turn};
+use super::{Mark, Opening, Rules, Turn, is_of_replies};
 use crate::grammar::rest::Rest;
 use crate::grammar::{check_speaker, repeated_header, repeated_opening};
 use crate::lex::Lexeme;
@@ -35,6 +35,8 @@ pub(crate) struct Reader<'a> {
     pub(super) spoken: Option<(usize, usize)>,
     /// Whether a list of calls is open in it.
     pub(super) in_list: bool,
+    /// Whether a list of replies is open, outside of turns.
+    pub(super) in_replies: bool,
     /// The number of line breaks that can still belong to the last token.
     pub(super) pad: u8,
     /// Whether some of them are missing.
@@ -74,6 +76,7 @@ pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader
         thought: Thought::default(),
         spoken: None,
         in_list: false,
+        in_replies: false,
         pad: 0,
         is_short: false,
         began: false,
@@ -93,7 +96,9 @@ impl<'a> crate::reading::Reader<'a> for Reader<'a> {
                 self.control(control, span, out);
             }
             Lexeme::Control(control, span) => {
-                self.tell_text(control, span, out);
+                if !self.rules.is_word(control) {
+                    self.tell_text(control, span, out);
+                }
                 let spelling = self.rules.spelling(control);
                 match &mut self.state {
                     State::Body(body) => body.quoted(control, spelling, span, out),
@@ -177,11 +182,10 @@ impl<'a> Reader<'a> {
         if is_text {
             return false;
         }
-        let is_reply = matches!(
-            control,
-            Control::OpenSection(Section::Replies | Section::Reply)
-                | Control::CloseSection(Section::Replies | Section::Reply)
-        );
+        if self.rules.is_word(control) {
+            return self.takes_word();
+        }
+        let is_reply = is_of_replies(control);
         let thinks = match &self.state {
             State::Body(body) => matches!(body.kind, Kind::Reasoning),
             State::Turn(_) => self.thinks(),
@@ -199,7 +203,18 @@ impl<'a> Reader<'a> {
 
     /// Whether a reply outside of turns ends this turn, which has no end token.
     pub(super) fn is_ended_by_reply(&self, turn: &Turn) -> bool {
-        turn.close.is_none() && self.rules.replies.turn.is_none()
+        let replies = &self.rules.replies;
+        turn.close.is_none() && replies.turn.is_none() && !replies.are_words
+    }
+
+    /// Whether a word is a token of a reply here.
+    fn takes_word(&self) -> bool {
+        match self.turn {
+            None => self.layout.place.last.is_some() || !matches!(self.state, State::Outside(_)),
+            Some(turn) => {
+                turn.role != Role::Assistant && self.rules.has_replies(turn) && self.takes_replies()
+            }
+        }
     }
 
     /// Whether a reply can begin or end here, in a turn that contains replies.

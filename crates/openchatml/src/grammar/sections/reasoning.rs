@@ -77,7 +77,11 @@ impl<'a> Reader<'a> {
             && matches!(self.thought, Thought::Nothing | Thought::Interrupted)
             && match &self.state {
                 State::Body(body) => matches!(body.kind, Kind::Text { .. }),
-                State::Turn(_) => self.spoken.is_some() && !self.in_list,
+                // A list is open if one of its calls has ended the reasoning.
+                State::Turn(_) => {
+                    let is_outside = !self.in_list || self.thought == Thought::Interrupted;
+                    self.spoken.is_some() && is_outside
+                }
                 _ => false,
             }
     }
@@ -115,7 +119,7 @@ impl<'a> Reader<'a> {
         self.layout.keeps = false;
         self.layout.place.last = Some(Kind::Reasoning);
         self.said = self.layout.place.last;
-        self.thought = Thought::Closed;
+        (self.thought, self.in_list) = (Thought::Closed, false);
         self.behind(close);
     }
 }

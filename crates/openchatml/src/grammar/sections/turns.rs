@@ -4,12 +4,12 @@ use super::between::Kind;
 use super::call::Call;
 use super::reader::{Reader, State};
 use super::reasoning::Thought;
-use super::{Mark, NoReasoning, Opening, Turn};
+use super::{Mark, NoReasoning, Opening, Turn, is_of_replies};
 use crate::grammar::within_limit;
 use crate::lex::Lexeme;
 use crate::model::{End, Role};
 use crate::reading::{Kept, Out};
-use crate::{Code, Control, Section, Span};
+use crate::{Code, Control, Dropped, Section, Span};
 
 impl<'a> Reader<'a> {
     /// Reads a control token between turns.
@@ -28,6 +28,9 @@ impl<'a> Reader<'a> {
             // It is allowed after a conversation.
             return self.end_gap(out);
         }
+        if self.in_replies {
+            self.end_gap(out);
+        }
         let is_frame = self.rules.frames(control);
         let is_reply = control == Control::OpenSection(Section::Reply);
         if is_reply && self.rules.replies.turn.is_none() {
@@ -37,10 +40,14 @@ impl<'a> Reader<'a> {
             control,
             Control::OpenSection(Section::Replies) | Control::CloseSection(Section::Replies)
         );
-        let is_own = !is_list && (!is_frame || self.closes_assistant(control));
+        if is_list && self.replies(control, span, out) {
+            return;
+        }
+        let is_of_list = is_list || self.in_replies && is_of_replies(control);
+        let is_own = !is_of_list && (!is_frame || self.closes_assistant(control));
         if is_own && self.rules.goes_on(self.layout.place) {
             self.turn = self.rules.turn(Role::Assistant);
-            self.said = None;
+            (self.said, self.in_replies) = (None, false);
             (self.thought, self.spoken) = (Thought::default(), None);
             let State::Outside(gap) = &mut self.state else { return };
             let gap = std::mem::take(gap);
@@ -52,6 +59,24 @@ impl<'a> Reader<'a> {
             };
         }
         self.stray_token(control, span, out);
+    }
+
+    /// Reads a token around replies. Returns whether it is allowed.
+    fn replies(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) -> bool {
+        let opens = control == Control::OpenSection(Section::Replies);
+        if self.rules.replies.list.is_none() || opens == self.in_replies {
+            return false;
+        }
+        self.end_gap(out);
+        self.in_replies = opens;
+        if opens {
+            self.layout.opened.get_or_insert(span.start);
+        } else {
+            self.layout.edge = span.end;
+            // The token belongs to the last reply, whatever follows.
+            out.to.close_turn(span.end);
+        }
+        true
     }
 
     fn closes_assistant(&self, control: Control) -> bool {
@@ -86,6 +111,7 @@ impl<'a> Reader<'a> {
     fn begun_by_text(&self) -> Option<&'static Turn> {
         let bare = self.rules.turns.iter().find(|turn| turn.opening == Opening::Bare);
         match self.layout.place.last {
+            _ if self.in_replies => None,
             None if bare.is_some() => bare,
             _ if self.rules.goes_on(self.layout.place) => self.rules.turn(Role::Assistant),
             _ => None,
@@ -114,7 +140,7 @@ impl<'a> Reader<'a> {
         self.before = out.state.messages;
         self.inside = None;
         (self.thought, self.spoken) = (Thought::default(), None);
-        self.in_list = false;
+        (self.in_list, self.in_replies) = (false, false);
         match turn.opening {
             Opening::Named(..) => {
                 self.turn = None;
@@ -226,7 +252,11 @@ impl<'a> Reader<'a> {
             (Some(role), _) => Kind::Said(role),
         };
         let mut blank = std::mem::take(blank);
-        if kind != Kind::Reasoning && matches!(self.said, Some(Kind::Call { .. } | Kind::Reply)) {
+        let is_exact = matches!(kind, Kind::Said(_)) && self.rules.replies.said.is_some();
+        if kind != Kind::Reasoning
+            && !is_exact
+            && matches!(self.said, Some(Kind::Call { .. } | Kind::Reply))
+        {
             // The white space before it is layout, but not after a token of reasoning.
             blank.trim_start();
         }
@@ -282,6 +312,10 @@ impl<'a> Reader<'a> {
                     self.open_at(span);
                 }
                 self.layout.edge = span.end;
+                if self.said.is_some() && out.state.messages == self.before {
+                    let text = "this token ends calls of which nothing is left";
+                    out.report(Code::ParseFrame.at(span, text).drops(Dropped::Text));
+                }
                 // The token belongs to the last call, whatever follows.
                 out.to.close_turn(span.end);
                 self.state = State::Turn(Kept::default());
@@ -339,7 +373,8 @@ impl<'a> Reader<'a> {
         }
         self.end_body(body, mark.before, End::End, span.end, out);
         self.inside = None;
-        self.behind(mark);
+        let said = self.rules.replies.said.filter(|_| self.said == Some(Kind::Reply));
+        self.behind(Mark { after: said.unwrap_or(mark.after), ..mark });
         if self.turn.is_none() {
             self.state = State::Outside(Kept::default());
         }

@@ -123,7 +123,7 @@ impl Rules {
         let text = message.body.text();
         match self.sections.calls.parameters().filter(|_| message.is_call()) {
             None => Some(text),
-            Some(form) => Some(respelled(&text, form.words, &Limits::default())?.into()),
+            Some(form) => Some(respelled(&text, form, &Limits::default())?.into()),
         }
     }
 }

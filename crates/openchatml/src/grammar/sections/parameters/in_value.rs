@@ -124,6 +124,7 @@ impl Scanner {
 
     /// Adds the text from this position on as the beginning of a string.
     pub(super) fn begin_string(&mut self, raw: usize, to: &mut To<'_, '_, '_>) {
+        self.is_canonical &= self.types != Types::JSON;
         self.insert("\"", raw, to);
         self.string(raw..self.at, to);
     }
@@ -164,7 +165,7 @@ impl Scanner {
             let (text, words) = (self.held.slice(raw..self.at), self.parameters.words);
             match as_json(text, self.types, words, &to.out.options.limits) {
                 Some(json) => {
-                    self.is_canonical &= words.of(json) == text;
+                    self.is_canonical &= words.of(json) == text && !json.starts_with('"');
                     let json = json.to_owned();
                     self.insert(&json, raw, to);
                 }

@@ -10,7 +10,7 @@ mod in_value;
 mod tags;
 mod value;
 
-pub(super) use self::value::{parameters, respelled};
+pub(super) use self::value::{ParameterValue, parameters, respelled};
 
 pub(super) use self::held::Part;
 
@@ -45,6 +45,9 @@ pub(super) struct Scanner {
     len: usize,
     /// Whether everything is written as the writer writes it.
     is_canonical: bool,
+    /// The number of line breaks before the first parameter or the end. Other white space has no
+    /// number.
+    lines: Option<usize>,
 }
 
 #[derive(Debug)]
@@ -85,6 +88,23 @@ enum Match {
     No,
     /// It depends on what follows.
     Open,
+}
+
+/// The end of a name.
+enum NameEnd {
+    /// It is at `end`, and the text after its tag at `behind`. `types` are those that the tag names.
+    At { end: usize, behind: usize, types: Option<Types> },
+    /// It is not found yet. The name goes on at least up to `end`, and must be searched again from
+    /// `searched` on.
+    Open { end: usize, searched: usize },
+}
+
+impl NameEnd {
+    fn end(&self) -> usize {
+        match self {
+            Self::At { end, .. } | Self::Open { end, .. } => *end,
+        }
+    }
 }
 
 /// The result of reading a part.
@@ -130,6 +150,7 @@ impl Scanner {
             has_any: false,
             len: 0,
             is_canonical: true,
+            lines: Some(0),
         }
     }
 
@@ -231,20 +252,25 @@ impl Scanner {
                 return Step::Wait;
             }
         } else if self.skip_space(self.at) > self.at {
-            self.at = self.skip_space(self.at);
-            self.is_canonical = false;
+            let end = self.skip_space(self.at);
+            let is_lines = self.held.slice(self.at..end).bytes().all(|byte| byte == b'\n');
+            self.lines = self.lines.filter(|_| is_lines).map(|lines| lines + (end - self.at));
+            self.at = end;
         }
         let open = self.tag(&self.parameters.open, self.at);
         if let Match::To(at) = open {
             (self.at, self.is_odd) = (at, false);
             self.phase = Phase::Name(at);
+            self.is_canonical &= self.lines == Some(0);
+            self.lines = Some(0);
             return Step::Next;
         }
         let end = self.end_tag(self.at);
         if let Match::To(_) = end {
             let close = if self.has_any { "}" } else { "{}" };
             self.insert(close, self.at, to);
-            self.is_canonical &= !self.lacks_end();
+            let lines = if self.has_any { 0 } else { self.parameters.empty };
+            self.is_canonical &= !self.lacks_end() && self.lines == Some(lines.into());
             return Step::End;
         }
         if open == Match::Open || end == Match::Open {
@@ -272,7 +298,7 @@ impl Scanner {
         let Phase::Name(searched) = self.phase else { return Step::Wait };
         let most = to.out.options.limits.value_bytes;
         let found = self.find_name_end(searched);
-        let len = found.map_or(self.held.end(), |(end, _)| end) - self.at;
+        let len = found.end() - self.at;
         if len > most {
             // It is no name.
             let rest = self.held.rest(self.at);
@@ -281,41 +307,32 @@ impl Scanner {
             self.drop_text(end, to);
             return Step::Next;
         }
-        let Some((end, behind)) = found else {
-            // The text can end in the beginning of the tag.
-            let kept = self.parameters.name_end.text().map_or(0, |text| text.len() - 1);
-            let from = self.held.end().saturating_sub(kept).max(self.at);
-            self.phase = Phase::Name(from);
-            return Step::Wait;
+        let (end, behind, types) = match found {
+            NameEnd::At { end, behind, types } => (end, behind, types),
+            NameEnd::Open { searched, .. } => {
+                self.phase = Phase::Name(searched.max(self.at));
+                return Step::Wait;
+            }
         };
         self.tell(end, to);
-        let name = self.held.slice(self.at..end);
+        let odd = self.odd_in_name(end, types);
+        let name = self.held.slice(self.at..odd.unwrap_or(end));
         let mut text = String::new();
         begin(&mut text, name, !self.has_any);
         let tool = self.tool.and_then(|at| to.out.options.tools.get(at));
-        self.types = Types::of(tool, name);
+        self.is_canonical &= types.is_some() == self.parameters.typed.is_some();
+        self.types = types.unwrap_or_else(|| Types::of(tool, name));
         self.insert(&text, self.at, to);
+        if let Some(odd) = odd {
+            self.at = odd;
+            self.drop_text(end, to);
+        }
         (self.has_any, self.at) = (true, behind);
         match self.parameters.value {
             Some(_) => self.phase = Phase::Gap,
             None => self.begin_value(self.parameters.name_end, to),
         }
         Step::Next
-    }
-
-    /// Returns the end of a name, and the position after the tag there.
-    fn find_name_end(&self, from: usize) -> Option<(usize, usize)> {
-        let mut from = from;
-        loop {
-            let at = match self.parameters.name_end.text() {
-                Some(text) => self.held.find(text, from)?,
-                None => self.held.next_control(from)?,
-            };
-            if let Match::To(behind) = self.tag(&self.parameters.name_end, at) {
-                return Some((at, behind));
-            }
-            from = at + 1;
-        }
     }
 
     fn gap(&mut self, to: &mut To<'_, '_, '_>) -> Step {

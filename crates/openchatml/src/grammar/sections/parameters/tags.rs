@@ -1,9 +1,10 @@
 //! Finds the tags of parameters, and what they end.
 
-use super::{Match, Phase, Scanner};
+use super::{Match, NameEnd, Phase, Scanner};
 use crate::Control;
+use crate::declare::Types;
 use crate::grammar::sections::between::breaks;
-use crate::rules::Tag;
+use crate::rules::{Parameters, Tag};
 
 impl Scanner {
     /// The token that closes the call.
@@ -96,6 +97,55 @@ impl Scanner {
             Match::To(_) => Match::To(at),
             other => other,
         }
+    }
+
+    /// Returns the end of a name, searched from a position on.
+    pub(super) fn find_name_end(&self, from: usize) -> NameEnd {
+        let end = self.held.end();
+        let Parameters { name_end, typed, .. } = self.parameters;
+        let typed = typed.map(|[string, json]| [(string, Types::STRING), (json, Types::JSON)]);
+        let typed = typed.iter().flatten().map(|(tag, types)| (*tag, Some(*types)));
+        let tags = || typed.clone().chain([(*name_end, None)]);
+        let mut from = from;
+        loop {
+            let at = match self.find_first(name_end, typed.clone().next().is_some(), from) {
+                Some(at) => at,
+                None => {
+                    // The text can end in the beginning of the tag.
+                    let kept = name_end.text().map_or(0, |text| text.len() - 1);
+                    return NameEnd::Open { end, searched: end.saturating_sub(kept) };
+                }
+            };
+            let mut is_open = false;
+            for (tag, types) in tags() {
+                match self.tag(&tag, at) {
+                    Match::To(behind) => return NameEnd::At { end: at, behind, types },
+                    Match::Open => is_open = true,
+                    Match::No => {}
+                }
+            }
+            if is_open {
+                return NameEnd::Open { end: at, searched: at };
+            }
+            from = at + 1;
+        }
+    }
+
+    /// Returns the first position at which a name can end.
+    fn find_first(&self, name_end: &Tag, by_byte: bool, from: usize) -> Option<usize> {
+        match name_end.text() {
+            Some(text) if by_byte => self.held.find(text.get(..1)?, from),
+            Some(text) => self.held.find(text, from),
+            None => self.held.next_control(from),
+        }
+    }
+
+    /// Returns the beginning of the text in a name that is no part of it: further attributes in a tag
+    /// that does not say the type.
+    pub(super) fn odd_in_name(&self, end: usize, types: Option<Types>) -> Option<usize> {
+        let first = self.parameters.name_end.text().and_then(|text| text.get(..1));
+        let first = first.filter(|_| self.parameters.typed.is_some() && types.is_none())?;
+        self.held.find(first, self.at).filter(|at| *at < end)
     }
 
     pub(super) fn token_len(&self, at: usize) -> usize {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::declare::Types;
 use crate::json::{self, Json, write_string};
 use crate::limits::Limits;
-use crate::rules::Words;
+use crate::rules::{Parameters, Words};
 
 /// Whether a value of these types that begins with `first` may turn out not to be a string.
 pub(super) fn may_be_json(first: u8, types: Types) -> bool {
@@ -15,6 +15,7 @@ pub(super) fn may_be_json(first: u8, types: Types) -> bool {
         b'-' | b'0'..=b'9' => Types::NUMBER,
         b't' | b'f' | b'T' | b'F' => Types::BOOLEAN,
         b'n' | b'N' => Types::NULL,
+        b'"' => return types == Types::JSON,
         _ => return false,
     };
     types.has(kind)
@@ -88,7 +89,7 @@ impl ParameterValue<'_> {
 /// object.
 pub(in crate::grammar::sections) fn respelled(
     arguments: &str,
-    words: Words,
+    form: &Parameters,
     limits: &Limits,
 ) -> Option<String> {
     let mut text = String::with_capacity(arguments.len());
@@ -97,10 +98,13 @@ pub(in crate::grammar::sections) fn respelled(
         begin(&mut text, &parameter.key, is_first);
         match &parameter.value {
             ParameterValue::Json(json) => text.push_str(json),
-            ParameterValue::Text(value) => match as_json(value, Types::ANY, words, limits) {
-                Some(json) => text.push_str(json),
-                None => write_string(&mut text, value),
-            },
+            ParameterValue::Text(value) => {
+                let types = if form.typed.is_some() { Types::STRING } else { Types::ANY };
+                match as_json(value, types, form.words, limits) {
+                    Some(json) => text.push_str(json),
+                    None => write_string(&mut text, value),
+                }
+            }
         }
     }
     text.push_str(if text.is_empty() { "{}" } else { "}" });
