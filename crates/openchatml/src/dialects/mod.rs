@@ -7,6 +7,8 @@ mod apertus;
 mod canonical;
 mod chatml;
 pub(crate) mod chatml_wire;
+mod deepseek_dsml;
+mod deepseek_v3;
 mod deepseek_v3_1;
 mod gemini;
 mod glm_4_5;
@@ -27,6 +29,10 @@ pub use self::apertus::DIALECT as APERTUS;
 pub use self::canonical::DIALECT as JSON;
 pub use self::chatml::DIALECT as CHATML;
 pub use self::chatml_wire::DIALECT as CHATML_WIRE;
+pub use self::deepseek_dsml::V3_2 as DEEPSEEK_V3_2;
+pub use self::deepseek_dsml::V4 as DEEPSEEK_V4;
+pub use self::deepseek_dsml::V4_1 as DEEPSEEK_V4_1;
+pub use self::deepseek_v3::DIALECT as DEEPSEEK_V3;
 pub use self::deepseek_v3_1::DIALECT as DEEPSEEK_V3_1;
 pub use self::gemini::DIALECT as GEMINI;
 pub use self::glm_4_5::DIALECT as GLM_4_5;
@@ -63,9 +69,11 @@ use crate::text_format::TextFormat;
 /// let names: Vec<_> = dialects::ALL.iter().map(|dialect| dialect.id).collect();
 /// assert_eq!(names[..3], ["openchatml-2.2", "openchatml-2.0", "openchatml-0.1"]);
 /// assert_eq!(names[3..7], ["chatml", "chatml-wire", "harmony", "apertus"]);
-/// assert_eq!(names[7..11], ["qwen3", "qwen3-coder", "deepseek-v3.1", "glm-4.5"]);
-/// assert_eq!(names[11..15], ["json", "openai", "responses", "anthropic"]);
-/// assert_eq!(names[15..], ["gemini", "sharegpt", "records"]);
+/// assert_eq!(names[7..9], ["qwen3", "qwen3-coder"]);
+/// assert_eq!(names[9..12], ["deepseek-v4.1", "deepseek-v4", "deepseek-v3.2"]);
+/// assert_eq!(names[12..15], ["deepseek-v3.1", "deepseek-v3", "glm-4.5"]);
+/// assert_eq!(names[15..19], ["json", "openai", "responses", "anthropic"]);
+/// assert_eq!(names[19..], ["gemini", "sharegpt", "records"]);
 /// ```
 pub static ALL: &[&Dialect] = &[
     &OPENCHATML_2_2,
@@ -77,7 +85,11 @@ pub static ALL: &[&Dialect] = &[
     &APERTUS,
     &QWEN3,
     &QWEN3_CODER,
+    &DEEPSEEK_V4_1,
+    &DEEPSEEK_V4,
+    &DEEPSEEK_V3_2,
     &DEEPSEEK_V3_1,
+    &DEEPSEEK_V3,
     &GLM_4_5,
     &JSON,
     &OPENAI,
@@ -149,8 +161,20 @@ impl Format {
     /// Qwen3-Coder, as text: [`dialects::QWEN3_CODER`](QWEN3_CODER).
     pub const QWEN3_CODER: Self = Self { dialect: &QWEN3_CODER, carrier: Carrier::Text };
 
+    /// DeepSeek V4.1, as text: [`dialects::DEEPSEEK_V4_1`](DEEPSEEK_V4_1).
+    pub const DEEPSEEK_V4_1: Self = Self { dialect: &DEEPSEEK_V4_1, carrier: Carrier::Text };
+
+    /// DeepSeek V4, as text: [`dialects::DEEPSEEK_V4`](DEEPSEEK_V4).
+    pub const DEEPSEEK_V4: Self = Self { dialect: &DEEPSEEK_V4, carrier: Carrier::Text };
+
+    /// DeepSeek V3.2, as text: [`dialects::DEEPSEEK_V3_2`](DEEPSEEK_V3_2).
+    pub const DEEPSEEK_V3_2: Self = Self { dialect: &DEEPSEEK_V3_2, carrier: Carrier::Text };
+
     /// DeepSeek V3.1, as text: [`dialects::DEEPSEEK_V3_1`](DEEPSEEK_V3_1).
     pub const DEEPSEEK_V3_1: Self = Self { dialect: &DEEPSEEK_V3_1, carrier: Carrier::Text };
+
+    /// DeepSeek V3, as text: [`dialects::DEEPSEEK_V3`](DEEPSEEK_V3).
+    pub const DEEPSEEK_V3: Self = Self { dialect: &DEEPSEEK_V3, carrier: Carrier::Text };
 
     /// GLM 4.5, as text: [`dialects::GLM_4_5`](GLM_4_5).
     pub const GLM_4_5: Self = Self { dialect: &GLM_4_5, carrier: Carrier::Text };
@@ -239,8 +263,20 @@ impl TextFormat {
     /// Qwen3-Coder.
     pub const QWEN3_CODER: Self = Self::of(&QWEN3_CODER);
 
+    /// DeepSeek V4.1.
+    pub const DEEPSEEK_V4_1: Self = Self::of(&DEEPSEEK_V4_1);
+
+    /// DeepSeek V4.
+    pub const DEEPSEEK_V4: Self = Self::of(&DEEPSEEK_V4);
+
+    /// DeepSeek V3.2.
+    pub const DEEPSEEK_V3_2: Self = Self::of(&DEEPSEEK_V3_2);
+
     /// DeepSeek V3.1.
     pub const DEEPSEEK_V3_1: Self = Self::of(&DEEPSEEK_V3_1);
+
+    /// DeepSeek V3.
+    pub const DEEPSEEK_V3: Self = Self::of(&DEEPSEEK_V3);
 
     /// GLM 4.5.
     pub const GLM_4_5: Self = Self::of(&GLM_4_5);
@@ -253,7 +289,9 @@ impl TextFormat {
     /// let names: Vec<_> = TextFormat::all().map(|format| format.to_string()).collect();
     /// assert_eq!(names[..3], ["openchatml-2.2", "openchatml-2.0", "openchatml-0.1"]);
     /// assert_eq!(names[3..7], ["chatml", "chatml-wire:text", "harmony", "apertus"]);
-    /// assert_eq!(names[7..], ["qwen3", "qwen3-coder", "deepseek-v3.1", "glm-4.5"]);
+    /// assert_eq!(names[7..9], ["qwen3", "qwen3-coder"]);
+    /// assert_eq!(names[9..12], ["deepseek-v4.1", "deepseek-v4", "deepseek-v3.2"]);
+    /// assert_eq!(names[12..], ["deepseek-v3.1", "deepseek-v3", "glm-4.5"]);
     /// ```
     pub fn all() -> impl Iterator<Item = Self> {
         Format::all().filter_map(|format| Self::try_from(format).ok())

@@ -25,6 +25,16 @@ pub(crate) fn kept_after_last_user(conversation: &Conversation<'_>) -> Vec<bool>
     messages.iter().enumerate().map(keeps).collect()
 }
 
+/// Returns the messages of a prompt whose template keeps all reasoning if the conversation has tools,
+/// and otherwise the reasoning after the user's last message.
+pub(crate) fn kept_with_tools(conversation: &Conversation<'_>) -> Vec<bool> {
+    let is_of_tool = |it: &Message<'_>| it.is_call() || it.role == Role::Tool;
+    match conversation.tools.is_empty() && !conversation.messages.iter().any(is_of_tool) {
+        true => kept_after_last_user(conversation),
+        false => vec![true; conversation.messages.len()],
+    }
+}
+
 /// Returns the messages of a prompt whose template keeps no reasoning.
 pub(crate) fn kept_without_reasoning(conversation: &Conversation<'_>) -> Vec<bool> {
     conversation.messages.iter().map(|message| !message.is_reasoning()).collect()

@@ -4,7 +4,8 @@ use openchatml::convert::prepare;
 use openchatml::dialects::{self, Completion, PromptEnd};
 use openchatml::prompt::Prompt;
 use openchatml::{
-    Conversation, Document, Format, Message, RenderOptions, Reply, Role, Weight, history, parse,
+    Conversation, Document, End, Format, Message, RenderOptions, Reply, Role, Tool, Weight,
+    history, parse,
 };
 
 /// Two questions, each with reasoning and an answer.
@@ -47,6 +48,24 @@ fn prompts_of_qwen3_keep_the_reasoning_after_the_last_question() {
 fn prompts_of_deepseek_keep_no_reasoning() {
     let kept = prompted(&two_turns(), "deepseek-v3.1");
     assert_eq!(kept, ["Question 1", "Answer 1", "Question 2", "Answer 2"]);
+}
+
+#[test]
+fn all_reasoning_is_kept_if_there_are_tools() {
+    let mut conversation = two_turns();
+    let kept = ["Question 1", "Answer 1", "Question 2", "Hm 2", "Answer 2"];
+    for format in ["deepseek-v3.2", "deepseek-v4", "deepseek-v4.1"] {
+        assert_eq!(prompted(&conversation, format), kept, "{format}");
+    }
+    conversation.tools.push(Tool::new("now"));
+    assert_eq!(prompted(&conversation, "deepseek-v3.2").len(), 5);
+    assert_eq!(prompted(&conversation, "deepseek-v4").len(), 6);
+    conversation.tools.clear();
+    let mut call = Message::new(Role::Assistant, "{}");
+    call.recipient = Some("functions.now".into());
+    call.end = End::Call;
+    conversation.messages.push(call);
+    assert_eq!(prompted(&conversation, "deepseek-v4.1").len(), 7);
 }
 
 #[test]

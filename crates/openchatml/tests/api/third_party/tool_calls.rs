@@ -15,9 +15,13 @@ use openchatml_testkit::external_files;
 use serde_json::{Value, json};
 
 /// The formats of the variants of models, and the number of fixtures that must agree. A variant is
-/// named by the beginning of its name.
+/// named by the beginning of its name, or by its name and `$`.
 const VARIANTS: &[(&str, &str, &str, usize)] = &[
+    ("deepseek", "deepseek-v3$", "deepseek-v3", 17),
     ("deepseek", "deepseek-v31", "deepseek-v3.1", 12),
+    ("deepseek", "deepseek-v32", "deepseek-v3.2", 16),
+    ("deepseek", "deepseek-v4$", "deepseek-v4", 17),
+    ("deepseek", "deepseek-v41", "deepseek-v4.1", 20),
     ("glm", "glm", "glm-4.5", 50),
     ("gpt-oss", "gpt-oss", "harmony", 48),
     ("qwen3-hermes", "qwen3", "qwen3", 49),
@@ -77,7 +81,11 @@ fn fixtures(folder: &Path, family: &str, variant: &str) -> Vec<Value> {
         for line in text.lines() {
             let mut fixture: Value = serde_json::from_str(line).expect("a fixture");
             let Some(model) = models.get(&fixture["models"][0].as_str()) else { continue };
-            if !model["variant"].as_str().is_some_and(|it| it.starts_with(variant)) {
+            let is_of_variant = |it: &str| match variant.strip_suffix('$') {
+                Some(name) => it == name,
+                None => it.starts_with(variant),
+            };
+            if !model["variant"].as_str().is_some_and(is_of_variant) {
                 continue;
             }
             if fixture["generation_prompt"].is_null() {

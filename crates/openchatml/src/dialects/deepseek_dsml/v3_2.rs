@@ -1,0 +1,101 @@
+//! DeepSeek V3.2.
+
+use super::compose;
+use super::tokens::V3_2;
+use super::{CARRIES, TURNS, look};
+use crate::check::CheckRules;
+use crate::declare::ToolPlace;
+use crate::dialect::{Carrier, Dialect, TextForm};
+use crate::grammar::sections::{self, Mark, Owner, Prompts, Replies, Rules, Sections};
+use crate::lex::Mode;
+use crate::model::{FormId, Role};
+use crate::rules::{Carries, Completion, Composer, History, kept_after_last_user};
+use crate::signs::{Framing, TextSigns};
+use crate::{Control, Section};
+
+/// DeepSeek V3.2: the turns of [DeepSeek V3.1](super::super::DEEPSEEK_V3_1), with calls as tags that say
+/// the types of their values, and a list of tool replies after the turn of the assistant.
+///
+/// ```
+/// use openchatml::{Format, ReadOptions, parse};
+///
+/// let text = "\n\n<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"weather\">\n\
+///     <｜DSML｜parameter name=\"city\" string=\"true\">Bern</｜DSML｜parameter>\n\
+///     <｜DSML｜parameter name=\"days\" string=\"false\">3</｜DSML｜parameter>\n\
+///     </｜DSML｜invoke>\n</｜DSML｜function_calls><｜end▁of▁sentence｜>";
+/// let parsed = parse(text, Format::DEEPSEEK_V3_2, &ReadOptions::completion());
+/// assert!(parsed.diagnostics.is_empty());
+/// let messages = parsed.into_conversation().messages;
+/// assert_eq!(messages[0].recipient.as_deref(), Some("functions.weather"));
+/// assert_eq!(messages[0].body.text(), r#"{"city": "Bern", "days": 3}"#);
+/// ```
+pub static DIALECT: Dialect = Dialect {
+    id: "deepseek-v3.2",
+    aliases: &[],
+    title: "DeepSeek V3.2",
+    used_by: "DeepSeek V3.2",
+    carrier: Carrier::Text,
+    controls: &V3_2,
+    carries: &CARRIES,
+    tools: ToolPlace::Conversation,
+    dated: false,
+    opening: None,
+    text: Some(&TEXT),
+    json: None,
+};
+
+static TEXT: TextForm = TextForm {
+    id: FormId::new("deepseek-v3.2"),
+    controls: &V3_2,
+    header: None,
+    legacy: None,
+    completion: Mode::Body,
+    checks: &CHECKS,
+    reader: |_, options, _| Box::new(sections::reader(&RULES, options)),
+    write: |_, document, options, sink| sections::write(&RULES, document, options, sink),
+    composer: Some(|it, _| COMPOSER.unless_read(it, RULES.form)),
+    signs: TextSigns { framing: Framing::Pairs, look: |scan, case| look(&V3_2, &TAGS, scan, case) },
+    stripped: None,
+    history: |_| History::Kept(kept_after_last_user),
+    stops: &[Control::Close(Role::Assistant)],
+    framing: Some(Completion::Sections(&SECTIONS)),
+};
+
+static COMPOSER: Composer = Composer {
+    carries: &Carries { tools: true, call_ids: true, ..CARRIES },
+    compose: |it, tools, options| compose::joined(&RULES, it, tools, options),
+};
+
+static CHECKS: CheckRules = CheckRules::by_order(&V3_2);
+
+/// The tags that no other dialect has.
+static TAGS: [Control; 2] =
+    [Control::OpenSection(Section::Calls), Control::OpenSection(Section::Replies)];
+
+static SECTIONS: Sections = Sections {
+    prompts: Prompts { goes_on: true, again: true, ..super::SECTIONS.prompts },
+    ..super::SECTIONS
+};
+
+static RULES: Rules = Rules {
+    form: FormId::new("deepseek-v3.2"),
+    controls: &V3_2,
+    bos: Some((Control::Bos, Owner::Opening)),
+    turns: &TURNS,
+    sections: &SECTIONS,
+    replies: Replies {
+        turn: None,
+        item: Some((
+            Mark::new(Control::OpenSection(Section::Reply), 1, 0),
+            Mark::plain(Control::CloseSection(Section::Reply)),
+        )),
+        array: None,
+        list: Some((
+            Mark::new(Control::OpenSection(Section::Replies), 2, 1),
+            Mark::new(Control::CloseSection(Section::Replies), 1, 2),
+        )),
+        said: None,
+        are_words: true,
+    },
+    stops: &[],
+};

@@ -1,0 +1,93 @@
+//! DeepSeek V4.
+
+use super::compose;
+use super::tokens::V4;
+use super::{CARRIES, SECTIONS, TURNS, look};
+use crate::check::CheckRules;
+use crate::declare::ToolPlace;
+use crate::dialect::{Carrier, Dialect, TextForm};
+use crate::grammar::sections::{self, Mark, Owner, Replies, Rules};
+use crate::lex::Mode;
+use crate::model::{FormId, Role};
+use crate::rules::{Carries, Completion, Composer, History, kept_with_tools};
+use crate::signs::{Framing, TextSigns};
+use crate::{Control, Section};
+
+/// DeepSeek V4: the calls of [DeepSeek V3.2](super::super::DEEPSEEK_V3_2) in another list, and tool
+/// replies in a turn of the user.
+///
+/// ```
+/// use openchatml::{Format, ReadOptions, parse};
+///
+/// let text = "\n\n<｜DSML｜tool_calls>\n<｜DSML｜invoke name=\"weather\">\n\
+///     <｜DSML｜parameter name=\"city\" string=\"true\">Bern</｜DSML｜parameter>\n\
+///     <｜DSML｜parameter name=\"days\" string=\"false\">3</｜DSML｜parameter>\n\
+///     </｜DSML｜invoke>\n</｜DSML｜tool_calls><｜end▁of▁sentence｜>";
+/// let parsed = parse(text, Format::DEEPSEEK_V4, &ReadOptions::completion());
+/// assert!(parsed.diagnostics.is_empty());
+/// let messages = parsed.into_conversation().messages;
+/// assert_eq!(messages[0].recipient.as_deref(), Some("functions.weather"));
+/// assert_eq!(messages[0].body.text(), r#"{"city": "Bern", "days": 3}"#);
+/// ```
+pub static DIALECT: Dialect = Dialect {
+    id: "deepseek-v4",
+    aliases: &[],
+    title: "DeepSeek V4",
+    used_by: "DeepSeek V4",
+    carrier: Carrier::Text,
+    controls: &V4,
+    carries: &CARRIES,
+    tools: ToolPlace::Conversation,
+    dated: false,
+    opening: None,
+    text: Some(&TEXT),
+    json: None,
+};
+
+static TEXT: TextForm = TextForm {
+    id: FormId::new("deepseek-v4"),
+    controls: &V4,
+    header: None,
+    legacy: None,
+    completion: Mode::Body,
+    checks: &CHECKS,
+    reader: |_, options, _| Box::new(sections::reader(&RULES, options)),
+    write: |_, document, options, sink| sections::write(&RULES, document, options, sink),
+    composer: Some(|it, _| COMPOSER.unless_read(it, RULES.form)),
+    signs: TextSigns { framing: Framing::Pairs, look: |scan, case| look(&V4, &TAGS, scan, case) },
+    stripped: None,
+    history: |_| History::Kept(kept_with_tools),
+    stops: &[Control::Close(Role::Assistant)],
+    framing: Some(Completion::Sections(&SECTIONS)),
+};
+
+static COMPOSER: Composer = Composer {
+    carries: &Carries { tools: true, call_ids: true, ..CARRIES },
+    compose: |it, tools, options| compose::joined(&RULES, it, tools, options),
+};
+
+static CHECKS: CheckRules = CheckRules::by_order(&V4);
+
+/// The tags that no other dialect has.
+static TAGS: [Control; 2] =
+    [Control::OpenSection(Section::Calls), Control::OpenSection(Section::Reply)];
+
+static RULES: Rules = Rules {
+    form: FormId::new("deepseek-v4"),
+    controls: &V4,
+    bos: Some((Control::Bos, Owner::Opening)),
+    turns: &TURNS,
+    sections: &SECTIONS,
+    replies: Replies {
+        turn: Some(Role::User),
+        item: Some((
+            Mark::new(Control::OpenSection(Section::Reply), 2, 0),
+            Mark::plain(Control::CloseSection(Section::Reply)),
+        )),
+        array: None,
+        list: None,
+        said: Some(2),
+        are_words: true,
+    },
+    stops: &[],
+};

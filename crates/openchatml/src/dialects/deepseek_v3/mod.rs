@@ -1,0 +1,180 @@
+//! DeepSeek V3 and R1, as their chat templates write it.
+
+mod compose;
+mod tokens;
+
+use self::tokens::CONTROLS;
+use crate::check::CheckRules;
+use crate::declare::ToolPlace;
+use crate::dialect::{Carrier, Dialect, TextForm};
+use crate::grammar::sections::{
+    self, Calls, Mark, NoReasoning, Opening, Owner, Piece, PromptEnd, Prompts, Reasoning, Replies,
+    Rules, Sections, Turn,
+};
+use crate::lex::Mode;
+use crate::model::{End, FormId, Role};
+use crate::rules::{Carries, Completion, History, kept_without_reasoning};
+use crate::signs::{Case, Framing, Scan, TextSigns};
+use crate::{Control, Section};
+
+/// DeepSeek V3 and R1: the turns of [DeepSeek V3.1](super::DEEPSEEK_V3_1), with reasoning on lines of its
+/// own, arguments in a fence, and tool replies in a list.
+///
+/// ```
+/// use openchatml::{Format, ReadOptions, parse};
+///
+/// let text = "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>weather\n\
+///     ```json\n{\"city\": \"Bern\"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜><｜end▁of▁sentence｜>";
+/// let parsed = parse(text, Format::DEEPSEEK_V3, &ReadOptions::completion());
+/// assert!(parsed.diagnostics.is_empty());
+/// let messages = parsed.into_conversation().messages;
+/// assert_eq!(messages[0].recipient.as_deref(), Some("functions.weather"));
+/// assert_eq!(messages[0].body.text(), r#"{"city": "Bern"}"#);
+/// ```
+pub static DIALECT: Dialect = Dialect {
+    id: "deepseek-v3",
+    aliases: &[],
+    title: "DeepSeek V3",
+    used_by: "DeepSeek V3 and R1",
+    carrier: Carrier::Text,
+    controls: &CONTROLS,
+    carries: &CARRIES,
+    tools: ToolPlace::Conversation,
+    dated: false,
+    opening: None,
+    text: Some(&TEXT),
+    json: None,
+};
+
+static CARRIES: Carries = Carries {
+    roles: &[Role::System, Role::User, Role::Assistant, Role::Tool],
+    ends: &[End::End, End::Call, End::Open, End::Prompt],
+    // Messages of other roles have no end token.
+    open_roles: &[Role::Assistant, Role::Tool],
+    ..Carries::SECTIONS
+};
+
+static TEXT: TextForm = TextForm {
+    id: FormId::new("deepseek-v3"),
+    controls: &CONTROLS,
+    header: None,
+    legacy: None,
+    completion: Mode::Body,
+    checks: &CHECKS,
+    reader: |_, options, _| Box::new(sections::reader(&RULES, options)),
+    write: |_, document, options, sink| sections::write(&RULES, document, options, sink),
+    composer: Some(|it, _| compose::COMPOSER.unless_read(it, RULES.form)),
+    signs: TextSigns { framing: Framing::Pairs, look },
+    stripped: None,
+    history: |_| History::Kept(kept_without_reasoning),
+    stops: &[Control::Close(Role::Assistant)],
+    framing: Some(Completion::Sections(&SECTIONS)),
+};
+
+static CHECKS: CheckRules = CheckRules::by_order(&CONTROLS);
+
+static SECTIONS: Sections = Sections {
+    reasoning: Reasoning {
+        open: Mark::new(Control::OpenSection(Section::Reasoning), 0, 1),
+        close: Mark::new(Control::CloseSection(Section::Reasoning), 1, 2),
+        none: NoReasoning::Nothing,
+        stays_open: false,
+        calls_end: false,
+        ended_by: &[],
+    },
+    calls: Calls {
+        list: Some((
+            Mark::plain(Control::OpenSection(Section::Calls)),
+            Mark::plain(Control::CloseSection(Section::Calls)),
+        )),
+        item: (
+            Mark::new(Control::OpenSection(Section::Call), 1, 0),
+            Mark::plain(Control::CloseSection(Section::Call)),
+        ),
+        lead: 0,
+        array: None,
+        pieces: &[
+            Piece::Word("function"),
+            Piece::Token(Control::Arguments),
+            Piece::NameBefore("\n```json\n"),
+            Piece::Arguments,
+            Piece::Word("\n```"),
+        ],
+        empty: None,
+        namespace: "functions",
+    },
+    close: Control::Close(Role::Assistant),
+    prompts: Prompts {
+        thinks: false,
+        ends: [PromptEnd::Open, PromptEnd::Turn],
+        goes_on: true,
+        again: false,
+        can_open: true,
+    },
+};
+
+pub(super) static RULES: Rules = Rules {
+    form: FormId::new("deepseek-v3"),
+    controls: &CONTROLS,
+    bos: Some((Control::Bos, Owner::Opening)),
+    turns: &[
+        Turn { role: Role::System, opening: Opening::Bare, close: None, may_stay_open: false },
+        Turn {
+            role: Role::User,
+            opening: Opening::Mark(Control::Open(Role::User)),
+            close: None,
+            may_stay_open: false,
+        },
+        Turn {
+            role: Role::Assistant,
+            opening: Opening::Mark(Control::Open(Role::Assistant)),
+            close: Some(Mark::plain(Control::Close(Role::Assistant))),
+            may_stay_open: false,
+        },
+    ],
+    sections: &SECTIONS,
+    replies: Replies {
+        turn: None,
+        item: Some((
+            Mark::plain(Control::OpenSection(Section::Reply)),
+            Mark::plain(Control::CloseSection(Section::Reply)),
+        )),
+        array: None,
+        list: Some((
+            Mark::plain(Control::OpenSection(Section::Replies)),
+            Mark::plain(Control::CloseSection(Section::Replies)),
+        )),
+        said: None,
+        are_words: false,
+    },
+    stops: &[],
+};
+
+/// Adds the evidence: the tokens of the roles, if there is a call or a reply.
+fn look(scan: &Scan<'_>, case: &mut Case) {
+    let token = |control| format!("`{}`", CONTROLS.spelling(control).unwrap_or_default());
+    let call = scan.token(Control::OpenSection(Section::Call)).filter(|span| {
+        let behind = scan.text.get(span.end..).unwrap_or_default();
+        behind.trim_ascii_start().strip_prefix("function").is_some_and(|behind| {
+            behind.starts_with(CONTROLS.spelling(Control::Arguments).unwrap_or_default())
+        })
+    });
+    let replies = scan.token(Control::OpenSection(Section::Replies));
+    let Some(span) = call.or(replies) else { return };
+    let what = match call {
+        Some(_) => "`function` in a call".to_owned(),
+        None => token(Control::OpenSection(Section::Replies)),
+    };
+    if scan.completion.is_some() {
+        return case.sign(100, what, Some(span));
+    }
+    let opens = [Role::User, Role::Assistant].map(Control::Open);
+    let begins = opens.into_iter().chain([Control::Bos]);
+    if begins.clone().all(|control| scan.begins_with(control).is_none()) {
+        return;
+    }
+    for control in begins {
+        case.sign(30, token(control), scan.token(control));
+    }
+    case.sign(60, what, Some(span));
+}
