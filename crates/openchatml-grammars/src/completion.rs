@@ -71,6 +71,10 @@ pub(crate) struct Callee {
 
 /// Whether the arguments of calls are parameters.
 fn has_parameters(sections: &Sections) -> bool {
+    // Calls in a list end with their ids.
+    if sections.calls.array.is_some() && sections.calls.item.1.is_none() {
+        return true;
+    }
     sections.calls.pieces.iter().any(|piece| matches!(piece, CallPiece::Parameters(_)))
 }
 

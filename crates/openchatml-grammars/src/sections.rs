@@ -130,7 +130,7 @@ fn call(sections: &Sections, callee: &Callee, arguments: usize) -> Shape {
         shape = match piece {
             CallPiece::Json(text) => shape.then(Shape::text(text)),
             CallPiece::Name => shape.then(Shape::text(&Value::from(name.to_owned()).to_json())),
-            CallPiece::NameUpTo(control) => {
+            CallPiece::NameUpTo(control) | CallPiece::NameAndId { end: control, .. } => {
                 shape.then(Shape::text(name)).then(Shape::Control(*control))
             }
             CallPiece::Token(control) => shape.then(Shape::Control(*control)),
@@ -140,7 +140,10 @@ fn call(sections: &Sections, callee: &Callee, arguments: usize) -> Shape {
             _ => shape,
         };
     }
-    shape.then(marked(calls.item.1))
+    match calls.item.1 {
+        Some(close) => shape.then(marked(close)),
+        None => shape,
+    }
 }
 
 /// Creates a token with the line breaks around it.

@@ -339,6 +339,13 @@ pub fn both<T>(
             [Ok(one), Ok(two)] => return Some((documents, [one, two])),
             outcomes => outcomes.map(Result::err),
         };
+        // In Apertus, a text that begins with a bracket can go on replies that are no JSON.
+        let is_list = |error: &RenderError| {
+            error.to_string().ends_with("directly after calls would be read as their replies")
+        };
+        if refused.iter().flatten().any(is_list) {
+            return None;
+        }
         // The hidden message that differs and that the target cannot write.
         let places = refused.iter().flatten().filter_map(|error| error.message);
         let Some(at) = places.into_iter().find_map(|at| differing_secret(&documents, at)) else {

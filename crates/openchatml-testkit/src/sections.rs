@@ -6,11 +6,13 @@ use openchatml::{Channel, Control, Conversation, End, Format, Message, Role, Tex
 
 use crate::{Source, one_in, pick, text};
 
-/// Whether calls have parameters, so that their arguments are written anew.
+/// Whether arguments are objects that are written anew: as parameters, or like `json.dumps` in calls
+/// that end with their arguments.
 pub(crate) fn has_parameters(format: Format) -> bool {
     let form = TextFormat::try_from(format).and_then(TextFormat::completion);
     let Ok(Completion::Sections(sections)) = form else { return false };
-    sections.calls.pieces.iter().any(|piece| matches!(piece, CallPiece::Parameters(_)))
+    let is_parameters = |piece: &CallPiece| matches!(piece, CallPiece::Parameters(_));
+    sections.calls.item.1.is_none() || sections.calls.pieces.iter().any(is_parameters)
 }
 
 /// The state of a turn that affects its next message.

@@ -22,7 +22,7 @@ pub enum Control {
     Start,
     /// Precedes the channel: `<|channel|>`.
     Channel,
-    /// Opens the body: `<|message|>`.
+    /// Opens the body: `<|message|>`, `[TOOL_CONTENT]`.
     Message,
     /// Ends the body of a tool call: `<|call|>`.
     Call,
@@ -60,6 +60,8 @@ pub enum Control {
     CloseSection(Section),
     /// Separates the name of a tool from the arguments of its call.
     Arguments,
+    /// Precedes the id of a call, between the name of the tool and the arguments.
+    CallId,
 }
 
 /// A section of a turn: a part with its own opening and closing tokens.
@@ -92,7 +94,7 @@ pub enum Section {
 
 impl Control {
     /// The number of controls.
-    pub(crate) const COUNT: usize = 43;
+    pub(crate) const COUNT: usize = 44;
 
     /// Returns a unique number for each control, counted from 0.
     pub(crate) const fn index(self) -> usize {
@@ -120,6 +122,7 @@ impl Control {
             Self::OpenSection(section) => 28 + section as usize,
             Self::CloseSection(section) => 35 + section as usize,
             Self::Arguments => 42,
+            Self::CallId => 43,
         }
     }
 

@@ -9,7 +9,7 @@ mod typescript;
 pub use self::namespace::Namespace;
 pub(crate) use self::namespace::{FUNCTIONS, TOOLS, tools_section};
 pub use self::place::ToolPlace;
-pub(crate) use self::place::whole_function;
+pub(crate) use self::place::{full_functions, whole_function};
 pub(crate) use self::schema::{is_break, lines, literal, one_line};
 pub(crate) use self::types::Types;
 pub use self::typescript::typescript;

@@ -2,7 +2,7 @@
 
 use super::Style;
 use super::namespace::{FUNCTIONS, Namespace, tools_section};
-use crate::json::{Data, Value};
+use crate::json::{Data, Value, python};
 use crate::model::{Body, Conversation, Message, Role, Tool};
 
 /// The place of declarations in conversations of a format.
@@ -114,6 +114,20 @@ pub(crate) fn whole_function(tool: &Tool<'_>) -> Value<'static> {
         );
     }
     value
+}
+
+/// Returns a list of declarations as Python writes it. Each has a description and parameters, even if
+/// the tool has none, and no additional fields.
+pub(crate) fn full_functions(tools: &[Tool<'_>]) -> String {
+    let full = |tool: &Tool<'_>| {
+        let mut tool = tool.clone().into_owned();
+        tool.description.get_or_insert_default();
+        tool.parameters.get_or_insert_with(|| Data::Map(Vec::new()).into());
+        function(tool)
+    };
+    let mut text = String::new();
+    python::to_json(&mut text, &Data::List(tools.iter().map(full).collect()).into());
+    text
 }
 
 /// Returns a declaration in the form of Chat Completions functions.

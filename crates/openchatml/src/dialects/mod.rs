@@ -49,8 +49,8 @@ pub use self::sharegpt::DIALECT as SHAREGPT;
 
 pub use crate::dialect::{Carrier, Dialect, Format};
 pub use crate::rules::{
-    Array, CallPiece, Calls, Completion, Framed, Mark, NoReasoning, Parameters, PromptEnd, Prompts,
-    Reasoning, Sections, Tag, Words,
+    Array, CallPiece, Calls, Completion, Framed, InnerCalls, Mark, NoReasoning, Parameters,
+    PromptEnd, Prompts, Reasoning, Sections, Tag, Words,
 };
 
 use std::str::FromStr;

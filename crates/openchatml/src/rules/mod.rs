@@ -32,5 +32,5 @@ pub use self::origins::Origins;
 pub use self::parameters::{Parameters, Tag, Words};
 pub use self::prepared::{Prepared, Weighed};
 pub use self::sections::{
-    Array, CallPiece, Calls, Mark, NoReasoning, PromptEnd, Prompts, Reasoning, Sections,
+    Array, CallPiece, Calls, InnerCalls, Mark, NoReasoning, PromptEnd, Prompts, Reasoning, Sections,
 };

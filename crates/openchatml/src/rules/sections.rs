@@ -70,10 +70,31 @@ pub struct Reasoning {
     pub none: NoReasoning,
     /// Whether it stays open around calls, replies and further reasoning, up to an answer.
     pub stays_open: bool,
-    /// Whether a complete call in it ends it. In other formats, such a call is uncertain.
-    pub calls_end: bool,
+    /// What a call in it means.
+    pub calls: InnerCalls,
     /// The tools whose call ends it, if it is the only call of its list.
     pub ended_by: &'static [&'static str],
+}
+
+/// What a call inside of reasoning means.
+///
+/// ```
+/// use openchatml::dialects::{self, Completion, InnerCalls};
+///
+/// let Some(Completion::Sections(sections)) = dialects::QWEN3.completion() else {
+///     unreachable!("its turns have sections")
+/// };
+/// assert_eq!(sections.reasoning.calls, InnerCalls::Uncertain);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InnerCalls {
+    /// A complete call ends the reasoning.
+    End,
+    /// It is uncertain whether the model makes the call, so that it is not run.
+    Uncertain,
+    /// The tokens of calls are text.
+    Text,
 }
 
 /// How a turn without reasoning is written.
@@ -113,11 +134,13 @@ pub struct Calls {
     /// The tokens around all calls of a turn.
     pub list: Option<(Mark, Mark)>,
     /// The tokens around one call, or around an array of calls. Line breaks before the opening token
-    /// follow a text or another call.
-    pub item: (Mark, Mark),
+    /// follow a text or another call. Without a closing token, a call ends with its arguments, which
+    /// must be an object.
+    pub item: (Mark, Option<Mark>),
     /// The number of line breaks between a text and the first call.
     pub lead: u8,
-    /// The text around the calls between these tokens, if there can be several.
+    /// The text around the calls between these tokens, if there can be several. If no token closes
+    /// them, the calls are objects of a JSON list, each with its id as the last key.
     pub array: Option<Array>,
     /// The parts of a call.
     pub pieces: &'static [CallPiece],
@@ -172,6 +195,14 @@ pub enum CallPiece {
     NameUpTo(Control),
     /// A token.
     Token(Control),
+    /// The name of the tool, and the token that ends it. Between them, there can be a token and the id
+    /// of the call.
+    NameAndId {
+        /// The token before the id.
+        id: Control,
+        /// The token that ends the name, or the id.
+        end: Control,
+    },
     /// The arguments, as a JSON value.
     Arguments,
     /// Text of the framing. White space around it is layout.
@@ -285,6 +316,22 @@ impl CallPiece {
 }
 
 impl Calls {
+    /// Returns the token after which a malformed call is over: the one that closes calls, or else
+    /// the one that opens the next.
+    pub(crate) fn limit(&self) -> Control {
+        self.item.1.map_or(self.item.0.control, |close| close.control)
+    }
+
+    /// Whether calls are the objects of a JSON list.
+    pub(crate) fn are_listed(&self) -> bool {
+        self.array.is_some() && self.item.1.is_none()
+    }
+
+    /// Whether this token closes a call.
+    pub(crate) fn closes(&self, control: Control) -> bool {
+        self.item.1.is_some_and(|close| close.control == control)
+    }
+
     /// Returns the form of the arguments, if they are parameters.
     pub(crate) fn parameters(&self) -> Option<&'static Parameters> {
         self.pieces.iter().find_map(|piece| match piece {

@@ -12,8 +12,8 @@ use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, JsonForm, TextForm};
 use crate::grammar::paired;
 use crate::grammar::sections::{
-    Array, Calls, Mark, NoReasoning, Opening, Owner, Piece, PromptEnd, Prompts, Reasoning, Replies,
-    Rules, Sections, Turn,
+    Array, Calls, InnerCalls, Mark, NoReasoning, Opening, Owner, Piece, PromptEnd, Prompts,
+    Reasoning, Replies, Rules, Sections, Turn,
 };
 use crate::lex::Mode;
 use crate::model::{End, FormId, Role};
@@ -96,14 +96,14 @@ static SECTIONS: Sections = Sections {
         close: Mark::plain(Control::CloseSection(Section::Reasoning)),
         none: NoReasoning::Nothing,
         stays_open: true,
-        calls_end: false,
+        calls: InnerCalls::Uncertain,
         ended_by: &["display_answers"],
     },
     calls: Calls {
         list: None,
         item: (
             Mark::plain(Control::OpenSection(Section::Calls)),
-            Mark::plain(Control::CloseSection(Section::Calls)),
+            Some(Mark::plain(Control::CloseSection(Section::Calls))),
         ),
         lead: 0,
         array: Some(Array { open: "[", between: ", ", close: "}]" }),
@@ -136,6 +136,7 @@ pub(super) static RULES: Rules = Rules {
     replies: Replies {
         turn: Some(Role::Assistant),
         item: None,
+        content: None,
         array: Some(Array { open: "[", between: ", ", close: "]" }),
         list: None,
         said: None,

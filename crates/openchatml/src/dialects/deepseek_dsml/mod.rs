@@ -13,7 +13,8 @@ pub use self::v4::DIALECT as V4;
 pub use self::v4_1::DIALECT as V4_1;
 
 use crate::grammar::sections::{
-    Calls, Mark, NoReasoning, Opening, Piece, PromptEnd, Prompts, Reasoning, Sections, Turn,
+    Calls, InnerCalls, Mark, NoReasoning, Opening, Piece, PromptEnd, Prompts, Reasoning, Sections,
+    Turn,
 };
 use crate::lex::TokenTable;
 use crate::model::{End, Role};
@@ -38,7 +39,7 @@ static SECTIONS: Sections = Sections {
         close: Mark::plain(Control::CloseSection(Section::Reasoning)),
         none: NoReasoning::Close,
         stays_open: false,
-        calls_end: true,
+        calls: InnerCalls::End,
         ended_by: &[],
     },
     calls: Calls {
@@ -48,7 +49,7 @@ static SECTIONS: Sections = Sections {
         )),
         item: (
             Mark::plain(Control::OpenSection(Section::Call)),
-            Mark::new(Control::CloseSection(Section::Call), 0, 1),
+            Some(Mark::new(Control::CloseSection(Section::Call), 0, 1)),
         ),
         lead: 2,
         array: None,

@@ -90,6 +90,7 @@ static RULES: Rules = Rules {
             Mark::plain(Control::CloseSection(Section::Reply)),
         )),
         array: None,
+        content: None,
         list: Some((
             Mark::new(Control::OpenSection(Section::Replies), 2, 1),
             Mark::new(Control::CloseSection(Section::Replies), 1, 2),

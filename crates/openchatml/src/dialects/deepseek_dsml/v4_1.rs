@@ -84,6 +84,7 @@ static RULES: Rules = Rules {
             Mark::plain(Control::CloseSection(Section::Reply)),
         )),
         array: None,
+        content: None,
         list: None,
         said: Some(2),
         are_words: true,

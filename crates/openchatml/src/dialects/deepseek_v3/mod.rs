@@ -8,8 +8,8 @@ use crate::check::CheckRules;
 use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, TextForm};
 use crate::grammar::sections::{
-    self, Calls, Mark, NoReasoning, Opening, Owner, Piece, PromptEnd, Prompts, Reasoning, Replies,
-    Rules, Sections, Turn,
+    self, Calls, InnerCalls, Mark, NoReasoning, Opening, Owner, Piece, PromptEnd, Prompts,
+    Reasoning, Replies, Rules, Sections, Turn,
 };
 use crate::lex::Mode;
 use crate::model::{End, FormId, Role};
@@ -79,7 +79,7 @@ static SECTIONS: Sections = Sections {
         close: Mark::new(Control::CloseSection(Section::Reasoning), 1, 2),
         none: NoReasoning::Nothing,
         stays_open: false,
-        calls_end: false,
+        calls: InnerCalls::Uncertain,
         ended_by: &[],
     },
     calls: Calls {
@@ -89,7 +89,7 @@ static SECTIONS: Sections = Sections {
         )),
         item: (
             Mark::new(Control::OpenSection(Section::Call), 1, 0),
-            Mark::plain(Control::CloseSection(Section::Call)),
+            Some(Mark::plain(Control::CloseSection(Section::Call))),
         ),
         lead: 0,
         array: None,
@@ -140,6 +140,7 @@ pub(super) static RULES: Rules = Rules {
             Mark::plain(Control::CloseSection(Section::Reply)),
         )),
         array: None,
+        content: None,
         list: Some((
             Mark::plain(Control::OpenSection(Section::Replies)),
             Mark::plain(Control::CloseSection(Section::Replies)),

@@ -8,8 +8,8 @@ use crate::check::CheckRules;
 use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, TextForm};
 use crate::grammar::sections::{
-    self, Calls, Mark, NoReasoning, Opening, Owner, Piece, PromptEnd, Prompts, Reasoning, Replies,
-    Rules, Sections, Turn,
+    self, Calls, InnerCalls, Mark, NoReasoning, Opening, Owner, Piece, PromptEnd, Prompts,
+    Reasoning, Replies, Rules, Sections, Turn,
 };
 use crate::lex::Mode;
 use crate::model::{End, FormId, Role};
@@ -77,7 +77,7 @@ static SECTIONS: Sections = Sections {
         close: Mark::plain(Control::CloseSection(Section::Reasoning)),
         none: NoReasoning::Close,
         stays_open: false,
-        calls_end: false,
+        calls: InnerCalls::Uncertain,
         ended_by: &[],
     },
     calls: Calls {
@@ -87,7 +87,7 @@ static SECTIONS: Sections = Sections {
         )),
         item: (
             Mark::plain(Control::OpenSection(Section::Call)),
-            Mark::plain(Control::CloseSection(Section::Call)),
+            Some(Mark::plain(Control::CloseSection(Section::Call))),
         ),
         lead: 0,
         array: None,
@@ -131,6 +131,7 @@ pub(super) static RULES: Rules = Rules {
             Mark::plain(Control::OpenSection(Section::Reply)),
             Mark::plain(Control::CloseSection(Section::Reply)),
         )),
+        content: None,
         array: None,
         list: None,
         said: None,

@@ -8,8 +8,8 @@ use crate::check::CheckRules;
 use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, TextForm};
 use crate::grammar::sections::{
-    self, Calls, Mark, NoReasoning, Opening, Owner, Piece, PromptEnd, Prompts, Reasoning, Replies,
-    Rules, Sections, Turn,
+    self, Calls, InnerCalls, Mark, NoReasoning, Opening, Owner, Piece, PromptEnd, Prompts,
+    Reasoning, Replies, Rules, Sections, Turn,
 };
 use crate::lex::Mode;
 use crate::model::{End, FormId, Role};
@@ -81,14 +81,14 @@ static SECTIONS: Sections = Sections {
         close: Mark::new(Control::CloseSection(Section::Reasoning), 0, 1),
         none: NoReasoning::Pair,
         stays_open: false,
-        calls_end: true,
+        calls: InnerCalls::End,
         ended_by: &[],
     },
     calls: Calls {
         list: None,
         item: (
             Mark::new(Control::OpenSection(Section::Call), 1, 0),
-            Mark::plain(Control::CloseSection(Section::Call)),
+            Some(Mark::plain(Control::CloseSection(Section::Call))),
         ),
         lead: 1,
         array: None,
@@ -137,6 +137,7 @@ pub(super) static RULES: Rules = Rules {
             Mark::new(Control::OpenSection(Section::Reply), 1, 1),
             Mark::new(Control::CloseSection(Section::Reply), 1, 0),
         )),
+        content: None,
         array: None,
         list: None,
         said: None,

@@ -9,8 +9,8 @@ use crate::check::CheckRules;
 use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, TextForm};
 use crate::grammar::sections::{
-    self, Calls, Mark, NoReasoning, Opening, Piece, PromptEnd, Prompts, Reasoning, Replies, Rules,
-    Sections, Turn,
+    self, Calls, InnerCalls, Mark, NoReasoning, Opening, Piece, PromptEnd, Prompts, Reasoning,
+    Replies, Rules, Sections, Turn,
 };
 use crate::lex::Mode;
 use crate::model::{End, FormId, Role};
@@ -78,14 +78,14 @@ static SECTIONS: Sections = Sections {
         close: Mark::new(Control::CloseSection(Section::Reasoning), 1, 2),
         none: NoReasoning::Nothing,
         stays_open: false,
-        calls_end: false,
+        calls: InnerCalls::Uncertain,
         ended_by: &[],
     },
     calls: Calls {
         list: None,
         item: (
             Mark::new(Control::OpenSection(Section::Call), 1, 1),
-            Mark::new(Control::CloseSection(Section::Call), 1, 0),
+            Some(Mark::new(Control::CloseSection(Section::Call), 1, 0)),
         ),
         lead: 1,
         array: None,
@@ -127,6 +127,7 @@ pub(super) static RULES: Rules = Rules {
             Mark::new(Control::OpenSection(Section::Reply), 1, 1),
             Mark::new(Control::CloseSection(Section::Reply), 1, 0),
         )),
+        content: None,
         array: None,
         list: None,
         said: None,

@@ -42,7 +42,8 @@ impl TemplateLayout {
     pub(crate) fn message(&mut self, message: &mut Message<'_>, alone: bool) {
         let kind = self.rules.kind(message, alone);
         let name = self.rules.name(message);
-        let is_canonical = self.rules.is_canonical(self.place, kind, name, self.since.rest());
+        let is_canonical =
+            self.rules.is_canonical(self.place, kind, name.into(), self.since.rest());
         self.place = Place { in_reasoning: self.inner, ..self.rules.after(self.place, kind) };
         if !is_canonical {
             let layout = message.layout.get_or_insert_default();

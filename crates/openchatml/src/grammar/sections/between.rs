@@ -1,7 +1,7 @@
 //! Defines the text between two messages in the canonical layout.
 
 use super::quote::Quote;
-use super::{Mark, NoReasoning, Opening, Piece, PromptEnd, Reasoning, Rules, Turn};
+use super::{DECLARATION, Mark, NoReasoning, Opening, Piece, PromptEnd, Reasoning, Rules, Turn};
 use crate::Control;
 use crate::grammar::owner::Owner;
 use crate::model::{Channel, End, Message, RawPiece, RawRest, Role};
@@ -40,6 +40,21 @@ pub(in crate::grammar) enum Written<'m> {
     Name(&'m str),
     /// The name of a tool, as a JSON string.
     JsonName(&'m str),
+}
+
+/// The words of a message that stand in the text before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::grammar) struct Label<'m> {
+    /// The name of the tool of a call, without namespace.
+    pub(in crate::grammar) name: &'m str,
+    /// The id of a call, or that of the call that a reply answers.
+    pub(in crate::grammar) id: Option<&'m str>,
+}
+
+impl<'m> From<&'m str> for Label<'m> {
+    fn from(name: &'m str) -> Self {
+        Self { name, id: None }
+    }
 }
 
 /// Receives pieces, and what each belongs to.
@@ -116,6 +131,9 @@ impl Rules {
         match message.role {
             Role::Assistant => {}
             Role::Tool => return Kind::Reply,
+            Role::System if message.name.as_deref() == Some(DECLARATION) && self.declares() => {
+                return Kind::Said(Role::Developer);
+            }
             role => return Kind::Said(role),
         }
         if message.is_call() {
@@ -148,6 +166,9 @@ impl Rules {
     pub(in crate::grammar) fn message<'a>(&self, kind: Kind, name: &str) -> Message<'a> {
         let mut message = Message::new(Role::Assistant, "");
         match kind {
+            Kind::Said(Role::Developer) if self.declares() => {
+                (message.role, message.name) = (Role::System, Some(DECLARATION.into()));
+            }
             Kind::Said(role) => message.role = role,
             Kind::Reasoning => message.channel = Some(Channel::Analysis),
             Kind::Text { .. } => message.channel = Some(Channel::Final),
@@ -177,13 +198,12 @@ impl Rules {
         Place { last: Some(kind), in_reasoning }
     }
 
-    /// Writes the text between the last message and the next. Calls have the `name` of a tool,
-    /// without namespace.
+    /// Writes the text between the last message and the next, which has this label.
     pub(in crate::grammar) fn between<'m, E>(
         &self,
         place: Place,
         next: Kind,
-        name: &'m str,
+        label: impl Into<Label<'m>>,
         emit: &mut impl Emit<'m, E>,
     ) -> Result<(), E> {
         let stays = place.last.is_some_and(|last| self.stays(last, next));
@@ -199,7 +219,7 @@ impl Rules {
         let opens = !stays || next == Kind::Prompt;
         let is_first = opens && self.open_turn(place, next, emit)?;
         let before = Place { last: place.last.filter(|_| stays), ..place };
-        self.open_section(before, next, name, is_first, emit)
+        self.open_section(before, next, label.into(), is_first, emit)
     }
 
     /// Writes the text that closes the last message. `ends` says whether to close the turn of the
@@ -273,10 +293,10 @@ impl Rules {
         &self,
         place: Place,
         next: Kind,
-        name: &str,
+        label: Label<'_>,
         mut rest: RawRest<'_>,
     ) -> bool {
-        let whole = self.between(place, next, name, &mut |_, piece| piece.strip(&mut rest));
+        let whole = self.between(place, next, label, &mut |_, piece| piece.strip(&mut rest));
         whole.is_ok() && rest.is_empty()
     }
 
@@ -358,7 +378,7 @@ impl Rules {
             }
         }
         if calls.array.is_none() || !goes_on {
-            mark(Owner::Before, calls.item.1, emit)?;
+            calls.item.1.map_or(Ok(()), |close| mark(Owner::Before, close, emit))?;
         }
         match calls.list {
             Some((_, close)) if !goes_on => mark(Owner::Before, close, emit),
@@ -372,7 +392,10 @@ impl Rules {
         let Some(close) = turn.close else { return Ok(()) };
         // The model has stopped before, or the turn continued for a reply.
         let is_over = match last {
-            Kind::Call { .. } => self.stops.contains(&self.sections.calls.item.1.control),
+            Kind::Call { .. } => {
+                let close = self.sections.calls.item.1;
+                close.is_some_and(|close| self.stops.contains(&close.control))
+            }
             Kind::Reply => turn.role == Role::Assistant,
             _ => false,
         };
@@ -404,7 +427,9 @@ impl Rules {
                 line_breaks(Owner::Gap, if again { after } else { 0 }, emit)?;
                 return Ok(again);
             }
-            Opening::Mark(control) => emit(Owner::Opening, Written::Control(control))?,
+            Opening::Mark(control) | Opening::Declaration(control) => {
+                emit(Owner::Opening, Written::Control(control))?;
+            }
             Opening::Line(control) => {
                 let ends = place.last.is_some_and(|last| self.ends_by_next(last));
                 // The model ends its turn with this token.
@@ -416,7 +441,7 @@ impl Rules {
                     emit(owner, Written::Word("\n"))?;
                 }
             }
-            Opening::Bare => return Ok(false),
+            Opening::Bare | Opening::Implied => return Ok(false),
         }
         Ok(true)
     }
@@ -444,7 +469,7 @@ impl Rules {
         &self,
         before: Place,
         next: Kind,
-        name: &'m str,
+        label: Label<'m>,
         is_first: bool,
         emit: &mut impl Emit<'m, E>,
     ) -> Result<(), E> {
@@ -473,7 +498,7 @@ impl Rules {
             _ => {}
         }
         match next {
-            Kind::Call { .. } => self.open_call(before.last, name, emit),
+            Kind::Call { .. } => self.open_call(before.last, label, emit),
             Kind::Reply => {
                 let follows = before.last == Some(Kind::Reply);
                 if let Some((open, _)) = self.replies.list
@@ -487,11 +512,11 @@ impl Rules {
                     emit(Owner::Header, Written::Word(text))?;
                 }
                 let Some((open, _)) = self.replies.item else { return Ok(()) };
-                mark(
-                    Owner::Header,
-                    Mark { before: if follows { open.before } else { 0 }, ..open },
-                    emit,
-                )
+                let before = if follows { open.before } else { 0 };
+                mark(Owner::Header, Mark { before, ..open }, emit)?;
+                let Some(content) = self.replies.content else { return Ok(()) };
+                label.id.map_or(Ok(()), |id| emit(Owner::Header, Written::Name(id)))?;
+                emit(Owner::Header, Written::Control(content))
             }
             Kind::Said(_) if before.last == Some(Kind::Reply) => {
                 line_breaks(Owner::Header, self.replies.said.unwrap_or_default(), emit)
@@ -503,7 +528,7 @@ impl Rules {
     fn open_call<'m, E>(
         &self,
         before: Option<Kind>,
-        name: &'m str,
+        Label { name, id: call_id }: Label<'m>,
         emit: &mut impl Emit<'m, E>,
     ) -> Result<(), E> {
         let calls = &self.sections.calls;
@@ -541,6 +566,14 @@ impl Rules {
                     emit(Owner::Header, Written::Control(*control))?;
                 }
                 Piece::Token(control) => emit(Owner::Header, Written::Control(*control))?,
+                Piece::NameAndId { id, end } => {
+                    emit(Owner::Header, Written::Name(name))?;
+                    if let Some(call_id) = call_id {
+                        emit(Owner::Header, Written::Control(*id))?;
+                        emit(Owner::Header, Written::Name(call_id))?;
+                    }
+                    emit(Owner::Header, Written::Control(*end))?;
+                }
                 Piece::Word(text) => emit(Owner::Header, Written::Word(text))?,
                 Piece::NameBefore(text) => {
                     emit(Owner::Header, Written::Name(name))?;

@@ -1,5 +1,6 @@
 //! Reads one tool call as it arrives.
 
+use super::between::quoted;
 use super::parameters::Scanner;
 use super::{Piece, Rules};
 use crate::Control;
@@ -21,6 +22,8 @@ pub(super) struct Call<'a> {
     /// The text before its arguments.
     pub(super) head: Kept<'a>,
     name: String,
+    /// Its id, if a token precedes one.
+    pub(super) id: Option<String>,
     /// Its parameters, while they are read.
     pub(super) parameters: Option<Box<Scanner>>,
     /// The call, once its name is known.
@@ -48,8 +51,21 @@ enum Step {
     Rest,
     /// In unknown keys.
     Other(Brackets),
-    /// In an object with another order of keys, which must be read completely first.
+    /// In an object with another order of keys, or in a list, which must be read completely first.
     Object(Brackets),
+    /// In a list of objects.
+    List(InList),
+}
+
+/// The position in a list of objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum InList {
+    /// Before its bracket.
+    Start,
+    /// Before an object, which must follow.
+    Object,
+    /// After an object.
+    Next,
 }
 
 /// The meaning of the next bytes of a call.
@@ -69,6 +85,8 @@ pub(super) enum Found {
     Dropped(usize),
     /// After this number of bytes, an object with another order of keys is complete.
     Object(usize),
+    /// After this number of bytes, a list of objects has ended.
+    Listed(usize),
     /// After this number of bytes, the call is malformed.
     Wrong(usize),
 }
@@ -116,9 +134,22 @@ impl After {
     }
 }
 
+impl Found {
+    /// Returns the number of bytes.
+    pub(super) fn len(self) -> usize {
+        match self {
+            Self::Head(len) | Self::Begins(len) | Self::Empty(len) | Self::Arguments(len) => len,
+            Self::Tail(len) | Self::Dropped(len) | Self::Object(len) | Self::Listed(len) => len,
+            Self::Wrong(len) => len,
+        }
+    }
+}
+
 /// The parts of a call with another order of keys.
 pub(super) struct Parts {
     pub(super) name: String,
+    /// The id, in a list of objects.
+    pub(super) id: Option<String>,
     pub(super) arguments: Span,
     /// Whether it has unknown keys.
     pub(super) has_others: bool,
@@ -139,12 +170,28 @@ impl<'a> Call<'a> {
             step: Step::Head,
             head: Kept::default(),
             name: String::new(),
+            id: None,
             parameters: None,
             draft: None,
             is_spaced: false,
             dropped: Kept::default(),
             is_odd: false,
         }
+    }
+
+    /// Begins a list of calls.
+    pub(super) fn list(from: usize) -> Self {
+        Self { step: Step::List(InList::Start), ..Self::new(from) }
+    }
+
+    /// Continues a list of calls after a call in it.
+    pub(super) fn next_of_list(from: usize) -> Self {
+        Self { step: Step::List(InList::Next), ..Self::new(from) }
+    }
+
+    /// Whether it is the end of a list that nothing has followed yet.
+    pub(super) fn is_next_of_list(&self) -> bool {
+        self.step == Step::List(InList::Next)
     }
 
     /// Whether a control token is text here, inside a JSON string.
@@ -154,13 +201,13 @@ impl<'a> Call<'a> {
                 brackets.is_in_string()
             }
             Step::Name(_) => true,
-            Step::Head | Step::Parameters | Step::Tail | Step::Rest => false,
+            Step::Head | Step::Parameters | Step::Tail | Step::Rest | Step::List(_) => false,
         }
     }
 
-    /// Whether the arguments have begun.
-    pub(super) fn has_arguments(&self) -> bool {
-        matches!(self.step, Step::Arguments(_) | Step::Tail | Step::Rest | Step::Other(_))
+    /// Whether the arguments or keys after them have begun, and not the end of the call.
+    pub(super) fn is_in_arguments(&self) -> bool {
+        matches!(self.step, Step::Arguments(_) | Step::Other(_))
     }
 
     /// Whether the call is complete.
@@ -217,6 +264,7 @@ impl<'a> Call<'a> {
             Step::Rest => Found::Dropped(text.len()),
             Step::Other(_) => self.others(text),
             Step::Object(_) => self.object(text),
+            Step::List(place) => self.in_list(place, text),
         }
     }
 
@@ -235,8 +283,8 @@ impl<'a> Call<'a> {
                     self.name.push('"');
                     self.step = Step::Name(false);
                 }
-                (Piece::NameUpTo(_), _) => {
-                    self.name.push_str(&text[at..]);
+                (Piece::NameUpTo(_) | Piece::NameAndId { .. }, _) => {
+                    self.id.as_mut().unwrap_or(&mut self.name).push_str(&text[at..]);
                     return Found::Head(text.len());
                 }
                 (Piece::Json(wanted), _) => {
@@ -254,6 +302,8 @@ impl<'a> Call<'a> {
                 {
                     self.is_spaced = true;
                 }
+                (Piece::Arguments, _) if is_space(byte) && self.ends_itself(rules) => {}
+                (Piece::Arguments, _) if self.is_no_object(byte, rules) => return Found::Wrong(at),
                 (Piece::Arguments, _) => {
                     self.step = Step::Arguments(Brackets::default());
                     return Found::Begins(at);
@@ -301,6 +351,17 @@ impl<'a> Call<'a> {
     /// Whether the arguments begin a line.
     fn has_line(&self, rules: &Rules) -> bool {
         self.lines(rules) > 0
+    }
+
+    /// Whether the arguments must be an object, and begin otherwise.
+    fn is_no_object(&self, byte: u8, rules: &Rules) -> bool {
+        byte != b'{' && self.ends_itself(rules)
+    }
+
+    /// Whether a call ends with its arguments.
+    fn ends_itself(&self, rules: &Rules) -> bool {
+        let calls = &rules.sections.calls;
+        calls.item.1.is_none() && self.piece + 1 == calls.pieces.len()
     }
 
     /// Reads the bytes of a name, up to the quotation mark that ends it. Returns their number.
@@ -358,7 +419,7 @@ impl<'a> Call<'a> {
         };
         let Some(parameters) = calls.parameters().filter(|_| is_behind_name) else { return false };
         let opens = matches!(parameters.open, Tag::Token(mark) if mark.control == control);
-        if self.step != Step::Head || !opens && control != calls.item.1.control {
+        if self.step != Step::Head || !opens && !calls.closes(control) {
             return false;
         }
         self.step = Step::Parameters;
@@ -406,7 +467,7 @@ impl<'a> Call<'a> {
     /// Returns the number of bytes that the limits still allow before the arguments.
     pub(super) fn room(&self, limits: &Limits) -> Option<usize> {
         let most = match self.step {
-            Step::Head | Step::Name(_) => limits.header_bytes,
+            Step::Head | Step::Name(_) | Step::List(_) => limits.header_bytes,
             Step::Object(_) => limits.message_bytes,
             Step::Arguments(_) | Step::Parameters | Step::Tail | Step::Rest | Step::Other(_) => {
                 return None;
@@ -424,7 +485,8 @@ impl<'a> Call<'a> {
     pub(super) fn begin_again(&mut self) {
         if self.step == Step::Object(Brackets::default()) {
             let mut brackets = Brackets::default();
-            for byte in self.head.as_str().bytes() {
+            // In a list, the text before it belongs to the list.
+            for byte in self.head.as_str().bytes().skip_while(|byte| *byte != b'{') {
                 brackets.step(byte);
             }
             self.step = Step::Object(brackets);
@@ -432,6 +494,7 @@ impl<'a> Call<'a> {
     }
 
     fn arguments(&mut self, text: &str, rules: &Rules) -> Found {
+        let ends_itself = self.ends_itself(rules);
         let Step::Arguments(brackets) = &mut self.step else { return Found::Wrong(0) };
         let after = After::of(rules.sections.calls.pieces.get(self.piece + 1));
         let bytes = text.as_bytes();
@@ -451,6 +514,11 @@ impl<'a> Call<'a> {
             }
             brackets.step(*byte);
             at += 1;
+            if ends_itself && brackets.are_closed() {
+                self.step = Step::Tail;
+                self.piece += 1;
+                return Found::Arguments(at);
+            }
         }
     }
 
@@ -488,6 +556,27 @@ impl<'a> Call<'a> {
         Found::Dropped(text.len())
     }
 
+    /// Reads the text around the objects of a list.
+    fn in_list(&mut self, place: InList, text: &str) -> Found {
+        let mut place = place;
+        for (at, byte) in text.bytes().enumerate() {
+            if is_space(byte) {
+                continue;
+            }
+            place = match (place, byte) {
+                (InList::Start, b'[') | (InList::Next, b',') => InList::Object,
+                (InList::Object, b'{') => {
+                    self.step = Step::Object(Brackets::default());
+                    return Found::Head(at);
+                }
+                (InList::Next, b']') => return Found::Listed(at + 1),
+                _ => return Found::Wrong(at),
+            };
+        }
+        self.step = Step::List(place);
+        Found::Head(text.len())
+    }
+
     fn object(&mut self, text: &str) -> Found {
         let Step::Object(brackets) = &mut self.step else { return Found::Wrong(0) };
         for (at, byte) in text.bytes().enumerate() {
@@ -501,14 +590,20 @@ impl<'a> Call<'a> {
 
     /// Reads a control token. Returns whether it is the next piece of the call.
     pub(super) fn control(&mut self, control: Control, rules: &Rules) -> bool {
-        let piece = rules.sections.calls.pieces.get(self.piece);
-        let is_next =
-            [Piece::NameUpTo(control), Piece::Token(control)].iter().any(|it| piece == Some(it));
-        if !is_next || self.step != Step::Head {
+        if self.step != Step::Head {
             return false;
         }
-        self.piece += 1;
-        true
+        let (id, end) = match rules.sections.calls.pieces.get(self.piece) {
+            Some(Piece::NameUpTo(end) | Piece::Token(end)) => (None, *end),
+            Some(Piece::NameAndId { id, end }) => (Some(*id), *end),
+            _ => return false,
+        };
+        if id == Some(control) && self.id.is_none() {
+            self.id = Some(String::new());
+            return true;
+        }
+        self.piece += usize::from(control == end);
+        control == end
     }
 
     /// Returns the decoded name of the tool. `None` if it is empty or not a JSON string.
@@ -526,7 +621,8 @@ impl<'a> Call<'a> {
     /// Returns the parts of a complete object, by the names of its keys.
     pub(super) fn parts(text: &str, rules: &Rules, limits: &Limits) -> Option<Parts> {
         let [name_key, arguments_key] = keys(rules)?;
-        let (mut name, mut arguments) = (None, None);
+        let (mut name, mut arguments, mut id) = (None, None, None);
+        let are_listed = rules.sections.calls.are_listed();
         let (mut has_others, mut is_double) = (false, false);
         let mut json = Json::new(text, limits).without_notes();
         json.object(|json, key, _| {
@@ -535,7 +631,11 @@ impl<'a> Call<'a> {
                 name = Some(json.string()?.0.into_owned());
                 return Ok(());
             }
-            json.peek();
+            let is_text = json.peek() == Some(b'"');
+            if are_listed && is_text && key == ID_KEY && id.is_none() {
+                id = Some(json.string()?.0.into_owned());
+                return Ok(());
+            }
             let start = json.position();
             json.skip()?;
             match key == arguments_key && arguments.is_none() {
@@ -547,7 +647,18 @@ impl<'a> Call<'a> {
         })
         .ok()?;
         let name = name.filter(|name| !name.is_empty())?;
-        Some(Parts { name, arguments: arguments?, has_others, is_double })
+        Some(Parts { name, id, arguments: arguments?, has_others, is_double })
+    }
+}
+
+/// The key of the id of a call in a list of objects.
+const ID_KEY: &str = "id";
+
+/// Returns the text after the arguments of a call in a list of objects.
+pub(super) fn tail_of_listed(id: Option<&str>) -> String {
+    match id {
+        Some(id) => format!(", \"{ID_KEY}\": {}}}", quoted(id)),
+        None => "}".to_owned(),
     }
 }
 

@@ -1,17 +1,17 @@
 //! Reads tool calls and replies.
 
-use super::between::Kind;
-use super::call::{Call, Found};
+use super::between::{Kind, quoted};
+use super::call::{Call, Found, Parts, tail_of_listed};
 use super::parameters::Scanner;
 use super::reader::{Reader, State};
 use super::reasoning::Thought;
-use super::{Piece, Rules};
+use super::{InnerCalls, Piece, Rules};
 use crate::grammar::rest::Rest;
 use crate::grammar::within_limit;
 use crate::lex::Lexeme;
 use crate::model::End;
 use crate::reading::{Kept, Out};
-use crate::{Code, Control, Dropped, Section, Span};
+use crate::{Code, Control, Dropped, Fix, Section, Span};
 
 /// No call ends reasoning that stays open.
 const CALL: Kind = Kind::Call { leaves: false };
@@ -24,7 +24,9 @@ impl Rules {
             Piece::Json(text) => (*text).to_owned(),
             Piece::Name => "\"NAME\"".to_owned(),
             Piece::PlainName => "NAME".to_owned(),
-            Piece::NameUpTo(token) => format!("NAME{}", self.spelling(*token)),
+            Piece::NameUpTo(token) | Piece::NameAndId { end: token, .. } => {
+                format!("NAME{}", self.spelling(*token))
+            }
             Piece::Token(token) => self.spelling(*token).to_owned(),
             Piece::Arguments => "{…}".to_owned(),
             Piece::Word(text) => (*text).to_owned(),
@@ -64,13 +66,7 @@ impl<'a> Reader<'a> {
                 return self.broken_call(&text[at..], Span::new(place(at), span.end), true, out);
             }
             let found = call.next(rest, self.rules);
-            let len = match found {
-                Found::Head(len) | Found::Begins(len) | Found::Empty(len) => len,
-                Found::Arguments(len) => len,
-                Found::Tail(len) | Found::Dropped(len) | Found::Object(len) | Found::Wrong(len) => {
-                    len
-                }
-            };
+            let len = found.len();
             let (piece, here) = (&rest[..len], Span::new(place(at), place(at + len)));
             at += len;
             match found {
@@ -82,6 +78,13 @@ impl<'a> Reader<'a> {
                     continue;
                 }
                 Found::Tail(_) => continue,
+                Found::Listed(_) => {
+                    self.layout.edge = here.end;
+                    // The bracket belongs to the last call, whatever follows.
+                    out.to.close_turn(here.end);
+                    self.state = State::Turn(Kept::default());
+                    continue;
+                }
                 Found::Dropped(_) => {
                     let (piece, here) = within_limit(piece, here, call.dropped.len(), out);
                     call.drop_text(piece, here, out.keep);
@@ -142,7 +145,10 @@ impl<'a> Reader<'a> {
         let help = format!("a call is written as `{}`", self.rules.form_of_calls());
         let text = "this call has no end token";
         out.tolerate(Code::ParseFrame.at(Span::at(at), text).help(help));
-        self.in_call(self.rules.sections.calls.item.1.control, Span::at(at), out);
+        match self.rules.sections.calls.item.1 {
+            Some(close) => self.in_call(close.control, Span::at(at), out),
+            None => self.settle_call(at, out),
+        }
         self.layout.keeps = false;
     }
 
@@ -151,12 +157,16 @@ impl<'a> Reader<'a> {
             return out.leave_out(self.layout.edge);
         }
         let mut message = self.rules.message(CALL, name);
-        message.recovered = matches!(&self.state, State::Call(call) if call.is_odd);
+        if let State::Call(call) = &mut self.state {
+            message.recovered = call.is_odd;
+            message.call_id = call.id.take().filter(|id| !id.is_empty()).map(Into::into);
+        }
         // Replies belong to the calls of one turn.
         if !matches!(self.said, Some(Kind::Call { .. })) {
             self.waiting.clear();
         }
-        self.waiting.extend(message.recipient.as_deref().map(str::to_owned));
+        let tool = message.recipient.as_deref().unwrap_or_default();
+        self.waiting.push(tool, message.call_id.as_deref());
         // A name with its namespace differs from what the writer writes.
         let written = self.rules.tool(&message).to_owned();
         let draft = self.begin(CALL, &written, message, at, out);
@@ -174,15 +184,19 @@ impl<'a> Reader<'a> {
     fn object(&mut self, out: &mut Out<'a, '_>) {
         let State::Call(call) = &mut self.state else { return };
         let (text, span) = (call.head.as_str().to_owned(), call.head.span());
-        let Some(parts) = Call::parts(text.trim_ascii_start(), self.rules, &out.options.limits)
-        else {
+        let are_listed = self.rules.sections.calls.are_listed();
+        let blank = match are_listed {
+            true => memchr::memchr(b'{', text.as_bytes()).unwrap_or_default(),
+            false => text.len() - text.trim_ascii_start().len(),
+        };
+        let Some(mut parts) = Call::parts(&text[blank..], self.rules, &out.options.limits) else {
             return self.broken_call("", Span::at(span.end), false, out);
         };
-        let blank = text.len() - text.trim_ascii_start().len();
         let exact = span.len() == text.len();
         let place = |at: usize| if exact { span.start + blank + at } else { span.end };
-        self.layout.keeps = false;
         let arguments = parts.arguments;
+        let is_canonical = are_listed && is_listed_so(self.rules, &text[blank..], &parts);
+        self.layout.keeps &= is_canonical;
         let body = Span::new(place(arguments.start), place(arguments.end));
         if parts.is_double {
             let found = Code::DuplicateKey.at(span, "the call has a key twice");
@@ -190,20 +204,40 @@ impl<'a> Reader<'a> {
         } else if parts.has_others {
             let found = Code::ParseFrame.at(span, "the call has unknown keys");
             out.malformed(found.drops(Dropped::Text));
-        } else {
+        } else if !is_canonical {
             let text = "the keys of this call are not in the order of the format";
             out.tolerate(Code::ParseFrame.at(span, text));
         }
         call.is_odd |= parts.is_double;
+        call.id = parts.id.take();
         self.start_call(&parts.name, body.start, out);
-        self.layout.keeps = false;
+        self.layout.keeps = is_canonical;
         self.layout.since = span.end;
         let State::Call(call) = &mut self.state else { return };
         call.complete(self.rules);
         if let Some(draft) = &mut call.draft {
-            let text = &text.trim_ascii_start()[arguments.range()];
-            draft.push(text, body, out);
+            draft.push(&text[blank..][arguments.range()], body, out);
         }
+        if are_listed {
+            self.end_listed(span.end, out);
+        }
+    }
+
+    /// Ends a call in a list at byte `at`.
+    fn end_listed(&mut self, at: usize, out: &mut Out<'a, '_>) {
+        let is_uncertain = self.is_uncertain();
+        let mut next = Call::next_of_list(at);
+        next.is_odd = is_uncertain;
+        let next = State::Call(Box::new(next));
+        if let State::Call(call) = std::mem::replace(&mut self.state, next) {
+            self.end_whole(call, at, out);
+        }
+    }
+
+    /// Whether it is uncertain if the model makes a call here.
+    pub(super) fn is_uncertain(&self) -> bool {
+        let thinks = self.thinks() && self.rules.sections.reasoning.calls != InnerCalls::End;
+        thinks || self.thought == Thought::Twice
     }
 
     /// Reads a control token in a call.
@@ -219,17 +253,12 @@ impl<'a> Reader<'a> {
             return;
         };
         self.tell_dropped(&mut call, out);
-        let close = self.rules.sections.calls.item.1;
-        if control == close.control && call.is_whole(self.rules) {
+        let calls = &self.rules.sections.calls;
+        let close = calls.item.1.filter(|close| close.control == control);
+        if let Some(close) = close.filter(|_| call.is_whole(self.rules)) {
             self.end_thought(span, out);
             self.pad = close.after;
-            self.layout.edge = span.end;
-            if let Some(mut draft) = call.draft.take() {
-                draft.message.recovered |= call.is_odd;
-                let end = if call.is_odd { End::End } else { End::Call };
-                draft.end(end, span.end, out);
-            }
-            self.hide_dropped(&mut call, span.end, out);
+            self.end_whole(call, span.end, out);
             return;
         }
         let is_reasoning = matches!(
@@ -239,7 +268,7 @@ impl<'a> Reader<'a> {
         let ends_reasoning = self.thinks() && control == Control::CloseSection(Section::Reasoning);
         let is_mention = ends_reasoning || self.thinks() && call.is_mention();
         let is_interrupted = is_reasoning && !is_mention;
-        let text = match control == close.control {
+        let text = match close.is_some() || calls.item.1.is_none() {
             true => "the call is incomplete",
             false => "the call has no end token",
         };
@@ -256,24 +285,61 @@ impl<'a> Reader<'a> {
         self.in_list &= !ends_reasoning;
         if is_interrupted {
             if out.admits(span) {
-                let mut rest = Rest::begin(span.start, span.start, out).up_to(close.control);
+                let mut rest = Rest::begin(span.start, span.start, out).up_to(calls.limit());
                 rest.push(self.rules.spelling(control), span, out);
                 self.state = State::Rest(rest);
             }
             return;
         }
-        if control == close.control {
-            self.layout.edge = span.end;
-            self.behind(close);
-        } else {
-            self.section(control, span, out);
+        match close {
+            Some(close) => {
+                self.layout.edge = span.end;
+                self.behind(close);
+            }
+            None => self.section(control, span, out),
         }
+    }
+
+    /// Ends a complete call at byte `at`.
+    fn end_whole(&mut self, mut call: Box<Call<'a>>, at: usize, out: &mut Out<'a, '_>) {
+        self.layout.edge = at;
+        if let Some(mut draft) = call.draft.take() {
+            draft.message.recovered |= call.is_odd;
+            let end = if call.is_odd { End::End } else { End::Call };
+            draft.end(end, at, out);
+        }
+        let at = if call.dropped.is_empty() { at } else { at.max(call.dropped.span().end) };
+        self.hide_dropped(&mut call, at, out);
+    }
+
+    /// Ends a call that has ended with its arguments. The text after it is known now.
+    pub(super) fn settle_call(&mut self, at: usize, out: &mut Out<'a, '_>) {
+        let ends_itself = self.rules.sections.calls.item.1.is_none();
+        if matches!(&self.state, State::Call(call) if call.is_next_of_list()) {
+            self.state = State::Turn(Kept::default());
+            self.layout.keeps = false;
+            let found =
+                Code::StreamTruncated.at(Span::at(at), "missing `]` at the end of the calls");
+            return out.malformed(found.fix(Fix::suggestion(Span::at(at), "]")));
+        }
+        if !matches!(&self.state, State::Call(call) if ends_itself && call.is_whole(self.rules)) {
+            return;
+        }
+        let at = self.layout.since;
+        let State::Call(mut call) =
+            std::mem::replace(&mut self.state, State::Turn(Kept::default()))
+        else {
+            return;
+        };
+        self.tell_dropped(&mut call, out);
+        self.end_thought(Span::at(at), out);
+        self.end_whole(call, at, out);
     }
 
     /// Ends reasoning without an end token, after a complete call in it. If the end token follows
     /// nevertheless, the call was a part of the reasoning.
     fn end_thought(&mut self, span: Span, out: &mut Out<'a, '_>) {
-        if !self.thinks() || !self.rules.sections.reasoning.calls_end {
+        if !self.thinks() || self.rules.sections.reasoning.calls != InnerCalls::End {
             return;
         }
         let close = self.rules.spelling(self.rules.sections.reasoning.close.control);
@@ -340,9 +406,11 @@ impl<'a> Reader<'a> {
     }
 
     /// Whether an incomplete call can be continued. The end of a value depends on what follows, so
-    /// calls with parameters cannot.
+    /// calls with parameters cannot. Without an end token, a call with its arguments is complete.
     pub(super) fn can_be_open(&self, call: &Call<'_>) -> bool {
-        call.has_arguments() && self.rules.sections.calls.parameters().is_none()
+        let calls = &self.rules.sections.calls;
+        let is_fixed = calls.parameters().is_none() && calls.item.1.is_some();
+        is_fixed && call.is_in_arguments()
     }
 
     /// Ends the input inside a call.
@@ -387,8 +455,7 @@ impl<'a> Reader<'a> {
         self.layout.keeps = false;
         let head = if call.head.is_empty() { Span::at(span.start) } else { call.head.span() };
         let from = self.layout.opened.take().unwrap_or(call.from);
-        let mut rest =
-            Rest::begin(from, head.start, out).up_to(self.rules.sections.calls.item.1.control);
+        let mut rest = Rest::begin(from, head.start, out).up_to(self.rules.sections.calls.limit());
         rest.push(&call.head.take(), head, out);
         rest.push(text, span, out);
         self.state = State::Rest(rest);
@@ -417,20 +484,72 @@ impl<'a> Reader<'a> {
 
     /// Begins a reply at byte `at`.
     pub(super) fn begin_reply(&mut self, at: usize, out: &mut Out<'a, '_>) {
-        let Some((mark, _)) = self.rules.replies.item.filter(|(open, _)| open.after > 0) else {
+        let has_id = self.rules.has_ids();
+        let open = self.rules.replies.item.map(|(open, _)| open);
+        let Some(mark) = open.filter(|open| open.after > 0 || has_id) else {
             return self.begin_marked(Kind::Reply, at, out);
         };
         self.behind(mark);
         self.inside = Some(Section::Reply);
     }
 
-    /// Begins the body of a reply at byte `at`, if only its opening token was read.
+    /// Begins the body of a reply at byte `at`, if it has not begun. The text so far is its beginning.
     pub(super) fn settle_reply(&mut self, at: usize, out: &mut Out<'a, '_>) {
-        if self.inside == Some(Section::Reply) && matches!(self.state, State::Turn(_)) {
-            self.inside = None;
-            self.begin_marked(Kind::Reply, at, out);
+        if self.inside != Some(Section::Reply) {
+            return;
+        }
+        let State::Turn(text) = &mut self.state else { return };
+        let text = std::mem::take(text);
+        self.inside = None;
+        if text.is_empty() {
+            return self.begin_marked(Kind::Reply, at, out);
+        }
+        self.speak(Kind::Reply, text, out);
+        if let State::Body(body) = &mut self.state {
+            body.is_marked = true;
         }
     }
+
+    /// Keeps the text before the content of a reply, which can be the id of its call. Returns
+    /// whether it is within the limit of headers.
+    pub(super) fn keep_id(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) -> bool {
+        let most = out.options.limits.header_bytes;
+        let State::Turn(id) = &mut self.state else { return false };
+        let fits = self.rules.has_ids() && text.len() <= most.saturating_sub(id.len());
+        if fits {
+            id.push(text, span, out.keep);
+        }
+        fits
+    }
+
+    /// Reads the token between the id of the call and the content of a reply, if it is this one.
+    pub(super) fn ends_id(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) -> bool {
+        let is_reply = self.inside == Some(Section::Reply);
+        if !is_reply || self.rules.replies.content != Some(control) {
+            return false;
+        }
+        let State::Turn(id) = &mut self.state else { return false };
+        let id = id.take();
+        self.reply_id = Some(id.into_owned()).filter(|id| !id.is_empty());
+        self.inside = None;
+        self.begin_marked(Kind::Reply, span.end, out);
+        true
+    }
+}
+
+/// Whether a call in a list is spelled as it is written.
+fn is_listed_so(rules: &Rules, text: &str, parts: &Parts) -> bool {
+    let mut written = String::new();
+    for piece in rules.sections.calls.pieces {
+        match piece {
+            Piece::Json(json) => written.push_str(json),
+            Piece::Name => written.push_str(&quoted(&parts.name)),
+            _ => {}
+        }
+    }
+    written.push_str(text.get(parts.arguments.range()).unwrap_or_default());
+    written.push_str(&tail_of_listed(parts.id.as_deref()));
+    written == text
 }
 
 /// Returns the span of the first character of `text`, which is at `span`. If the text was repaired,

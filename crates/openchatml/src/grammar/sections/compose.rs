@@ -1,12 +1,13 @@
 //! Changes a conversation so that it is read back without differences.
 
-use super::Rules;
 use super::between::Kind;
 use super::parameters::respelled;
+use super::waiting::Waiting;
+use super::{DECLARATION, Rules};
 use crate::Span;
 use crate::json::{Value, python};
 use crate::limits::Limits;
-use crate::model::{Body, Conversation, End, Message, Role};
+use crate::model::{Body, Conversation, End, Message, Role, Tool};
 use crate::options::RenderOptions;
 use crate::pairing::sort_replies;
 use crate::rules::{Composed, Join, Loss, Lost};
@@ -19,13 +20,63 @@ pub(crate) struct Opened<'a> {
     pub(crate) composed: Composed<'a>,
     /// The messages after the beginning, and their positions.
     pub(crate) rest: Vec<(Message<'a>, usize)>,
+    /// A message that declares tools, before the message at this position of `rest`.
+    declared: Option<(usize, Message<'a>)>,
+}
+
+/// A message of the user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Which {
+    First,
+    Last,
 }
 
 impl<'a> Opened<'a> {
     /// Returns the beginning before these messages, which is empty.
     pub(crate) fn new(messages: Vec<Message<'a>>) -> Self {
         let rest = messages.into_iter().enumerate().map(|(at, it)| (it, at)).collect();
-        Self { composed: Composed::default(), rest }
+        Self { rest, ..Self::default() }
+    }
+
+    /// Declares tools in a turn of their own, before the first or the last message of the user.
+    /// `declare` returns its text. Reports fields that it does not contain.
+    pub(crate) fn declare_before_user(
+        &mut self,
+        which: Which,
+        tools: &[Tool<'_>],
+        declare: impl FnOnce(&[Tool<'_>]) -> String,
+    ) {
+        if tools.is_empty() {
+            return;
+        }
+        let mut remark = |lost| {
+            self.composed.remarks.push(Loss::new(None, Span::default(), lost));
+        };
+        remark(Lost::ToolsAsText);
+        tools.iter().filter(|tool| !tool.extra.is_empty()).for_each(|_| remark(Lost::Declaration));
+        let is_user = |(message, _): &(Message<'_>, usize)| message.role == Role::User;
+        let at = match which {
+            Which::First => self.rest.iter().position(is_user),
+            Which::Last => self.rest.iter().rposition(is_user),
+        };
+        let mut message = Message::new(Role::System, declare(tools));
+        message.name = Some(DECLARATION.into());
+        self.declared = Some((at.unwrap_or(self.rest.len()), message));
+    }
+
+    /// Writes the arguments of calls like `json.dumps`.
+    pub(crate) fn respell_arguments(&mut self) {
+        for (message, place) in self.rest.iter_mut().filter(|(message, _)| message.is_call()) {
+            let text = message.body.text();
+            let Ok(arguments) = Value::from_json(&text, &Limits::default()) else { continue };
+            let mut spelled = String::new();
+            python::to_json(&mut spelled, &arguments);
+            if spelled != text && Value::from_json(&spelled, &Limits::default()).is_ok() {
+                let loss = Loss::new(Some(*place), message.span, Lost::Arguments);
+                self.composed.remarks.push(loss);
+                (message.body, message.body_at, message.pieces) = (Body::from(spelled), 0, None);
+            }
+        }
     }
 
     /// Returns the beginning whose system message declares tools. `declare` returns its text from that
@@ -119,19 +170,31 @@ pub(crate) fn compose<'a>(
 ) -> Result<Composed<'a>, RenderError> {
     let count = opened.rest.last().map_or(0, |(_, place)| place + 1);
     rules.has_prompt(options, count)?;
-    let mut settled = Settled { rules, composed: opened.composed, calls: Vec::new() };
+    let mut settled = Settled {
+        rules,
+        composed: opened.composed,
+        calls: Vec::new(),
+        waiting: Waiting::default(),
+    };
     settled.composed.conversation.header.clone_from(&conversation.header);
-    let mut rest = opened.rest.into_iter().peekable();
-    while let Some((message, place)) = rest.next() {
+    let mut declared = opened.declared;
+    let mut rest = opened.rest.into_iter().enumerate().map(|(at, it)| (it, at)).peekable();
+    while let Some(((message, place), at)) = rest.next() {
+        if let Some((_, message)) = declared.take_if(|(before, _)| *before == at) {
+            settled.composed.push(message, None);
+        }
         if message.role != Role::Tool {
             settled.push(message, place);
             continue;
         }
         let mut replies = vec![(message, place)];
-        while let Some(next) = rest.next_if(|(next, _)| next.role == Role::Tool) {
+        while let Some((next, _)) = rest.next_if(|((next, _), _)| next.role == Role::Tool) {
             replies.push(next);
         }
         settled.replies(replies);
+    }
+    if let Some((_, message)) = declared {
+        settled.composed.push(message, None);
     }
     let mut composed = settled.composed;
     composed.conversation.origin = rules.form;
@@ -143,6 +206,8 @@ struct Settled<'a> {
     composed: Composed<'a>,
     /// The calls without a reply: tool and id.
     calls: Vec<(String, Option<String>)>,
+    /// The same, if the format has ids.
+    waiting: Waiting,
 }
 
 impl<'a> Settled<'a> {
@@ -170,17 +235,23 @@ impl<'a> Settled<'a> {
         }
         let begins = !matches!(before, Some(Kind::Reasoning)) && self.rules.is_silent_at_first();
         if matches!(kind, Kind::Text { .. }) && message.body.is_empty() && is_open && begins {
+            if self.rules.implied().is_some() {
+                // No token shows that the turn has begun.
+                return self.remark(&message, place, Lost::Prompt);
+            }
             // At the beginning of a turn, any message can follow.
             (message.end, message.channel) = (End::Prompt, None);
         }
         let follows_call = matches!(before, Some(Kind::Call { .. }));
-        let call_id = message.call_id.take();
-        if call_id.is_some() {
+        let is_call = matches!(kind, Kind::Call { .. });
+        let call_id = message.call_id.clone();
+        if !(is_call && self.rules.has_ids()) && message.call_id.take().is_some() {
             self.remark(&message, place, Lost::CallId);
         }
         if let Kind::Call { .. } = self.rules.kind(&message, false) {
             if !follows_call {
                 self.calls.clear();
+                self.waiting.clear();
             }
             if self.rules.readdress(&mut message) {
                 self.remark(&message, place, Lost::Recipient);
@@ -188,6 +259,7 @@ impl<'a> Settled<'a> {
             self.spell(&mut message, place);
             let id = call_id.map(Into::into);
             let tool = message.recipient.as_deref().unwrap_or_default().to_owned();
+            self.waiting.push(&tool, message.call_id.as_deref());
             self.calls.push((tool, id));
         }
         self.composed.push(message, Some(place));
@@ -216,6 +288,9 @@ impl<'a> Settled<'a> {
 
     /// Adds replies in the order of the calls, with the names of the tools.
     fn replies(&mut self, mut replies: Vec<(Message<'a>, usize)>) {
+        if self.rules.has_ids() {
+            return self.replies_with_ids(replies);
+        }
         let ids = self.calls.iter().map(|call| call.1.as_deref());
         let before: Vec<_> = replies.iter().map(|(_, place)| *place).collect();
         sort_replies(ids, &mut replies, |(reply, _)| reply.call_id.as_deref());
@@ -236,6 +311,18 @@ impl<'a> Settled<'a> {
             if reply.call_id.take().is_some() {
                 self.remark(&reply, place, Lost::CallId);
             }
+            self.composed.push(reply, Some(place));
+        }
+    }
+
+    /// Adds replies with the names of the tools that they answer.
+    fn replies_with_ids(&mut self, replies: Vec<(Message<'a>, usize)>) {
+        for (mut reply, place) in replies {
+            let tool = self.waiting.answer(reply.call_id.as_deref());
+            if reply.name.is_some() && reply.name.as_deref() != tool.as_deref() {
+                self.remark(&reply, place, Lost::Name);
+            }
+            reply.name = tool.map(Into::into);
             self.composed.push(reply, Some(place));
         }
     }

@@ -184,6 +184,7 @@ impl<'a> Reader<'a> {
             return self.end_in_header(span, at, out);
         }
         self.settle_reply(at, out);
+        self.settle_call(at, out);
         self.settle_uncertain(None, out);
         self.say_blank(at, false, out);
         match std::mem::replace(&mut self.state, State::Outside(Kept::default())) {

@@ -1,9 +1,10 @@
 //! The control tokens in the body of a message that are read as text.
 
-use super::Rules;
 use super::between::{Kind, breaks};
+use super::call::tail_of_listed;
 use super::parameters::{ParameterValue, parameters};
 use super::quote::Quote;
+use super::{InnerCalls, Rules};
 use crate::Control;
 use crate::lex::{Lexeme, Lexer, Mode};
 use crate::limits::Limits;
@@ -16,7 +17,7 @@ pub(super) enum Piece<'t> {
     Text(&'t str),
     /// A token in a system message. It shows how calls are written.
     Example(Control),
-    /// A token in quoted code of the assistant.
+    /// A token in quoted code of the assistant, or of a call in reasoning.
     Quoted(Control),
     /// Text of the framing, between the parameters of a call.
     Word(&'static str),
@@ -36,10 +37,16 @@ impl Rules {
         if let Some(form) = self.sections.calls.parameters().filter(|_| message.is_call()) {
             return self.in_arguments(form, text, put);
         }
+        if message.is_call() && self.sections.calls.are_listed() {
+            put(0, Piece::Text(text))?;
+            let id = message.call_id.as_deref().filter(|_| self.has_ids());
+            return put(text.len(), Piece::Text(&tail_of_listed(id)));
+        }
         let is_example = matches!(message.role, Role::System | Role::Developer);
         let may_quote =
             self.reads_quotes() && matches!(self.kind(message, false), Kind::Text { .. });
-        if !is_example && !may_quote && !self.replies.are_words {
+        let has_calls = message.is_reasoning() && self.sections.reasoning.calls == InnerCalls::Text;
+        if !is_example && !may_quote && !self.replies.are_words && !has_calls {
             return put(0, Piece::Text(text));
         }
         let mut quote = Quote::default();
@@ -56,6 +63,11 @@ impl Rules {
                     continue;
                 }
                 Piece::Example(control)
+            } else if has_calls {
+                if !self.is_text_in_reasoning(control) {
+                    continue;
+                }
+                Piece::Quoted(control)
             } else if !may_quote || self.frames(control) {
                 continue;
             } else {

@@ -1,6 +1,6 @@
 //! Writes a conversation piece by piece, to the sink or to the check that runs before.
 
-use super::between::{Kind, Place, Written};
+use super::between::{Kind, Label, Place, Written};
 use super::{Opening, Rules};
 use crate::grammar::owner::Owner;
 use crate::model::{Conversation, End, Message, Raw, RawPiece, Role};
@@ -40,12 +40,11 @@ impl LaidOut<'_> {
                 .filter(|_| !self.canonical.contains(&index))
             {
                 Some(raw) => self.kept_pieces(raw, index, to)?,
-                None => self.rules.between(
-                    place,
-                    kind,
-                    self.rules.name(message),
-                    &mut |owner, piece| to.piece(owner, piece, index),
-                )?,
+                None => {
+                    self.rules.between(place, kind, self.label(message), &mut |owner, piece| {
+                        to.piece(owner, piece, index)
+                    })?
+                }
             }
             if message.end != End::Prompt {
                 to.body(message, index)?;
@@ -76,6 +75,11 @@ impl LaidOut<'_> {
                 self.rules.close(place, true, &mut |owner, piece| to.piece(owner, piece, count))
             }
         }
+    }
+
+    fn label<'m>(&self, message: &'m Message<'_>) -> Label<'m> {
+        let id = message.call_id.as_deref().filter(|_| self.rules.has_ids());
+        Label { name: self.rules.name(message), id }
     }
 
     fn prompt(&self, role: Role) -> Kind {

@@ -1,7 +1,7 @@
 //! Keeps the text between two messages as layout while it is read, if it is not canonical.
 
 use super::Rules;
-use super::between::{Kind, Place};
+use super::between::{Kind, Label, Place};
 use crate::Span;
 use crate::model::{Message, Raw};
 use crate::reading::{Keep, Trail};
@@ -48,7 +48,13 @@ impl LayoutTracker {
         let is_sure = !matches!(kind, Kind::Call { leaves: true }) || !self.place.in_reasoning;
         if self.keeps
             && let Some(rest) = self.trail.rest(Span::new(self.since, at), keep)
-            && !(is_sure && self.rules.is_canonical(self.place, kind, name, rest))
+            && !(is_sure
+                && self.rules.is_canonical(
+                    self.place,
+                    kind,
+                    Label { name, id: message.call_id.as_deref() },
+                    rest,
+                ))
         {
             let layout = message.layout.get_or_insert_default();
             layout.form = self.rules.form;

@@ -20,10 +20,11 @@ mod reader;
 mod reasoning;
 mod recover;
 mod turns;
+mod waiting;
 mod write_check;
 mod writer;
 
-pub(crate) use self::compose::{BETWEEN, Opened, compose};
+pub(crate) use self::compose::{BETWEEN, Opened, Which, compose};
 pub(crate) use self::reader::reader;
 pub(crate) use self::writer::write;
 pub(crate) use crate::grammar::owner::Owner;
@@ -33,7 +34,8 @@ use crate::lex::TokenTable;
 use crate::model::{Conversation, DocumentLayout, FormId, Message, Raw, Role};
 use crate::options::{LayoutChoice, RenderOptions};
 pub(crate) use crate::rules::{
-    Array, CallPiece as Piece, Calls, Mark, NoReasoning, PromptEnd, Prompts, Reasoning, Sections,
+    Array, CallPiece as Piece, Calls, InnerCalls, Mark, NoReasoning, PromptEnd, Prompts, Reasoning,
+    Sections,
 };
 use crate::{Control, Section};
 
@@ -73,6 +75,9 @@ impl Turn {
     }
 }
 
+/// The name of a message of the system that declares tools in a turn of its own.
+pub(crate) const DECLARATION: &str = "available_tools";
+
 /// The beginning of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Opening {
@@ -85,6 +90,11 @@ pub(crate) enum Opening {
     Line(Control),
     /// Nothing: the turn is the text at the beginning of the document.
     Bare,
+    /// Nothing: the turn of the assistant is what stands between turns of others.
+    Implied,
+    /// The token of a declaration of tools, which is a message of the system with the name
+    /// [`DECLARATION`]. The row has the role `developer`, which the format does not have otherwise.
+    Declaration(Control),
 }
 
 /// The form of replies of tools.
@@ -98,6 +108,8 @@ pub(crate) struct Replies {
     pub(crate) item: Option<(Mark, Mark)>,
     /// The tokens around replies that follow each other.
     pub(crate) list: Option<(Mark, Mark)>,
+    /// The token between the id of the call and the content of a reply, if replies have ids.
+    pub(crate) content: Option<Control>,
     /// The text around replies that follow each other, and between them.
     pub(crate) array: Option<Array>,
     /// The number of line breaks between a reply and a text of the user in the same turn, if a turn
@@ -117,10 +129,11 @@ impl Rules {
     /// Returns the row of the turns that this token opens.
     fn opened_by(&self, control: Control) -> Option<&'static Turn> {
         self.turns.iter().find(|turn| match turn.opening {
-            Opening::Named(token, _) | Opening::Mark(token) | Opening::Line(token) => {
-                token == control
-            }
-            Opening::Bare => false,
+            Opening::Named(token, _)
+            | Opening::Mark(token)
+            | Opening::Line(token)
+            | Opening::Declaration(token) => token == control,
+            Opening::Bare | Opening::Implied => false,
         })
     }
 
@@ -136,6 +149,18 @@ impl Rules {
             || self.begins(control)
             || self.opened_by(control).is_some()
             || self.turns.iter().any(|turn| turn.close.is_some_and(|it| it.control == control))
+    }
+
+    /// Whether a token of calls is text in reasoning.
+    fn is_text_in_reasoning(&self, control: Control) -> bool {
+        let is_of_calls = matches!(
+            control,
+            Control::OpenSection(Section::Calls | Section::Call)
+                | Control::CloseSection(Section::Calls | Section::Call)
+                | Control::Arguments
+                | Control::CallId
+        );
+        is_of_calls && self.sections.reasoning.calls == InnerCalls::Text
     }
 
     /// Whether a token ends a system message, wherever it is.
@@ -199,6 +224,16 @@ impl Rules {
         if message.is_call() { self.tool(message) } else { "" }
     }
 
+    /// Whether declarations of tools have a turn of their own.
+    fn declares(&self) -> bool {
+        self.turns.iter().any(|turn| matches!(turn.opening, Opening::Declaration(_)))
+    }
+
+    /// Whether calls and replies have ids.
+    fn has_ids(&self) -> bool {
+        self.replies.content.is_some()
+    }
+
     /// Returns the recipient of a call with this name.
     pub(crate) fn recipient(&self, name: &str) -> String {
         match name.contains('.') {
@@ -222,6 +257,11 @@ impl Rules {
             message.recipient = Some(self.recipient(name).into());
         }
         !is_same
+    }
+
+    /// Returns the turn of the assistant, if it begins without a token.
+    pub(super) fn implied(&self) -> Option<&'static Turn> {
+        self.turn(Role::Assistant).filter(|turn| turn.opening == Opening::Implied)
     }
 
     /// Whether a line break follows the token that opens a turn.

@@ -1,12 +1,11 @@
 //! The reader of turns with sections.
 
-use std::collections::VecDeque;
-
 use super::between::Kind;
 use super::body::Body;
 use super::call::Call;
 use super::layout_tracker::LayoutTracker;
 use super::reasoning::Thought;
+use super::waiting::Waiting;
 use super::{Mark, Opening, Rules, Turn, is_of_replies};
 use crate::grammar::rest::Rest;
 use crate::grammar::{check_speaker, repeated_header, repeated_opening};
@@ -44,7 +43,9 @@ pub(crate) struct Reader<'a> {
     /// Whether anything was read.
     pub(super) began: bool,
     /// The called tools that have not replied yet.
-    pub(super) waiting: VecDeque<String>,
+    pub(super) waiting: Waiting,
+    /// The id of the call that the next reply answers, if it was read.
+    pub(super) reply_id: Option<String>,
     /// The role that a completion continues, before its first lexeme.
     pub(super) continues: Option<Role>,
     pub(super) is_completion: bool,
@@ -80,7 +81,8 @@ pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader
         pad: 0,
         is_short: false,
         began: false,
-        waiting: VecDeque::new(),
+        waiting: Waiting::default(),
+        reply_id: None,
         continues: options.continues,
         is_completion: options.continues == Some(Role::Assistant),
     }
@@ -191,6 +193,9 @@ impl<'a> Reader<'a> {
             State::Turn(_) => self.thinks(),
             _ => false,
         };
+        if thinks && self.rules.is_text_in_reasoning(control) {
+            return false;
+        }
         match self.turn {
             None => true,
             // Replies are in turns of their own.
@@ -242,7 +247,11 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn control(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
+        if self.ends_id(control, span, out) {
+            return;
+        }
         self.settle_reply(span.start, out);
+        self.settle_call(span.start, out);
         self.settle_uncertain(Some(control), out);
         if self.rules.frames(control) && self.settle_parameters(control, span, out) {
             return;
@@ -273,7 +282,8 @@ impl<'a> Reader<'a> {
     pub(super) fn begin_body(&mut self, kind: Kind, at: usize, out: &mut Out<'a, '_>) {
         let mut message = self.rules.message(kind, "");
         if kind == Kind::Reply {
-            message.name = self.waiting.pop_front().map(Into::into);
+            message.call_id = self.reply_id.take().map(Into::into);
+            message.name = self.waiting.answer(message.call_id.as_deref()).map(Into::into);
         }
         let most = match kind {
             Kind::Reasoning => self.rules.sections.reasoning.close.before,

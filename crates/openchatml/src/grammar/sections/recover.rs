@@ -55,7 +55,10 @@ impl<'a> Reader<'a> {
         let spelling = self.rules.spelling(control);
         let found = Code::ParseFrame.at(span, format!("`{spelling}` is not allowed here"));
         self.layout.keeps = false;
-        let closes = matches!(control, Control::CloseSection(_) | Control::Arguments);
+        let closes = matches!(
+            control,
+            Control::CloseSection(_) | Control::Arguments | Control::CallId | Control::Message
+        );
         // The list of replies is read without this token.
         let is_list = control == Control::OpenSection(Section::Replies);
         let opens_again = control == Control::OpenSection(Section::Reasoning);
@@ -104,6 +107,8 @@ impl<'a> Reader<'a> {
     /// Reads a token of a section in uncertain text.
     pub(super) fn in_rest(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         let ends_reasoning = self.thinks() && control == Control::CloseSection(Section::Reasoning);
+        // Without a token that ends calls, the next call ends a malformed one.
+        let is_next = control == self.rules.sections.calls.item.0.control;
         let State::Rest(rest) = &mut self.state else { return };
         if rest.until != Some(control) && !(ends_reasoning && rest.until.is_some()) {
             rest.push(self.rules.spelling(control), span, out);
@@ -113,8 +118,9 @@ impl<'a> Reader<'a> {
         else {
             return;
         };
-        let at = if ends_reasoning { span.start } else { span.end };
-        match ends_reasoning {
+        let goes_on = ends_reasoning || is_next;
+        let at = if goes_on { span.start } else { span.end };
+        match goes_on {
             true => rest.end(at, out),
             false => rest.end_with_token(at, out),
         }
@@ -127,7 +133,7 @@ impl<'a> Reader<'a> {
             self.in_list = false;
         }
         // Reasoning ends at its end token, whatever it has begun.
-        if ends_reasoning {
+        if goes_on {
             self.section(control, span, out);
             self.layout.keeps = false;
         }

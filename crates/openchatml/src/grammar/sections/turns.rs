@@ -4,7 +4,7 @@ use super::between::Kind;
 use super::call::Call;
 use super::reader::{Reader, State};
 use super::reasoning::Thought;
-use super::{Mark, NoReasoning, Opening, Turn, is_of_replies};
+use super::{InnerCalls, Mark, NoReasoning, Opening, Turn, is_of_replies};
 use crate::grammar::within_limit;
 use crate::lex::Lexeme;
 use crate::model::{End, Role};
@@ -45,7 +45,8 @@ impl<'a> Reader<'a> {
         }
         let is_of_list = is_list || self.in_replies && is_of_replies(control);
         let is_own = !is_of_list && (!is_frame || self.closes_assistant(control));
-        if is_own && self.rules.goes_on(self.layout.place) {
+        let begins = self.rules.implied().is_some() || self.rules.goes_on(self.layout.place);
+        if is_own && begins {
             self.turn = self.rules.turn(Role::Assistant);
             (self.said, self.in_replies) = (None, false);
             (self.thought, self.spoken) = (Thought::default(), None);
@@ -114,7 +115,7 @@ impl<'a> Reader<'a> {
             _ if self.in_replies => None,
             None if bare.is_some() => bare,
             _ if self.rules.goes_on(self.layout.place) => self.rules.turn(Role::Assistant),
-            _ => None,
+            _ => self.rules.implied(),
         }
     }
 
@@ -146,7 +147,7 @@ impl<'a> Reader<'a> {
                 self.turn = None;
                 self.state = State::Header(span, Kept::default());
             }
-            Opening::Mark(_) | Opening::Line(_) | Opening::Bare => self.enter(turn, span.end, out),
+            _ => self.enter(turn, span.end, out),
         }
     }
 
@@ -218,6 +219,9 @@ impl<'a> Reader<'a> {
         // The text after this does not belong to the token.
         self.pad = 0;
         if self.inside == Some(Section::Reply) {
+            if self.keep_id(text, span, out) {
+                return;
+            }
             self.settle_reply(span.start, out);
             return self.take(text, span, out);
         }
@@ -323,9 +327,11 @@ impl<'a> Reader<'a> {
             Control::OpenSection(Section::Call) => {
                 self.uncertain_call(span, out);
                 self.open_at(span);
-                let mut call = Call::new(span.start);
-                let is_uncertain = self.thinks() && !reasoning.calls_end;
-                call.is_odd = is_uncertain || self.thought == Thought::Twice;
+                let mut call = match self.rules.sections.calls.are_listed() {
+                    true => Call::list(span.start),
+                    false => Call::new(span.start),
+                };
+                call.is_odd = self.is_uncertain();
                 self.state = State::Call(Box::new(call));
                 self.pad = 0;
             }
@@ -337,7 +343,8 @@ impl<'a> Reader<'a> {
     /// Reports calls inside of reasoning. It is unknown whether the model makes them or only thinks of
     /// them. The text after such a call is still reasoning.
     fn uncertain_call(&mut self, span: Span, out: &mut Out<'a, '_>) {
-        if self.in_list || !self.thinks() || self.rules.sections.reasoning.calls_end {
+        if self.in_list || !self.thinks() || self.rules.sections.reasoning.calls == InnerCalls::End
+        {
             return;
         }
         let close = self.rules.spelling(self.rules.sections.reasoning.close.control);
@@ -402,7 +409,8 @@ impl<'a> Reader<'a> {
         let goes_on = match (body.kind, control) {
             (Kind::Reasoning, Control::OpenSection(Section::Calls | Section::Call)) => {
                 let reasoning = &self.rules.sections.reasoning;
-                Some(if reasoning.calls_end { reasoning.close.before } else { 0 })
+                let ends = reasoning.calls == InnerCalls::End;
+                Some(if ends { reasoning.close.before } else { 0 })
             }
             (Kind::Text { .. }, Control::OpenSection(Section::Calls | Section::Call)) => {
                 Some(self.rules.sections.calls.lead)

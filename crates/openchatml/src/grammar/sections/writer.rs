@@ -4,7 +4,7 @@ use super::between::Written;
 use super::in_body::Piece;
 use super::laid_out::{LaidOut, Target};
 use super::write_check::WriteCheck;
-use super::{Opening, Rules};
+use super::{Opening, Rules, Turn};
 use crate::grammar::owner::Owner;
 use crate::model::{Document, Message};
 use crate::options::RenderOptions;
@@ -48,7 +48,9 @@ impl Rules {
         messages: usize,
     ) -> Result<(), RenderError> {
         let Some(role) = options.generation_prompt else { return Ok(()) };
-        if self.turn(role).is_some_and(|turn| turn.opening != Opening::Bare) {
+        let has_prompt =
+            |turn: &Turn| !matches!(turn.opening, Opening::Bare | Opening::Declaration(_));
+        if self.turn(role).is_some_and(has_prompt) {
             return Ok(());
         }
         let text = "this dialect has no prompt for this role";
@@ -58,10 +60,14 @@ impl Rules {
 }
 
 impl Rules {
-    /// Returns the position of the first call whose arguments cannot be parameters.
+    /// Returns the position of the first call whose arguments are not an object, where they must be.
     fn unwritable_call(&self, messages: &[Message<'_>]) -> Option<usize> {
-        self.sections.calls.parameters()?;
-        messages.iter().position(|message| self.read_back(message).is_none())
+        let is_open = |message: &Message<'_>| message.body.text().starts_with('{');
+        let is_unwritable = |message: &Message<'_>| {
+            let is_object = self.sections.calls.item.1.is_some() || is_open(message);
+            message.is_call() && !is_object || self.read_back(message).is_none()
+        };
+        messages.iter().position(is_unwritable)
     }
 }
 

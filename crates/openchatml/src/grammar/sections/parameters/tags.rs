@@ -9,7 +9,7 @@ use crate::rules::{Parameters, Tag};
 impl Scanner {
     /// The token that closes the call.
     pub(super) fn close(&self) -> Control {
-        self.rules.sections.calls.item.1.control
+        self.rules.sections.calls.limit()
     }
 
     /// Skips white space, and returns the position behind it.
