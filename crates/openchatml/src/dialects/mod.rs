@@ -13,6 +13,7 @@ mod deepseek_v3_1;
 mod gemini;
 mod glm_4_5;
 mod harmony;
+mod mistral_v13;
 mod older;
 mod openai;
 mod openchatml_0_1;
@@ -37,6 +38,7 @@ pub use self::deepseek_v3_1::DIALECT as DEEPSEEK_V3_1;
 pub use self::gemini::DIALECT as GEMINI;
 pub use self::glm_4_5::DIALECT as GLM_4_5;
 pub use self::harmony::DIALECT as HARMONY;
+pub use self::mistral_v13::DIALECT as MISTRAL_V13;
 pub use self::openai::DIALECT as OPENAI;
 pub use self::openchatml_0_1::DIALECT as OPENCHATML_0_1;
 pub use self::openchatml_2_0::DIALECT as OPENCHATML_2_0;
@@ -91,6 +93,7 @@ pub static ALL: &[&Dialect] = &[
     &DEEPSEEK_V3_1,
     &DEEPSEEK_V3,
     &GLM_4_5,
+    &MISTRAL_V13,
     &JSON,
     &OPENAI,
     &RESPONSES,
@@ -178,6 +181,9 @@ impl Format {
 
     /// GLM 4.5, as text: [`dialects::GLM_4_5`](GLM_4_5).
     pub const GLM_4_5: Self = Self { dialect: &GLM_4_5, carrier: Carrier::Text };
+
+    /// Mistral v13, as text: [`dialects::MISTRAL_V13`](MISTRAL_V13).
+    pub const MISTRAL_V13: Self = Self { dialect: &MISTRAL_V13, carrier: Carrier::Text };
 
     /// The messages of OpenAI's Chat Completions: [`dialects::OPENAI`](OPENAI).
     pub const OPENAI: Self = Self { dialect: &OPENAI, carrier: Carrier::Json };
@@ -280,6 +286,9 @@ impl TextFormat {
 
     /// GLM 4.5.
     pub const GLM_4_5: Self = Self::of(&GLM_4_5);
+
+    /// Mistral v13.
+    pub const MISTRAL_V13: Self = Self::of(&MISTRAL_V13);
 
     /// Returns all text formats.
     ///

@@ -10,7 +10,7 @@ fn json_that_is_cut_off_is_detected_by_its_keys() {
         (r#"[{"role":"assistant","thinking":"<|im_start|>"#, "openchatml-2.0:json"),
         (r#"["#, ""),
         (r#"[{"token": "<|start|>"}, "user"#, "chatml-wire"),
-        ("[INST] <|im_start|>user\nHi<|im_end|>", "chatml"),
+        ("[NOTE] <|im_start|>user\nHi<|im_end|>", "chatml"),
     ];
     for (text, format) in cases {
         let found = detect(text).first().map(|found| found.format.to_string());
