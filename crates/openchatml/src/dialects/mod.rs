@@ -13,6 +13,7 @@ mod deepseek_v3_1;
 mod gemini;
 mod glm_4_5;
 mod harmony;
+mod mistral_v11;
 mod mistral_v13;
 mod older;
 mod openai;
@@ -38,6 +39,7 @@ pub use self::deepseek_v3_1::DIALECT as DEEPSEEK_V3_1;
 pub use self::gemini::DIALECT as GEMINI;
 pub use self::glm_4_5::DIALECT as GLM_4_5;
 pub use self::harmony::DIALECT as HARMONY;
+pub use self::mistral_v11::DIALECT as MISTRAL_V11;
 pub use self::mistral_v13::DIALECT as MISTRAL_V13;
 pub use self::openai::DIALECT as OPENAI;
 pub use self::openchatml_0_1::DIALECT as OPENCHATML_0_1;
@@ -94,6 +96,7 @@ pub static ALL: &[&Dialect] = &[
     &DEEPSEEK_V3,
     &GLM_4_5,
     &MISTRAL_V13,
+    &MISTRAL_V11,
     &JSON,
     &OPENAI,
     &RESPONSES,
@@ -184,6 +187,9 @@ impl Format {
 
     /// Mistral v13, as text: [`dialects::MISTRAL_V13`](MISTRAL_V13).
     pub const MISTRAL_V13: Self = Self { dialect: &MISTRAL_V13, carrier: Carrier::Text };
+
+    /// Mistral v11, as text: [`dialects::MISTRAL_V11`](MISTRAL_V11).
+    pub const MISTRAL_V11: Self = Self { dialect: &MISTRAL_V11, carrier: Carrier::Text };
 
     /// The messages of OpenAI's Chat Completions: [`dialects::OPENAI`](OPENAI).
     pub const OPENAI: Self = Self { dialect: &OPENAI, carrier: Carrier::Json };
@@ -289,6 +295,9 @@ impl TextFormat {
 
     /// Mistral v13.
     pub const MISTRAL_V13: Self = Self::of(&MISTRAL_V13);
+
+    /// Mistral v11.
+    pub const MISTRAL_V11: Self = Self::of(&MISTRAL_V11);
 
     /// Returns all text formats.
     ///

@@ -24,6 +24,8 @@ const VARIANTS: &[(&str, &str, &str, usize)] = &[
     ("deepseek", "deepseek-v41", "deepseek-v4.1", 20),
     ("glm", "glm", "glm-4.5", 50),
     ("gpt-oss", "gpt-oss", "harmony", 48),
+    ("mistral", "devstral", "mistral-v11", 2),
+    ("mistral", "v11", "mistral-v11", 10),
     ("mistral", "v13", "mistral-v13", 25),
     ("qwen3-hermes", "qwen3", "qwen3", 49),
     ("qwen3-xml", "qwen3", "qwen3-coder", 51),
