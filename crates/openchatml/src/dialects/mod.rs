@@ -15,6 +15,7 @@ mod glm_4_5;
 mod harmony;
 mod mistral_v11;
 mod mistral_v13;
+mod mistral_v7;
 mod older;
 mod openai;
 mod openchatml_0_1;
@@ -39,6 +40,7 @@ pub use self::deepseek_v3_1::DIALECT as DEEPSEEK_V3_1;
 pub use self::gemini::DIALECT as GEMINI;
 pub use self::glm_4_5::DIALECT as GLM_4_5;
 pub use self::harmony::DIALECT as HARMONY;
+pub use self::mistral_v7::DIALECT as MISTRAL_V7;
 pub use self::mistral_v11::DIALECT as MISTRAL_V11;
 pub use self::mistral_v13::DIALECT as MISTRAL_V13;
 pub use self::openai::DIALECT as OPENAI;
@@ -97,6 +99,7 @@ pub static ALL: &[&Dialect] = &[
     &GLM_4_5,
     &MISTRAL_V13,
     &MISTRAL_V11,
+    &MISTRAL_V7,
     &JSON,
     &OPENAI,
     &RESPONSES,
@@ -190,6 +193,9 @@ impl Format {
 
     /// Mistral v11, as text: [`dialects::MISTRAL_V11`](MISTRAL_V11).
     pub const MISTRAL_V11: Self = Self { dialect: &MISTRAL_V11, carrier: Carrier::Text };
+
+    /// Mistral v7, as text: [`dialects::MISTRAL_V7`](MISTRAL_V7).
+    pub const MISTRAL_V7: Self = Self { dialect: &MISTRAL_V7, carrier: Carrier::Text };
 
     /// The messages of OpenAI's Chat Completions: [`dialects::OPENAI`](OPENAI).
     pub const OPENAI: Self = Self { dialect: &OPENAI, carrier: Carrier::Json };
@@ -298,6 +304,9 @@ impl TextFormat {
 
     /// Mistral v11.
     pub const MISTRAL_V11: Self = Self::of(&MISTRAL_V11);
+
+    /// Mistral v7.
+    pub const MISTRAL_V7: Self = Self::of(&MISTRAL_V7);
 
     /// Returns all text formats.
     ///
