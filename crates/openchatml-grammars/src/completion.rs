@@ -69,13 +69,15 @@ pub(crate) struct Callee {
     pub(crate) arguments: Option<usize>,
 }
 
-/// Whether the arguments of calls are parameters.
+/// Whether the arguments of calls are not JSON.
 fn has_parameters(sections: &Sections) -> bool {
     // Calls in a list end with their ids.
     if sections.calls.array.is_some() && sections.calls.item.1.is_none() {
         return true;
     }
-    sections.calls.pieces.iter().any(|piece| matches!(piece, CallPiece::Parameters(_)))
+    let is_other =
+        |piece: &CallPiece| matches!(piece, CallPiece::Parameters(_) | CallPiece::Tree(_));
+    sections.calls.pieces.iter().any(is_other)
 }
 
 impl Builder<'_> {

@@ -2,7 +2,7 @@
 
 use openchatml::convert::Channels;
 use openchatml::{
-    Document, End, Format, Limits, Message, ReadOptions, RenderOptions, Value, parse,
+    Data, Document, End, Format, Limits, Message, ReadOptions, RenderOptions, Value, parse,
 };
 
 use crate::property::assert_structure;
@@ -54,8 +54,27 @@ fn is_same_json(one: &Message<'_>, two: &Message<'_>) -> bool {
     let [one, two] = [one, two].map(|it| it.body.text());
     matches!(
         (Value::from_json(&one, &limits), Value::from_json(&two, &limits)),
-        (Ok(one), Ok(two)) if one == two
+        (Ok(one), Ok(two)) if sorted(one.clone()) == sorted(two.clone())
     )
+}
+
+/// Sorts the keys of objects, whose order can change.
+fn sorted(mut value: Value<'_>) -> Value<'_> {
+    match &mut value.data {
+        Data::List(items) => {
+            for item in items {
+                *item = sorted(std::mem::take(item));
+            }
+        }
+        Data::Map(entries) => {
+            for (_, value) in entries.iter_mut() {
+                *value = sorted(std::mem::take(value));
+            }
+            entries.sort_by(|(one, _), (two, _)| one.cmp(two));
+        }
+        _ => {}
+    }
+    value
 }
 
 /// Whether a message is a certain call.

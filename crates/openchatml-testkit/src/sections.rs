@@ -6,13 +6,14 @@ use openchatml::{Channel, Control, Conversation, End, Format, Message, Role, Tex
 
 use crate::{Source, one_in, pick, text};
 
-/// Whether arguments are objects that are written anew: as parameters, or like `json.dumps` in calls
-/// that end with their arguments.
+/// Whether arguments are objects that are written anew: as parameters or in a syntax of their own, or
+/// like `json.dumps` in calls that end with their arguments.
 pub(crate) fn has_parameters(format: Format) -> bool {
     let form = TextFormat::try_from(format).and_then(TextFormat::completion);
     let Ok(Completion::Sections(sections)) = form else { return false };
-    let is_parameters = |piece: &CallPiece| matches!(piece, CallPiece::Parameters(_));
-    sections.calls.item.1.is_none() || sections.calls.pieces.iter().any(is_parameters)
+    let is_other =
+        |piece: &CallPiece| matches!(piece, CallPiece::Parameters(_) | CallPiece::Tree(_));
+    sections.calls.item.1.is_none() || sections.calls.pieces.iter().any(is_other)
 }
 
 /// The state of a turn that affects its next message.
@@ -100,7 +101,13 @@ impl Turn {
             if self.in_list && inner == self.inner {
                 said = said.replace(['[', ']'], "");
             }
-            if said.is_empty() || trims && said.trim_ascii_start().len() < said.len() {
+            // White space after a reply can be layout.
+            let is_blank = said.trim_ascii().is_empty();
+            let follows_reply = messages.last().is_some_and(|it| it.role == Role::Tool);
+            if said.is_empty()
+                || is_blank && follows_reply
+                || trims && said.trim_ascii_start().len() < said.len()
+            {
                 said.insert(0, '.');
             }
             messages.push(match inner {
@@ -140,7 +147,7 @@ fn calls(
     let mut tools = Vec::new();
     for _ in 0..count {
         // A name ends at the text behind it.
-        let ends: &[char] = if has_parameters { &['"', '\n', '>'] } else { &['"', '\n'] };
+        let ends: &[char] = if has_parameters { &['"', '\n', '>', '{'] } else { &['"', '\n'] };
         let name = text::value(source).replace(ends, "_");
         // A function whose name has a dot is read back as a tool of another namespace.
         let is_dotted = name.strip_prefix("functions.").is_some_and(|it| it.contains('.'));

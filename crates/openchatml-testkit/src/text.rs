@@ -189,7 +189,7 @@ pub fn json(source: &mut Source<'_>) -> String {
     (pick(source, VALUES)).to_owned()
 }
 
-/// Generates arguments as they are read from parameters.
+/// Generates arguments as they are read from parameters, with sorted keys.
 pub fn parameters(source: &mut Source<'_>) -> String {
     const VALUES: &[&str] = &[
         "{}",
@@ -197,9 +197,9 @@ pub fn parameters(source: &mut Source<'_>) -> String {
         "{\"a\": 1, \"b\": [1, {\"c\": null}]}",
         "{\"code\": \"def f():\\n    return 1\\n\"}",
         "{\"q\": \"a </parameter> b\", \"r\": \"</function>\"}",
-        "{\"is\": true, \"not\": false, \"none\": null}",
+        "{\"is\": true, \"none\": null, \"not\": false}",
         "{\"s\": \"\\n\"}",
-        "{\"s\": \"\", \"\": \" a \"}",
+        "{\"\": \" a \", \"s\": \"\"}",
         "{\"s\": \"é😀\\t\\\"\\\\\"}",
         "{\"x\": -1.50e+10, \"y\": 1e400}",
         "{\"deadline_ms\": 100}",

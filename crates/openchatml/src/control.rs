@@ -88,13 +88,17 @@ pub enum Section {
     Reply,
     /// The name of a parameter.
     Key,
-    /// The value of a parameter.
+    /// The value of a parameter, or a string in a value.
     Value,
+    /// The declaration of a tool.
+    Declaration,
+    /// The instruction to think.
+    Thinking,
 }
 
 impl Control {
     /// The number of controls.
-    pub(crate) const COUNT: usize = 44;
+    pub(crate) const COUNT: usize = 48;
 
     /// Returns a unique number for each control, counted from 0.
     pub(crate) const fn index(self) -> usize {
@@ -120,9 +124,9 @@ impl Control {
             Self::Open(role) => 18 + role as usize,
             Self::Close(role) => 23 + role as usize,
             Self::OpenSection(section) => 28 + section as usize,
-            Self::CloseSection(section) => 35 + section as usize,
-            Self::Arguments => 42,
-            Self::CallId => 43,
+            Self::CloseSection(section) => 37 + section as usize,
+            Self::Arguments => 46,
+            Self::CallId => 47,
         }
     }
 

@@ -13,6 +13,7 @@ mod origins;
 mod parameters;
 mod prepared;
 mod sections;
+mod tree;
 
 pub(crate) use self::carries::is_json_call;
 pub use self::carries::{Carries, Channels, Intents, Markers};
@@ -34,3 +35,4 @@ pub use self::prepared::{Prepared, Weighed};
 pub use self::sections::{
     Array, CallPiece, Calls, InnerCalls, Mark, NoReasoning, PromptEnd, Prompts, Reasoning, Sections,
 };
+pub use self::tree::Tree;

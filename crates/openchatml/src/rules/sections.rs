@@ -1,6 +1,6 @@
 //! The sections of the assistant's turn, as data: reasoning and calls.
 
-use super::Parameters;
+use super::{Parameters, Tree};
 use crate::control::Control;
 use crate::model::Role;
 use crate::options::RenderOptions;
@@ -212,6 +212,8 @@ pub enum CallPiece {
     NameBefore(&'static str),
     /// The arguments, as parameters.
     Parameters(&'static Parameters),
+    /// The arguments, as the members of an object and the brace that closes it.
+    Tree(&'static Tree),
 }
 
 /// How generation prompts handle reasoning.
@@ -237,6 +239,9 @@ pub struct Prompts {
     /// Whether a turn that continues after tool replies says again whether it has reasoning. Prompts
     /// then end there as at the beginning of a turn.
     pub again: bool,
+    /// Whether the turn continues only after tool replies. If the model thinks, prompts open reasoning
+    /// there.
+    pub reopens: bool,
     /// Whether a prompt can end with the token that opens reasoning, if that is
     /// [requested](RenderOptions::open_reasoning).
     pub can_open: bool,
@@ -263,6 +268,8 @@ pub enum PromptEnd {
     Close,
     /// Empty reasoning.
     Pair,
+    /// Empty reasoning, without the line breaks before its end token.
+    Empty,
 }
 
 impl Prompts {
@@ -281,13 +288,14 @@ impl Prompts {
     /// assert_eq!(sections.prompts.end(Some(Role::User), &options), PromptEnd::Pair);
     /// ```
     pub fn end(&self, last: Option<Role>, options: &RenderOptions) -> PromptEnd {
-        let adds_nothing = match last {
-            Some(Role::Assistant) => self.goes_on,
+        let goes_on = match last {
+            Some(Role::Assistant) => self.goes_on && !self.reopens,
             Some(Role::Tool) => self.goes_on && !self.again,
             _ => false,
         };
-        if adds_nothing {
-            return PromptEnd::Turn;
+        if goes_on {
+            let opens = self.reopens && options.thinking.unwrap_or(self.thinks);
+            return if opens { PromptEnd::Open } else { PromptEnd::Turn };
         }
         if options.open_reasoning && self.can_open {
             return PromptEnd::Open;
@@ -311,7 +319,7 @@ impl Mark {
 impl CallPiece {
     /// Whether it is the arguments.
     pub(crate) fn is_arguments(&self) -> bool {
-        matches!(self, Self::Arguments | Self::Parameters(_))
+        matches!(self, Self::Arguments | Self::Parameters(_) | Self::Tree(_))
     }
 }
 
@@ -336,6 +344,19 @@ impl Calls {
     pub(crate) fn parameters(&self) -> Option<&'static Parameters> {
         self.pieces.iter().find_map(|piece| match piece {
             CallPiece::Parameters(parameters) => Some(*parameters),
+            _ => None,
+        })
+    }
+
+    /// Whether the arguments are written as JSON.
+    pub(crate) fn has_json(&self) -> bool {
+        self.parameters().is_none() && self.tree().is_none()
+    }
+
+    /// Returns the form of the arguments, if they are written in a syntax of their own.
+    pub(crate) fn tree(&self) -> Option<&'static Tree> {
+        self.pieces.iter().find_map(|piece| match piece {
+            CallPiece::Tree(tree) => Some(*tree),
             _ => None,
         })
     }

@@ -123,6 +123,7 @@ static SECTIONS: Sections = Sections {
         ends: [PromptEnd::Turn; 2],
         goes_on: false,
         again: false,
+        reopens: false,
         can_open: false,
     },
 };
@@ -141,6 +142,7 @@ pub(super) static RULES: Rules = Rules {
         list: None,
         said: None,
         are_words: false,
+        inside: None,
     },
     stops: &[Control::CloseSection(Section::Calls)],
 };

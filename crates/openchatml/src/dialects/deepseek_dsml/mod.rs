@@ -64,6 +64,7 @@ static SECTIONS: Sections = Sections {
         goes_on: false,
         again: false,
         can_open: true,
+        reopens: false,
     },
 };
 

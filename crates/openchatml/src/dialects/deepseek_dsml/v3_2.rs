@@ -97,6 +97,7 @@ static RULES: Rules = Rules {
         )),
         said: None,
         are_words: true,
+        inside: None,
     },
     stops: &[],
 };

@@ -89,6 +89,7 @@ static RULES: Rules = Rules {
         list: None,
         said: Some(2),
         are_words: true,
+        inside: None,
     },
     stops: &[],
 };

@@ -110,6 +110,7 @@ static SECTIONS: Sections = Sections {
         goes_on: true,
         again: false,
         can_open: true,
+        reopens: false,
     },
 };
 
@@ -147,6 +148,7 @@ pub(super) static RULES: Rules = Rules {
         )),
         said: None,
         are_words: false,
+        inside: None,
     },
     stops: &[],
 };

@@ -101,6 +101,7 @@ static SECTIONS: Sections = Sections {
         ends: [PromptEnd::Open, PromptEnd::Close],
         goes_on: true,
         again: false,
+        reopens: false,
         can_open: true,
     },
 };
@@ -136,6 +137,7 @@ pub(super) static RULES: Rules = Rules {
         list: None,
         said: None,
         are_words: false,
+        inside: None,
     },
     stops: &[],
 };

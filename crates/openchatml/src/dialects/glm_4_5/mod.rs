@@ -102,6 +102,7 @@ static SECTIONS: Sections = Sections {
         ends: [PromptEnd::Turn, PromptEnd::Pair],
         goes_on: false,
         again: false,
+        reopens: false,
         can_open: true,
     },
 };
@@ -142,6 +143,7 @@ pub(super) static RULES: Rules = Rules {
         list: None,
         said: None,
         are_words: false,
+        inside: None,
     },
     stops: &[Control::Open(Role::User), Control::Open(Role::Tool)],
 };

@@ -98,6 +98,7 @@ static SECTIONS: Sections = Sections {
             Piece::Arguments,
         ],
         namespace: "functions",
+        empty: None,
     },
     close: Control::Eos,
     prompts: Prompts {
@@ -105,6 +106,8 @@ static SECTIONS: Sections = Sections {
         ends: [PromptEnd::Turn, PromptEnd::Turn],
         goes_on: true,
         can_open: true,
+        again: false,
+        reopens: false,
     },
 };
 
@@ -135,6 +138,10 @@ pub(super) static RULES: Rules = Rules {
         )),
         content: Some(Control::Message),
         array: None,
+        list: None,
+        said: None,
+        are_words: false,
+        inside: None,
     },
     stops: &[],
 };

@@ -95,6 +95,7 @@ static SECTIONS: Sections = Sections {
         array: None,
         pieces: &[Piece::NameUpTo(Control::Arguments), Piece::Arguments],
         namespace: "functions",
+        empty: None,
     },
     close: Control::Eos,
     prompts: Prompts {
@@ -102,6 +103,8 @@ static SECTIONS: Sections = Sections {
         ends: [PromptEnd::Turn, PromptEnd::Turn],
         goes_on: true,
         can_open: true,
+        again: false,
+        reopens: false,
     },
 };
 
@@ -132,6 +135,10 @@ pub(super) static RULES: Rules = Rules {
         )),
         content: None,
         array: None,
+        list: None,
+        said: None,
+        are_words: false,
+        inside: None,
     },
     stops: &[],
 };

@@ -99,6 +99,7 @@ static SECTIONS: Sections = Sections {
             Piece::Json(", \"arguments\": "),
             Piece::Arguments,
         ],
+        empty: None,
         namespace: "functions",
     },
     close: Control::Eos,
@@ -107,6 +108,8 @@ static SECTIONS: Sections = Sections {
         ends: [PromptEnd::Turn, PromptEnd::Turn],
         goes_on: true,
         can_open: true,
+        again: false,
+        reopens: false,
     },
 };
 
@@ -137,6 +140,10 @@ pub(super) static RULES: Rules = Rules {
         )),
         content: Some(Control::Message),
         array: None,
+        list: None,
+        said: None,
+        are_words: false,
+        inside: None,
     },
     stops: &[],
 };

@@ -105,6 +105,7 @@ static SECTIONS: Sections = Sections {
         ends: [PromptEnd::Turn, PromptEnd::Pair],
         goes_on: false,
         again: false,
+        reopens: false,
         can_open: true,
     },
 };
@@ -132,6 +133,7 @@ pub(super) static RULES: Rules = Rules {
         list: None,
         said: None,
         are_words: false,
+        inside: None,
     },
     stops: &[Control::Eos],
 };

@@ -108,6 +108,7 @@ static SECTIONS: Sections = Sections {
         ends: [PromptEnd::Turn, PromptEnd::Turn],
         goes_on: false,
         again: false,
+        reopens: false,
         can_open: true,
     },
 };
@@ -143,6 +144,7 @@ pub(super) static RULES: Rules = Rules {
         list: None,
         said: None,
         are_words: false,
+        inside: None,
     },
     stops: &[Control::Eos],
 };

@@ -234,6 +234,8 @@ impl Rules {
             return self.bos.map_or(Ok(()), |(bos, _)| emit(Owner::Before, Written::Control(bos)));
         };
         self.close_section(last, None, emit)?;
+        // Without further messages, the turn around replies stays open.
+        let ends = ends && (last != Kind::Reply || self.replies.inside.is_none());
         if ends || matches!(last, Kind::Said(_)) { self.close_turn(last, emit) } else { Ok(()) }
     }
 
@@ -251,6 +253,11 @@ impl Rules {
             (Kind::Reply, Kind::Said(role)) => {
                 self.replies.said.is_some() && self.replies.turn == Some(role)
             }
+            (Kind::Call { .. } | Kind::Text { .. }, Kind::Reply)
+            | (
+                Kind::Reply,
+                Kind::Reasoning | Kind::Text { .. } | Kind::Call { .. } | Kind::Prompt,
+            ) => self.replies.inside.is_some(),
             _ => false,
         }
     }
@@ -284,6 +291,10 @@ impl Rules {
                 mark(Owner::Header, open, emit)?;
                 mark(Owner::Header, close, emit)
             }
+            PromptEnd::Empty => {
+                mark(Owner::Header, open, emit)?;
+                mark(Owner::Header, Mark { before: 0, ..close }, emit)
+            }
         }
     }
 
@@ -316,7 +327,10 @@ impl Rules {
     pub(super) fn turn_of(&self, kind: Kind) -> Option<&'static Turn> {
         self.turn(match kind {
             Kind::Said(role) => role,
-            Kind::Reply => self.replies.turn?,
+            Kind::Reply => match self.replies.inside {
+                Some(_) => Role::Assistant,
+                None => self.replies.turn?,
+            },
             _ => Role::Assistant,
         })
     }
@@ -341,6 +355,10 @@ impl Rules {
             }
             Kind::Call { .. } => self.close_call(next, emit),
             Kind::Reply => {
+                if let Some(inside) = self.replies.inside {
+                    emit(Owner::Before, Written::Control(inside.quote))?;
+                    emit(Owner::Before, Written::Word("}"))?;
+                }
                 if let Some((_, close)) = self.replies.item {
                     // The reader ends the message before these line breaks, unless the turn ends.
                     let goes_on = next == Some(Kind::Reply);
@@ -415,17 +433,22 @@ impl Rules {
         emit: &mut impl Emit<'m, E>,
     ) -> Result<bool, E> {
         let Some(turn) = self.turn_of(next) else { return Ok(false) };
+        if next == Kind::Reply && self.replies.inside.is_some() {
+            return Ok(false);
+        }
         match turn.opening {
-            Opening::Named(control, word) => {
-                emit(Owner::Opening, Written::Control(control))?;
-                emit(Owner::Opening, Written::Word(word))?;
-                emit(Owner::Opening, Written::Word("\n"))?;
-            }
-            Opening::Mark(_) if turn.role == Role::Assistant && self.goes_on(place) => {
+            Opening::Named(..) | Opening::Mark(_)
+                if turn.role == Role::Assistant && self.goes_on(place) =>
+            {
                 let again = self.sections.prompts.again && place.last == Some(Kind::Reply);
                 let after = self.replies.list.map_or(0, |(_, close)| close.after);
                 line_breaks(Owner::Gap, if again { after } else { 0 }, emit)?;
                 return Ok(again);
+            }
+            Opening::Named(control, word) => {
+                emit(Owner::Opening, Written::Control(control))?;
+                emit(Owner::Opening, Written::Word(word))?;
+                emit(Owner::Opening, Written::Word("\n"))?;
             }
             Opening::Mark(control) | Opening::Declaration(control) => {
                 emit(Owner::Opening, Written::Control(control))?;
@@ -448,7 +471,11 @@ impl Rules {
 
     /// Whether the turn of the assistant continues here without a new opening token.
     pub(in crate::grammar) fn goes_on(&self, place: Place) -> bool {
-        place.is_turn() && self.sections.prompts.goes_on
+        let is_turn = match self.replies.inside {
+            Some(_) => place.last == Some(Kind::Reply),
+            None => place.is_turn(),
+        };
+        is_turn && self.sections.prompts.goes_on
     }
 
     /// Returns what a token belongs to that directly follows the opening of the assistant's turn: if
@@ -458,7 +485,7 @@ impl Rules {
         let is_of_prompt = self.sections.prompts.ends.iter().any(|end| match end {
             PromptEnd::Open => control == marks.open.control,
             PromptEnd::Close => control == marks.close.control,
-            PromptEnd::Turn | PromptEnd::Pair => false,
+            PromptEnd::Turn | PromptEnd::Pair | PromptEnd::Empty => false,
         });
         if is_of_prompt { Owner::Opening } else { Owner::Header }
     }
@@ -499,6 +526,9 @@ impl Rules {
         }
         match next {
             Kind::Call { .. } => self.open_call(before.last, label, emit),
+            Kind::Reply if self.replies.inside.is_some() => {
+                self.open_inside(before, label.name, emit)
+            }
             Kind::Reply => {
                 let follows = before.last == Some(Kind::Reply);
                 if let Some((open, _)) = self.replies.list
@@ -523,6 +553,25 @@ impl Rules {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Opens a reply inside of the turn of the assistant. The model ends its completion with the token
+    /// of the first reply.
+    fn open_inside<'m, E>(
+        &self,
+        before: Place,
+        name: &'m str,
+        emit: &mut impl Emit<'m, E>,
+    ) -> Result<(), E> {
+        let (Some(inside), Some((open, _))) = (self.replies.inside, self.replies.item) else {
+            return Ok(());
+        };
+        let is_first = before.last.is_some_and(|last| last != Kind::Reply);
+        mark(if is_first { Owner::Before } else { Owner::Header }, open, emit)?;
+        emit(Owner::Header, Written::Word(inside.open))?;
+        emit(Owner::Header, Written::Name(name))?;
+        emit(Owner::Header, Written::Word(inside.value))?;
+        emit(Owner::Header, Written::Control(inside.quote))
     }
 
     fn open_call<'m, E>(
@@ -579,7 +628,7 @@ impl Rules {
                     emit(Owner::Header, Written::Name(name))?;
                     emit(Owner::Header, Written::Word(text))?;
                 }
-                Piece::Arguments | Piece::Parameters(_) => break,
+                Piece::Arguments | Piece::Parameters(_) | Piece::Tree(_) => break,
             }
         }
         Ok(())

@@ -1,14 +1,15 @@
 //! Reads one tool call as it arrives.
 
 use super::between::quoted;
-use super::parameters::Scanner;
+use super::parameters::{Scanner, To};
+use super::tree::Scanner as TreeScanner;
 use super::{Piece, Rules};
 use crate::Control;
 use crate::Span;
 use crate::grammar::brackets::Brackets;
 use crate::json::Json;
 use crate::limits::Limits;
-use crate::reading::{Draft, Keep, Kept};
+use crate::reading::{Draft, Keep, Kept, Out};
 use crate::rules::Tag;
 
 /// A call while it is read.
@@ -26,6 +27,8 @@ pub(super) struct Call<'a> {
     pub(super) id: Option<String>,
     /// Its parameters, while they are read.
     pub(super) parameters: Option<Box<Scanner>>,
+    /// Its arguments in a syntax of their own, while they are read.
+    pub(super) tree: Option<Box<TreeScanner<'a>>>,
     /// The call, once its name is known.
     pub(super) draft: Option<Box<Draft<'a>>>,
     /// Whether the space before its arguments was read.
@@ -43,7 +46,7 @@ enum Step {
     /// In the name, a JSON string, and whether the next byte is escaped.
     Name(bool),
     Arguments(Brackets),
-    /// In the parameters, which have another reader.
+    /// In arguments that have another reader.
     Parameters,
     /// After the arguments.
     Tail,
@@ -172,6 +175,7 @@ impl<'a> Call<'a> {
             name: String::new(),
             id: None,
             parameters: None,
+            tree: None,
             draft: None,
             is_spaced: false,
             dropped: Kept::default(),
@@ -194,8 +198,11 @@ impl<'a> Call<'a> {
         self.step == Step::List(InList::Next)
     }
 
-    /// Whether a control token is text here, inside a JSON string.
-    pub(super) fn is_in_string(&self) -> bool {
+    /// Whether a control token is text here, inside a string.
+    pub(super) fn is_text(&self, control: Control) -> bool {
+        if let Some(tree) = &self.tree {
+            return tree.is_text(control);
+        }
         match self.step {
             Step::Arguments(brackets) | Step::Other(brackets) | Step::Object(brackets) => {
                 brackets.is_in_string()
@@ -326,6 +333,10 @@ impl<'a> Call<'a> {
                     self.step = Step::Parameters;
                     return Found::Begins(at);
                 }
+                (Piece::Tree(_), _) => {
+                    self.step = Step::Parameters;
+                    return Found::Begins(at);
+                }
                 // It is part of arrays, which have another reader.
                 (Piece::PlainName | Piece::Token(_), _) => return Found::Wrong(at),
             }
@@ -410,6 +421,13 @@ impl<'a> Call<'a> {
     /// Begins the parameters at a token, if they can begin here.
     pub(super) fn begins_at(&mut self, control: Control, rules: &Rules) -> bool {
         let calls = &rules.sections.calls;
+        if let Some(Piece::Tree(tree)) = calls.pieces.get(self.piece)
+            && self.step == Step::Head
+            && tree.quote == control
+        {
+            self.step = Step::Parameters;
+            return true;
+        }
         let is_behind_name = match calls.pieces.get(self.piece) {
             Some(Piece::Parameters(_)) => true,
             Some(Piece::NameBefore(end)) => {
@@ -433,6 +451,36 @@ impl<'a> Call<'a> {
         self.step = Step::Tail;
         self.piece = at.map_or(pieces.len(), |at| at + 1);
         self.parameters = None;
+    }
+
+    /// Begins arguments in a syntax of their own, at byte `at`.
+    pub(super) fn begin_tree(&mut self, at: usize, rules: &Rules, out: &mut Out<'a, '_>) {
+        let (Some(tree), Some(draft)) = (rules.sections.calls.tree(), &mut self.draft) else {
+            return;
+        };
+        let mut to = To { draft, dropped: &mut self.dropped, out };
+        self.tree = Some(Box::new(TreeScanner::new(tree.quote, at, &mut to)));
+    }
+
+    /// Reads text of arguments in a syntax of their own. Returns the number of bytes that belong to
+    /// them.
+    pub(super) fn tree_text(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) -> usize {
+        let (Some(tree), Some(draft)) = (&mut self.tree, &mut self.draft) else { return 0 };
+        tree.text(text, span, &mut To { draft, dropped: &mut self.dropped, out })
+    }
+
+    /// Reads the token around strings in such arguments.
+    pub(super) fn tree_quote(&mut self, spelling: &str, span: Span, out: &mut Out<'a, '_>) {
+        let (Some(tree), Some(draft)) = (&mut self.tree, &mut self.draft) else { return };
+        tree.quote(spelling, span, &mut To { draft, dropped: &mut self.dropped, out });
+    }
+
+    /// Reads the rest of such arguments of an incomplete call.
+    pub(super) fn cut_tree(&mut self, out: &mut Out<'a, '_>) {
+        let Some(mut tree) = self.tree.take() else { return };
+        if let Some(draft) = &mut self.draft {
+            tree.cut(&mut To { draft, dropped: &mut self.dropped, out });
+        }
     }
 
     /// Whether `byte` is the next byte of `wanted`, ignoring white space.

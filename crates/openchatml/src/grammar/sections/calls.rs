@@ -5,6 +5,7 @@ use super::call::{Call, Found, Parts, tail_of_listed};
 use super::parameters::Scanner;
 use super::reader::{Reader, State};
 use super::reasoning::Thought;
+use super::tree::TreeReply;
 use super::{InnerCalls, Piece, Rules};
 use crate::grammar::rest::Rest;
 use crate::grammar::within_limit;
@@ -32,6 +33,7 @@ impl Rules {
             Piece::Word(text) => (*text).to_owned(),
             Piece::NameBefore(text) => ["NAME", text].concat(),
             Piece::Parameters(parameters) => self.form_of_parameter(parameters),
+            Piece::Tree(_) => "KEY:VALUE,…}".to_owned(),
         });
         pieces.collect()
     }
@@ -55,7 +57,7 @@ impl<'a> Reader<'a> {
         while at < text.len() && out.state.stopped.is_none() {
             let rest = &text[at..];
             let call = match &mut self.state {
-                State::Call(call) if call.parameters.is_none() => call,
+                State::Call(call) if call.parameters.is_none() && call.tree.is_none() => call,
                 _ => return self.take_rest(rest, Span::new(place(at), span.end), out),
             };
             let rest = match call.room(&out.options.limits) {
@@ -176,6 +178,7 @@ impl<'a> Reader<'a> {
             let parameters = self.rules.sections.calls.parameters();
             call.parameters = parameters
                 .map(|parameters| Box::new(Scanner::new(self.rules, parameters, &written, out)));
+            call.begin_tree(at, self.rules, out);
         }
         self.layout.since = at;
     }
@@ -358,6 +361,7 @@ impl<'a> Reader<'a> {
     /// Reports the text in a call that is not a part of it.
     pub(super) fn tell_dropped(&mut self, call: &mut Call<'a>, out: &mut Out<'a, '_>) {
         call.cut_parameters(out);
+        call.cut_tree(out);
         call.trim_dropped();
         if call.dropped.is_empty() {
             return;
@@ -405,12 +409,12 @@ impl<'a> Reader<'a> {
         self.hide_dropped(&mut call, at, out);
     }
 
-    /// Whether an incomplete call can be continued. The end of a value depends on what follows, so
-    /// calls with parameters cannot. Without an end token, a call with its arguments is complete.
+    /// Whether an incomplete call can be continued. The end of a parameter depends on what follows, and
+    /// the JSON of other arguments differs from their text, so calls with these cannot. Without an end
+    /// token, a call with its arguments is complete.
     pub(super) fn can_be_open(&self, call: &Call<'_>) -> bool {
         let calls = &self.rules.sections.calls;
-        let is_fixed = calls.parameters().is_none() && calls.item.1.is_some();
-        is_fixed && call.is_in_arguments()
+        calls.has_json() && calls.item.1.is_some() && call.is_in_arguments()
     }
 
     /// Ends the input inside a call.
@@ -484,6 +488,11 @@ impl<'a> Reader<'a> {
 
     /// Begins a reply at byte `at`.
     pub(super) fn begin_reply(&mut self, at: usize, out: &mut Out<'a, '_>) {
+        if self.rules.replies.inside.is_some() {
+            let from = self.layout.opened.unwrap_or(at);
+            self.state = State::Reply(Box::new(TreeReply::new(from, at)));
+            return;
+        }
         let has_id = self.rules.has_ids();
         let open = self.rules.replies.item.map(|(open, _)| open);
         let Some(mark) = open.filter(|open| open.after > 0 || has_id) else {

@@ -2,6 +2,7 @@
 
 use super::between::Kind;
 use super::parameters::respelled;
+use super::tree;
 use super::waiting::Waiting;
 use super::{DECLARATION, Rules};
 use crate::Span;
@@ -230,6 +231,9 @@ impl<'a> Settled<'a> {
             }
             _ => false,
         };
+        if self.is_lost(&message, before) {
+            return self.remark(&message, place, Lost::Empty);
+        }
         if is_unsaid && !is_open {
             return self.remark(&message, place, Lost::Empty);
         }
@@ -265,8 +269,39 @@ impl<'a> Settled<'a> {
         self.composed.push(message, Some(place));
     }
 
+    /// Whether a message is white space after a reply inside of the turn of the assistant, where it is
+    /// layout.
+    fn is_lost(&self, message: &Message<'_>, before: Option<Kind>) -> bool {
+        let is_text = message.role == Role::Assistant
+            && !message.is_call()
+            && (message.end == End::Prompt || !message.is_reasoning());
+        self.rules.replies.inside.is_some()
+            && before == Some(Kind::Reply)
+            && is_text
+            && message.body.text().trim_ascii().is_empty()
+    }
+
+    /// Writes the arguments of a call as a template writes them in a syntax of their own.
+    fn sort(&mut self, message: &mut Message<'a>, place: usize) {
+        let limits = Limits::default();
+        let text = message.body.text();
+        let Ok(arguments) = Value::from_json(&text, &limits) else { return };
+        let mut spelled = String::new();
+        python::to_json(&mut spelled, &tree::sorted(arguments));
+        // Python writes numbers that are too large as a word, which is not JSON.
+        let read = tree::respelled(&spelled, &limits).or_else(|| tree::respelled(&text, &limits));
+        let Some(read) = read else { return };
+        if read != text {
+            self.remark(message, place, Lost::Arguments);
+        }
+        (message.body, message.body_at, message.pieces) = (Body::from(read), 0, None);
+    }
+
     /// Writes the arguments of a call as a template writes parameters.
     fn spell(&mut self, message: &mut Message<'a>, place: usize) {
+        if self.rules.sections.calls.tree().is_some() {
+            return self.sort(message, place);
+        }
         let Some(form) = self.rules.sections.calls.parameters() else { return };
         let limits = Limits::default();
         let text = message.body.text();

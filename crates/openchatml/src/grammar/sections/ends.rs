@@ -78,7 +78,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn close_turn(&mut self, control: Control, closes: bool, span: Span, out: &mut Out<'a, '_>) {
+    pub(super) fn close_turn(
+        &mut self,
+        control: Control,
+        closes: bool,
+        span: Span,
+        out: &mut Out<'a, '_>,
+    ) {
         self.say_blank(span.start, true, out);
         let at = if closes { span.end } else { span.start };
         let before = self.turn.and_then(|turn| turn.close).map_or(0, |close| close.before);
@@ -129,7 +135,7 @@ impl<'a> Reader<'a> {
                 self.end_completion(true, out);
                 self.layout.edge = self.layout.edge.max(at);
             }
-            State::Outside(_) | State::Header(..) => {}
+            State::Outside(_) | State::Header(..) | State::Reply(_) => {}
         }
         self.inside = None;
         self.in_list = false;
@@ -170,6 +176,7 @@ impl<'a> Reader<'a> {
                 rest.end(span.start, out);
                 (self.layout.since, self.layout.edge) = (span.start, span.start);
             }
+            State::Reply(reply) => self.cut_reply(*reply, span, out),
             _ => {}
         }
         if out.state.stopped.is_none() {
@@ -214,6 +221,7 @@ impl<'a> Reader<'a> {
                 rest.end(at, out);
                 return;
             }
+            State::Reply(reply) => return self.end_reply_open(*reply, at, out),
             State::Turn(_) if self.thinks() => {
                 let section = Some(self.closes(Kind::Reasoning));
                 self.truncated("the text ends inside a message", section, at, out);

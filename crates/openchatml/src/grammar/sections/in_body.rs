@@ -4,6 +4,7 @@ use super::between::{Kind, breaks};
 use super::call::tail_of_listed;
 use super::parameters::{ParameterValue, parameters};
 use super::quote::Quote;
+use super::tree;
 use super::{InnerCalls, Rules};
 use crate::Control;
 use crate::lex::{Lexeme, Lexer, Mode};
@@ -41,6 +42,9 @@ impl Rules {
             put(0, Piece::Text(text))?;
             let id = message.call_id.as_deref().filter(|_| self.has_ids());
             return put(text.len(), Piece::Text(&tail_of_listed(id)));
+        }
+        if let Some(tree) = self.sections.calls.tree().filter(|_| message.is_call()) {
+            return tree::pieces(self, tree, text, &mut put);
         }
         let is_example = matches!(message.role, Role::System | Role::Developer);
         let may_quote =

@@ -51,8 +51,12 @@ impl<'a> Reader<'a> {
 
     /// Reads a token in a call.
     pub(super) fn call_token(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
-        if !self.parameter_token(control, span, out) {
-            self.in_call(control, span, out);
+        if self.parameter_token(control, span, out) {
+            return;
+        }
+        match &self.state {
+            State::Rest(_) => self.in_rest(control, span, out),
+            _ => self.in_call(control, span, out),
         }
     }
 
@@ -64,6 +68,9 @@ impl<'a> Reader<'a> {
             self.begin_call(span.start, out);
         }
         let spelling = self.rules.spelling(control);
+        if self.tree_token(control, span, out) {
+            return true;
+        }
         let Some(scanner) = self.scanner().filter(|scanner| scanner.takes(control)) else {
             return false;
         };

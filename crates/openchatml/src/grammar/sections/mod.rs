@@ -12,6 +12,7 @@ mod compose;
 mod ends;
 mod in_body;
 mod in_parameters;
+mod in_tree;
 mod laid_out;
 pub(super) mod layout_tracker;
 mod parameters;
@@ -19,6 +20,7 @@ mod quote;
 mod reader;
 mod reasoning;
 mod recover;
+mod tree;
 mod turns;
 mod waiting;
 mod write_check;
@@ -118,6 +120,22 @@ pub(crate) struct Replies {
     /// Whether their tokens are ordinary words, which are tokens only where a reply can begin or
     /// end.
     pub(crate) are_words: bool,
+    /// The form of replies inside of the turn of the assistant, which continues after them. The token
+    /// that opens a reply then ends a completion.
+    pub(crate) inside: Option<ReplyInside>,
+}
+
+/// A reply with the name of its tool and its text as a string:
+/// `response:NAME{value:<|"|>TEXT<|"|>}`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReplyInside {
+    /// The text before the name.
+    pub(crate) open: &'static str,
+    /// The text between the name and the text of the reply, which begins with a brace and ends with
+    /// a colon.
+    pub(crate) value: &'static str,
+    /// The token before and after a string.
+    pub(crate) quote: Control,
 }
 
 impl Rules {
@@ -165,8 +183,9 @@ impl Rules {
 
     /// Whether a token ends a system message, wherever it is.
     fn ends_said(&self, control: Control) -> bool {
+        let is_outside = self.replies.turn.is_none() && self.replies.inside.is_none();
         let is_reply = self.opens_reply(control) && !self.replies.are_words;
-        self.frames(control) || self.replies.turn.is_none() && is_reply
+        self.frames(control) || is_outside && is_reply
     }
 
     /// Returns the text that was read before a message, if it was not canonical.
@@ -219,9 +238,20 @@ impl Rules {
         self.sections.calls.tool(message.recipient.as_deref().unwrap_or_default())
     }
 
-    /// Returns the name of the tool if a message is a call.
+    /// Returns the name of the tool if a message is a call, or a reply with the name of its tool.
     pub(super) fn name<'m>(&self, message: &'m Message<'_>) -> &'m str {
-        if message.is_call() { self.tool(message) } else { "" }
+        if message.is_call() {
+            return self.tool(message);
+        }
+        match message.role == Role::Tool && self.replies.inside.is_some() {
+            true => self.sections.calls.tool(message.name.as_deref().unwrap_or_default()),
+            false => "",
+        }
+    }
+
+    /// Returns the token around strings, if arguments have one.
+    pub(super) fn quote(&self) -> Option<Control> {
+        self.sections.calls.tree().map(|tree| tree.quote)
     }
 
     /// Whether declarations of tools have a turn of their own.

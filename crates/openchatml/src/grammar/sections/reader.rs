@@ -5,6 +5,7 @@ use super::body::Body;
 use super::call::Call;
 use super::layout_tracker::LayoutTracker;
 use super::reasoning::Thought;
+use super::tree::TreeReply;
 use super::waiting::Waiting;
 use super::{Mark, Opening, Rules, Turn, is_of_replies};
 use crate::grammar::rest::Rest;
@@ -40,6 +41,8 @@ pub(crate) struct Reader<'a> {
     pub(super) pad: u8,
     /// Whether some of them are missing.
     pub(super) is_short: bool,
+    /// Whether a token has closed the turn around the last reply.
+    pub(super) is_left: bool,
     /// Whether anything was read.
     pub(super) began: bool,
     /// The called tools that have not replied yet.
@@ -60,6 +63,8 @@ pub(super) enum State<'a> {
     Turn(Kept<'a>),
     Body(Body<'a>),
     Call(Box<Call<'a>>),
+    /// In a reply inside of the turn of the assistant.
+    Reply(Box<TreeReply<'a>>),
     /// In uncertain text, which is hidden or dropped.
     Rest(Rest<'a>),
 }
@@ -80,6 +85,7 @@ pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader
         in_replies: false,
         pad: 0,
         is_short: false,
+        is_left: false,
         began: false,
         waiting: Waiting::default(),
         reply_id: None,
@@ -115,6 +121,7 @@ impl<'a> crate::reading::Reader<'a> for Reader<'a> {
         match &self.state {
             State::Body(body) => Some(&body.draft.message),
             State::Call(call) => call.draft.as_ref().map(|draft| &draft.message),
+            State::Reply(reply) => reply.message(),
             State::Rest(rest) => rest.message(),
             State::Outside(_) | State::Header(..) | State::Turn(_) => None,
         }
@@ -177,8 +184,9 @@ impl<'a> Reader<'a> {
             return true;
         }
         let is_text = match &mut self.state {
-            State::Call(call) => call.is_in_string(),
+            State::Call(call) => call.is_text(control),
             State::Body(body) => body.quotes(control),
+            State::Reply(reply) => reply.is_text(control, self.rules),
             _ => false,
         };
         if is_text {
@@ -241,6 +249,8 @@ impl<'a> Reader<'a> {
             State::Call(call) if call.parameters.is_some() => {
                 self.parameter_text(text, span, out);
             }
+            State::Call(call) if call.tree.is_some() => self.tree_text(text, span, out),
+            State::Reply(_) => self.reply_text(text, span, out),
             State::Call(_) => self.call(text, span, out),
             State::Rest(rest) => rest.push(text, span, out),
         }
@@ -263,6 +273,7 @@ impl<'a> Reader<'a> {
             State::Turn(_) => self.section(control, span, out),
             State::Body(_) => self.in_body(control, span, out),
             State::Call(_) => self.call_token(control, span, out),
+            State::Reply(_) => self.reply_token(control, span, out),
             State::Rest(_) => self.in_rest(control, span, out),
         }
         let is_stop = self.rules.stops.contains(&control);

@@ -62,10 +62,12 @@ impl<'a> Reader<'a> {
         // The list of replies is read without this token.
         let is_list = control == Control::OpenSection(Section::Replies);
         let opens_again = control == Control::OpenSection(Section::Reasoning);
+        let is_mere = self.rules.quote() == Some(control)
+            || matches!(control, Control::OpenSection(Section::Declaration | Section::Thinking));
         if opens_again {
             self.think_again();
         }
-        if closes || opens_again || is_list {
+        if closes || opens_again || is_list || is_mere {
             out.malformed(found.drops(Dropped::Text));
             return;
         }
@@ -100,7 +102,9 @@ impl<'a> Reader<'a> {
             _ => {}
         }
         if out.admits(span) {
-            self.state = State::Rest(Rest::begin(span.start, span.end, out));
+            // The header of a turn without a message belongs to the text after it.
+            let from = self.layout.opened.take().unwrap_or(span.start);
+            self.state = State::Rest(Rest::begin(from, span.end, out));
         }
     }
 
@@ -357,6 +361,7 @@ impl<'a> Reader<'a> {
                 }
                 None => out.leave_out(self.layout.opened.unwrap_or(call.from)),
             },
+            State::Reply(reply) => reply.stop(at, out),
             State::Rest(rest) => rest.end(at, out),
             State::Header(span, _) => out.leave_out(span.start),
             State::Outside(gap) | State::Turn(gap) => {

@@ -34,6 +34,7 @@ impl<'a> Reader<'a> {
         let is_frame = self.rules.frames(control);
         let is_reply = control == Control::OpenSection(Section::Reply);
         if is_reply && self.rules.replies.turn.is_none() {
+            self.end_gap(out);
             return self.open_reply(span, out);
         }
         let is_list = matches!(
@@ -43,10 +44,15 @@ impl<'a> Reader<'a> {
         if is_list && self.replies(control, span, out) {
             return;
         }
+        if self.closes_assistant(control) && self.is_behind_inner_reply() {
+            self.end_gap(out);
+            self.is_left = true;
+            self.layout.edge = span.end;
+            return out.to.close_turn(span.end);
+        }
         let is_of_list = is_list || self.in_replies && is_of_replies(control);
         let is_own = !is_of_list && (!is_frame || self.closes_assistant(control));
-        let begins = self.rules.implied().is_some() || self.rules.goes_on(self.layout.place);
-        if is_own && begins {
+        if is_own && (self.rules.implied().is_some() || self.goes_on()) {
             self.turn = self.rules.turn(Role::Assistant);
             (self.said, self.in_replies) = (None, false);
             (self.thought, self.spoken) = (Thought::default(), None);
@@ -78,6 +84,18 @@ impl<'a> Reader<'a> {
             out.to.close_turn(span.end);
         }
         true
+    }
+
+    /// Whether the turn of the assistant continues here without a new opening token.
+    fn goes_on(&self) -> bool {
+        self.rules.goes_on(self.layout.place) && !self.is_left
+    }
+
+    /// Whether the last message is a reply inside of the turn of the assistant, which is still open.
+    fn is_behind_inner_reply(&self) -> bool {
+        self.rules.replies.inside.is_some()
+            && self.layout.place.last == Some(Kind::Reply)
+            && !self.is_left
     }
 
     fn closes_assistant(&self, control: Control) -> bool {
@@ -114,7 +132,7 @@ impl<'a> Reader<'a> {
         match self.layout.place.last {
             _ if self.in_replies => None,
             None if bare.is_some() => bare,
-            _ if self.rules.goes_on(self.layout.place) => self.rules.turn(Role::Assistant),
+            _ if self.goes_on() => self.rules.turn(Role::Assistant),
             _ => self.rules.implied(),
         }
     }
@@ -137,6 +155,7 @@ impl<'a> Reader<'a> {
             return;
         }
         self.layout.opened.get_or_insert(span.start);
+        self.is_left = false;
         self.said = None;
         self.before = out.state.messages;
         self.inside = None;
@@ -257,10 +276,9 @@ impl<'a> Reader<'a> {
         };
         let mut blank = std::mem::take(blank);
         let is_exact = matches!(kind, Kind::Said(_)) && self.rules.replies.said.is_some();
-        if kind != Kind::Reasoning
-            && !is_exact
-            && matches!(self.said, Some(Kind::Call { .. } | Kind::Reply))
-        {
+        let is_layout = self.rules.replies.inside.is_none() && !is_exact;
+        let follows = matches!(self.said, Some(Kind::Call { .. } | Kind::Reply));
+        if kind != Kind::Reasoning && follows && is_layout {
             // The white space before it is layout, but not after a token of reasoning.
             blank.trim_start();
         }
@@ -359,7 +377,19 @@ impl<'a> Reader<'a> {
                 let control = Control::OpenSection(Section::Reply);
                 return self.stray_section(control, span, out);
             }
-            self.unclosed_turn(span, out);
+            let control = Control::OpenSection(Section::Reply);
+            match self.rules.replies.inside {
+                Some(_) if !self.thinks() => {
+                    self.close_turn(control, self.is_completion, span, out);
+                    if self.is_completion {
+                        return;
+                    }
+                }
+                _ => self.unclosed_turn(span, out),
+            }
+            if out.state.stopped.is_some() {
+                return;
+            }
             self.turn = None;
         }
         if !out.admits(span) {

@@ -8,6 +8,7 @@ use super::in_body::Piece;
 use super::laid_out::{LaidOut, Target};
 use super::parameters::respelled;
 use super::reader::{Reader, reader};
+use super::tree;
 use super::writer::Failed;
 use crate::grammar::dry_run::{DryRun, unlimited};
 use crate::grammar::owner::Owner;
@@ -121,9 +122,14 @@ impl Rules {
     /// Returns the body of a message as it is read back. `None` if it cannot be written.
     pub(super) fn read_back<'m>(&self, message: &'m Message<'_>) -> Option<Cow<'m, str>> {
         let text = message.body.text();
-        match self.sections.calls.parameters().filter(|_| message.is_call()) {
-            None => Some(text),
-            Some(form) => Some(respelled(&text, form, &Limits::default())?.into()),
+        if !message.is_call() {
+            return Some(text);
+        }
+        let limits = Limits::default();
+        match (self.sections.calls.parameters(), self.sections.calls.tree()) {
+            (Some(form), _) => Some(respelled(&text, form, &limits)?.into()),
+            (_, Some(_)) => Some(tree::respelled(&text, &limits)?.into()),
+            _ => Some(text),
         }
     }
 }

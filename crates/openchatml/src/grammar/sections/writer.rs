@@ -29,7 +29,10 @@ pub(crate) fn write(
     };
     rules.has_prompt(options, conversation.messages.len())?;
     if let Some(at) = rules.unwritable_call(&conversation.messages) {
-        let text = "the arguments of this call are not a JSON object";
+        let text = match rules.sections.calls.tree() {
+            None => "the arguments of this call are not a JSON object",
+            Some(_) => "the arguments of this call are not a JSON object whose keys can be written",
+        };
         let error = RenderError::new(Code::RenderUnsupported, Some(at), text);
         return Err(error.at(Place::Body, Span::default()));
     }
@@ -60,7 +63,8 @@ impl Rules {
 }
 
 impl Rules {
-    /// Returns the position of the first call whose arguments are not an object, where they must be.
+    /// Returns the position of the first call whose arguments cannot be written: they must be an object
+    /// where they end the call, and JSON where they are written in another syntax.
     fn unwritable_call(&self, messages: &[Message<'_>]) -> Option<usize> {
         let is_open = |message: &Message<'_>| message.body.text().starts_with('{');
         let is_unwritable = |message: &Message<'_>| {

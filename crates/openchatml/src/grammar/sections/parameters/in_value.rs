@@ -129,24 +129,10 @@ impl Scanner {
         self.string(raw..self.at, to);
     }
 
-    /// Adds the text of a range to a string. The text beyond the limit has its exact place, so that
-    /// this does not depend on how much of the text has arrived.
+    /// Adds the text of a range to a string.
     fn string(&mut self, range: Range<usize>, to: &mut To<'_, '_, '_>) {
-        let most = to.out.options.limits.message_bytes;
         for (text, span) in self.held.pieces(range) {
-            let json = escaped(text);
-            let room = most.saturating_sub(self.len);
-            self.len += json.len();
-            if json.len() == text.len() {
-                to.draft.push(text, span, to.out);
-                continue;
-            }
-            let fits = if json.len() <= room { text.len() } else { fitting(text, room) };
-            let (kept, beyond) = json.split_at(escaped(&text[..fits]).len());
-            to.draft.insert(kept, span, to.out);
-            to.draft.insert(beyond, Span::at(place_in(text, span, fits)), to.out);
-            // Text that is dropped ends here.
-            to.draft.insert("", Span::at(span.end), to.out);
+            add_string(&mut self.len, text, span, to);
         }
     }
 
@@ -179,6 +165,28 @@ impl Scanner {
         }
         (self.at, self.phase) = (next, Phase::Between);
     }
+}
+
+/// Adds text to a string of arguments that have `len` bytes so far. The text beyond the limit has its
+/// exact place, so that this does not depend on how much of the text has arrived.
+pub(in crate::grammar::sections) fn add_string(
+    len: &mut usize,
+    text: &str,
+    span: Span,
+    to: &mut To<'_, '_, '_>,
+) {
+    let json = escaped(text);
+    let room = to.out.options.limits.message_bytes.saturating_sub(*len);
+    *len += json.len();
+    if json.len() == text.len() {
+        return to.draft.push(text, span, to.out);
+    }
+    let fits = if json.len() <= room { text.len() } else { fitting(text, room) };
+    let (kept, beyond) = json.split_at(escaped(&text[..fits]).len());
+    to.draft.insert(kept, span, to.out);
+    to.draft.insert(beyond, Span::at(place_in(text, span, fits)), to.out);
+    // Text that is dropped ends here.
+    to.draft.insert("", Span::at(span.end), to.out);
 }
 
 /// Returns the length of the longest beginning of a text that has at most `room` bytes in a JSON

@@ -10,6 +10,7 @@ mod in_value;
 mod tags;
 mod value;
 
+pub(super) use self::in_value::add_string;
 pub(super) use self::value::{ParameterValue, parameters, respelled};
 
 pub(super) use self::held::Part;
