@@ -11,6 +11,7 @@ mod deepseek_dsml;
 mod deepseek_v3;
 mod deepseek_v3_1;
 mod gemini;
+mod gemma_4;
 mod glm_4_5;
 mod harmony;
 mod mistral_v11;
@@ -38,6 +39,7 @@ pub use self::deepseek_dsml::V4_1 as DEEPSEEK_V4_1;
 pub use self::deepseek_v3::DIALECT as DEEPSEEK_V3;
 pub use self::deepseek_v3_1::DIALECT as DEEPSEEK_V3_1;
 pub use self::gemini::DIALECT as GEMINI;
+pub use self::gemma_4::DIALECT as GEMMA_4;
 pub use self::glm_4_5::DIALECT as GLM_4_5;
 pub use self::harmony::DIALECT as HARMONY;
 pub use self::mistral_v7::DIALECT as MISTRAL_V7;
@@ -57,6 +59,8 @@ pub use crate::dialect::{Carrier, Dialect, Format};
 pub use crate::rules::{
     Array, CallPiece, Calls, Completion, Framed, InnerCalls, Mark, NoReasoning, Parameters,
     PromptEnd, Prompts, Reasoning, Sections, Tag, Words,
+    Array, CallPiece, Calls, Completion, Framed, Mark, NoReasoning, Parameters, PromptEnd, Prompts,
+    Reasoning, Sections, Tag, Tree, Words,
 };
 
 use std::str::FromStr;
@@ -100,6 +104,7 @@ pub static ALL: &[&Dialect] = &[
     &MISTRAL_V13,
     &MISTRAL_V11,
     &MISTRAL_V7,
+    &GEMMA_4,
     &JSON,
     &OPENAI,
     &RESPONSES,

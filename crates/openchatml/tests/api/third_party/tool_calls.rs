@@ -22,6 +22,7 @@ const VARIANTS: &[(&str, &str, &str, usize)] = &[
     ("deepseek", "deepseek-v32", "deepseek-v3.2", 16),
     ("deepseek", "deepseek-v4$", "deepseek-v4", 17),
     ("deepseek", "deepseek-v41", "deepseek-v4.1", 20),
+    ("gemma4", "gemma4", "gemma-4", 47),
     ("glm", "glm", "glm-4.5", 50),
     ("gpt-oss", "gpt-oss", "harmony", 48),
     ("mistral", "devstral", "mistral-v11", 2),
