@@ -58,9 +58,7 @@ pub use self::sharegpt::DIALECT as SHAREGPT;
 pub use crate::dialect::{Carrier, Dialect, Format};
 pub use crate::rules::{
     Array, CallPiece, Calls, Completion, Framed, InnerCalls, Mark, NoReasoning, Parameters,
-    PromptEnd, Prompts, Reasoning, Sections, Tag, Words,
-    Array, CallPiece, Calls, Completion, Framed, Mark, NoReasoning, Parameters, PromptEnd, Prompts,
-    Reasoning, Sections, Tag, Tree, Words,
+    PromptEnd, Prompts, Reasoning, Sections, Tag, Tree, Words,
 };
 
 use std::str::FromStr;

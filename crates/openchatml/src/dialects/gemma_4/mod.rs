@@ -9,8 +9,8 @@ use crate::check::CheckRules;
 use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, TextForm};
 use crate::grammar::sections::{
-    self, Calls, Mark, NoReasoning, Opening, Owner, Piece, PromptEnd, Prompts, Reasoning, Replies,
-    ReplyInside, Rules, Sections, Turn,
+    self, Calls, InnerCalls, Mark, NoReasoning, Opening, Owner, Piece, PromptEnd, Prompts,
+    Reasoning, Replies, ReplyInside, Rules, Sections, Turn,
 };
 use crate::lex::Mode;
 use crate::model::{End, FormId, Role};
@@ -83,14 +83,14 @@ static SECTIONS: Sections = Sections {
         close: Mark::new(Control::CloseSection(Section::Reasoning), 1, 0),
         none: NoReasoning::Nothing,
         stays_open: false,
-        calls_end: true,
+        calls: InnerCalls::End,
         ended_by: &[],
     },
     calls: Calls {
         list: None,
         item: (
             Mark::plain(Control::OpenSection(Section::Call)),
-            Mark::plain(Control::CloseSection(Section::Call)),
+            Some(Mark::plain(Control::CloseSection(Section::Call))),
         ),
         lead: 0,
         array: None,
@@ -99,6 +99,7 @@ static SECTIONS: Sections = Sections {
             Piece::NameBefore("{"),
             Piece::Tree(&Tree { quote: QUOTE }),
         ],
+        empty: None,
         namespace: "functions",
     },
     close: Control::End,
@@ -106,6 +107,7 @@ static SECTIONS: Sections = Sections {
         thinks: false,
         ends: [PromptEnd::Turn, PromptEnd::Empty],
         goes_on: true,
+        again: false,
         reopens: true,
         can_open: true,
     },
@@ -128,6 +130,10 @@ pub(super) static RULES: Rules = Rules {
             Mark::plain(Control::CloseSection(Section::Reply)),
         )),
         array: None,
+        content: None,
+        list: None,
+        said: None,
+        are_words: false,
         inside: Some(ReplyInside { open: "response:", value: "{value:", quote: QUOTE }),
     },
     stops: &[Control::Eos, Control::OpenSection(Section::Reply)],
