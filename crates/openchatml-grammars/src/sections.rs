@@ -136,6 +136,10 @@ fn call(sections: &Sections, callee: &Callee, arguments: usize) -> Shape {
             CallPiece::Token(control) => shape.then(Shape::Control(*control)),
             CallPiece::Word(text) => shape.then(Shape::text(text)),
             CallPiece::NameBefore(text) => shape.then(Shape::text(name)).then(Shape::text(text)),
+            CallPiece::IdUpTo(control) => shape
+                .then(Shape::text(&format!("{}.{name}:", calls.namespace)))
+                .then(Shape::Repeat(Box::new(digit()), 1, None))
+                .then(Shape::Control(*control)),
             CallPiece::Arguments => shape.then(Shape::Json(arguments)),
             _ => shape,
         };
@@ -144,6 +148,11 @@ fn call(sections: &Sections, callee: &Callee, arguments: usize) -> Shape {
         Some(close) => shape.then(marked(close)),
         None => shape,
     }
+}
+
+/// Creates a digit of the number of a call.
+fn digit() -> Shape {
+    Shape::either(('0'..='9').map(|digit| Shape::text(digit.encode_utf8(&mut [0; 4]))).collect())
 }
 
 /// Creates a token with the line breaks around it.

@@ -55,7 +55,12 @@ pub fn call(name: &str, id: &str, arguments: &str, format: Format) -> Message<'s
     call.end = End::Call;
     call.content_type = Some("json".into());
     let carries = format.carries();
-    call.call_id = carries.call_ids.then(|| id.to_owned().into());
+    let digits: String = id.chars().filter(char::is_ascii_digit).collect();
+    let id = match crate::sections::with_ids(format) {
+        Some(calls) => format!("{}.{name}:0{digits}", calls.namespace),
+        None => id.to_owned(),
+    };
+    call.call_id = carries.call_ids.then(|| id.into());
     call.constrained = (carries.content_types)(&call);
     call.content_type = call.content_type.filter(|_| call.constrained);
     call

@@ -1,19 +1,55 @@
 //! Random conversations for formats with sections.
 
+use std::collections::VecDeque;
+
 use openchatml::convert::Carries;
-use openchatml::dialects::{CallPiece, Completion};
+use openchatml::dialects::{CallPiece, Calls, Completion};
 use openchatml::{Channel, Control, Conversation, End, Format, Message, Role, TextFormat};
 
 use crate::{Source, one_in, pick, text};
 
+/// Returns the form of calls.
+fn form_of_calls(format: Format) -> Option<&'static Calls> {
+    let form = TextFormat::try_from(format).and_then(TextFormat::completion);
+    let Ok(Completion::Sections(sections)) = form else { return None };
+    Some(&sections.calls)
+}
+
 /// Whether arguments are objects that are written anew: as parameters or in a syntax of their own, or
 /// like `json.dumps` in calls that end with their arguments.
 pub(crate) fn has_parameters(format: Format) -> bool {
-    let form = TextFormat::try_from(format).and_then(TextFormat::completion);
-    let Ok(Completion::Sections(sections)) = form else { return false };
     let is_other =
         |piece: &CallPiece| matches!(piece, CallPiece::Parameters(_) | CallPiece::Tree(_));
-    sections.calls.item.1.is_none() || sections.calls.pieces.iter().any(is_other)
+    form_of_calls(format)
+        .is_some_and(|calls| calls.item.1.is_none() || calls.pieces.iter().any(is_other))
+}
+
+/// Returns the form of calls, if their ids contain the names of tools.
+pub(crate) fn with_ids(format: Format) -> Option<&'static Calls> {
+    let is_id = |piece: &CallPiece| matches!(piece, CallPiece::IdUpTo(_));
+    form_of_calls(format).filter(|calls| calls.pieces.iter().any(is_id))
+}
+
+/// Gives calls ids that contain the names of tools, and gives replies the ids of their calls.
+fn identify(calls: &Calls, messages: &mut [Message<'static>]) {
+    let mut waiting = VecDeque::new();
+    let (mut count, mut follows) = (0, false);
+    for message in messages {
+        let is_call = message.is_call();
+        if is_call {
+            if !follows {
+                waiting.clear();
+            }
+            let tool = calls.tool(message.recipient.as_deref().unwrap_or_default());
+            let id = format!("{}.{tool}:{count}", calls.namespace);
+            message.call_id = Some(id.clone().into());
+            waiting.push_back(id);
+            count += 1;
+        } else if message.role == Role::Tool {
+            message.call_id = waiting.pop_front().map(Into::into);
+        }
+        follows = is_call;
+    }
 }
 
 /// The state of a turn that affects its next message.
@@ -61,6 +97,9 @@ pub(crate) fn conversation(source: &mut Source<'_>, format: Format) -> Conversat
     }
     if is_text {
         end(source, format.carries(), &mut messages);
+    }
+    if let Some(calls) = with_ids(format) {
+        identify(calls, &mut messages);
     }
     Conversation::from_messages(messages)
 }

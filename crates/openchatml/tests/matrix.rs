@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use openchatml::convert::{self, Lost};
-use openchatml::dialects::{self, Dialect};
+use openchatml::dialects::{self, CallPiece, Completion, Dialect};
 use openchatml::{Document, Dropped, Format, ReadOptions, RenderOptions, parse};
 use openchatml_testkit::markdown::{docs, keep};
 
@@ -59,6 +59,12 @@ fn sayable(format: Format) -> Document<'static> {
     }
 }
 
+/// Whether a format makes the ids of calls from the names of tools.
+fn makes_ids(format: Format) -> bool {
+    let Some(Completion::Sections(sections)) = format.dialect().completion() else { return false };
+    sections.calls.pieces.iter().any(|piece| matches!(piece, CallPiece::IdUpTo(_)))
+}
+
 /// Returns the losses of a pair, and checks them: the converted document is the same after the way
 /// back if and only if no loss was reported.
 fn losses(from: Format, to: Format) -> Result<BTreeSet<Lost>, String> {
@@ -77,6 +83,7 @@ fn losses(from: Format, to: Format) -> Result<BTreeSet<Lost>, String> {
     // back.
     let implied = |it: &Lost| match it {
         Lost::ContentType => from.carries().json_calls,
+        Lost::CallId => makes_ids(from),
         Lost::Context => !from.carries().weights,
         Lost::Weight => behind.contains(&Lost::Context),
         it => *it == Lost::Unaccepted,

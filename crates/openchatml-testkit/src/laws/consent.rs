@@ -270,7 +270,8 @@ const PARTS: &[Lost] = &[Lost::Part, Lost::Image, Lost::Audio, Lost::Video, Lost
 const ITEMS: &[Lost] = &[Lost::Item, Lost::Reference, Lost::Hosted];
 
 /// Losses of single fields.
-const FIELDS: &[Lost] = &[Lost::Name, Lost::Recipient, Lost::CallId, Lost::ContentType];
+const FIELDS: &[Lost] =
+    &[Lost::Name, Lost::Recipient, Lost::CallId, Lost::CallIdChanged, Lost::ContentType];
 
 /// Whether a key is followed by `null` or an empty list, so that nothing is lost with it. `rest` is
 /// the text after its name.

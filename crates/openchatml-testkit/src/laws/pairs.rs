@@ -99,7 +99,7 @@ fn is_certain(lost: Lost, from: Format) -> bool {
 
 /// Removes what formats add by default: a header with only the version, the channel `final` (2.2
 /// §5), the channel and the recipient of replies (2.2 §8.1), call ids (decision 10), and the system
-/// message of the Apertus template.
+/// messages of the templates of Apertus and Kimi.
 fn without_defaults(mut document: Document<'_>) -> Document<'_> {
     if let Document::Pair(pair) = &mut document {
         for one in [&mut pair.chosen, &mut pair.rejected] {
@@ -112,7 +112,8 @@ fn without_defaults(mut document: Document<'_>) -> Document<'_> {
     }
     conversation.messages.retain(|message| {
         let is_told = matches!(message.role, Role::System | Role::Developer);
-        !(is_told && message.body.text().starts_with("Deliberation: "))
+        let defaults = ["Deliberation: ", "You are Kimi, "];
+        !(is_told && defaults.iter().any(|it| message.body.text().starts_with(it)))
     });
     for message in &mut conversation.messages {
         if message.role == Role::Tool {
@@ -121,7 +122,8 @@ fn without_defaults(mut document: Document<'_>) -> Document<'_> {
             message.channel = message.channel.filter(|it| *it != Channel::Commentary);
         }
         message.channel = message.channel.filter(|it| *it != Channel::Final);
-        message.call_id = message.call_id.take().filter(|id| !id.starts_with("call_"));
+        let is_default = |id: &str| id.starts_with("call_") || id.starts_with("functions.");
+        message.call_id = message.call_id.take().filter(|id| !is_default(id));
     }
     document
 }

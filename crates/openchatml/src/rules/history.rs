@@ -35,6 +35,27 @@ pub(crate) fn kept_with_tools(conversation: &Conversation<'_>) -> Vec<bool> {
     }
 }
 
+/// Returns the messages of a prompt whose template keeps the reasoning after the last message of
+/// the assistant without calls.
+pub(crate) fn kept_after_last_answer(conversation: &Conversation<'_>) -> Vec<bool> {
+    let messages = &conversation.messages;
+    let is_followed_by_call = |at: usize| {
+        let next = messages.get(at + 1).filter(|next| next.role == Role::Assistant);
+        next.is_some_and(|next| {
+            next.is_call() || messages[at].is_reasoning() && !next.is_reasoning()
+        })
+    };
+    let is_answer = |at: &usize| {
+        let message = &messages[*at];
+        message.role == Role::Assistant && !message.is_call() && !is_followed_by_call(*at)
+    };
+    let last = (0..messages.len()).rev().find(is_answer);
+    let keeps = |(at, message): (usize, &Message<'_>)| {
+        !message.is_reasoning() || last.is_none_or(|last| at > last)
+    };
+    messages.iter().enumerate().map(keeps).collect()
+}
+
 /// Returns the messages of a prompt whose template keeps no reasoning.
 pub(crate) fn kept_without_reasoning(conversation: &Conversation<'_>) -> Vec<bool> {
     conversation.messages.iter().map(|message| !message.is_reasoning()).collect()

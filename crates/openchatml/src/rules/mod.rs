@@ -25,7 +25,8 @@ pub(crate) use self::declaration_losses::{
     declare_as_text, lost, lost_field, medium, partly_expressed,
 };
 pub(crate) use self::history::{
-    History, kept_after_last_user, kept_by_reference, kept_with_tools, kept_without_reasoning,
+    History, kept_after_last_answer, kept_after_last_user, kept_by_reference, kept_with_tools,
+    kept_without_reasoning,
 };
 pub use self::loss::{Loss, Lost};
 pub(crate) use self::opening::Opening;

@@ -203,6 +203,9 @@ pub enum CallPiece {
         /// The token that ends the name, or the id.
         end: Control,
     },
+    /// The id of the call, which contains the name of the tool, such as `functions.now:0`, and the
+    /// token that ends it.
+    IdUpTo(Control),
     /// The arguments, as a JSON value.
     Arguments,
     /// Text of the framing. White space around it is layout.

@@ -36,7 +36,7 @@ pub(in crate::grammar) enum Written<'m> {
     Word(&'static str),
     /// Kept text.
     Text(&'m str),
-    /// The name of a tool.
+    /// The name of a tool or a speaker.
     Name(&'m str),
     /// The name of a tool, as a JSON string.
     JsonName(&'m str),
@@ -206,6 +206,7 @@ impl Rules {
         label: impl Into<Label<'m>>,
         emit: &mut impl Emit<'m, E>,
     ) -> Result<(), E> {
+        let label = label.into();
         let stays = place.last.is_some_and(|last| self.stays(last, next));
         match place.last {
             None => self.bos.map_or(Ok(()), |(bos, owner)| emit(owner, Written::Control(bos)))?,
@@ -217,9 +218,9 @@ impl Rules {
             }
         }
         let opens = !stays || next == Kind::Prompt;
-        let is_first = opens && self.open_turn(place, next, emit)?;
+        let is_first = opens && self.open_turn(place, next, label.name, emit)?;
         let before = Place { last: place.last.filter(|_| stays), ..place };
-        self.open_section(before, next, label.into(), is_first, emit)
+        self.open_section(before, next, label, is_first, emit)
     }
 
     /// Writes the text that closes the last message. `ends` says whether to close the turn of the
@@ -247,8 +248,8 @@ impl Rules {
         }
         match (last, next) {
             (Kind::Reasoning, Kind::Text { .. } | Kind::Call { .. })
-            | (Kind::Call { .. }, Kind::Call { .. })
-            | (Kind::Reply, Kind::Reply) => true,
+            | (Kind::Call { .. }, Kind::Call { .. }) => true,
+            (Kind::Reply, Kind::Reply) => self.heading().is_none(),
             (Kind::Text { apart }, Kind::Call { .. }) => !apart,
             (Kind::Reply, Kind::Said(role)) => {
                 self.replies.said.is_some() && self.replies.turn == Some(role)
@@ -430,6 +431,7 @@ impl Rules {
         &self,
         place: Place,
         next: Kind,
+        name: &'m str,
         emit: &mut impl Emit<'m, E>,
     ) -> Result<bool, E> {
         let Some(turn) = self.turn_of(next) else { return Ok(false) };
@@ -444,6 +446,14 @@ impl Rules {
                 let after = self.replies.list.map_or(0, |(_, close)| close.after);
                 line_breaks(Owner::Gap, if again { after } else { 0 }, emit)?;
                 return Ok(again);
+            }
+            Opening::Titled(title) => {
+                let has_speaker = matches!(next, Kind::Said(_)) && !name.is_empty();
+                let name =
+                    if has_speaker { Written::Name(name) } else { Written::Word(title.name) };
+                emit(Owner::Opening, Written::Control(title.open))?;
+                emit(Owner::Opening, name)?;
+                emit(Owner::Opening, Written::Control(title.end))?;
             }
             Opening::Named(control, word) => {
                 emit(Owner::Opening, Written::Control(control))?;
@@ -508,7 +518,7 @@ impl Rules {
                 emit(self.owner_behind_opening(close.control), Written::Control(close.control))?;
             }
             NoReasoning::Pair => {
-                mark(Owner::Header, open, emit)?;
+                mark(self.owner_behind_opening(open.control), open, emit)?;
                 mark(Owner::Header, close, emit)?;
             }
         }
@@ -530,6 +540,11 @@ impl Rules {
                 self.open_inside(before, label.name, emit)
             }
             Kind::Reply => {
+                if let Some(heading) = self.heading().filter(|_| !label.name.is_empty()) {
+                    emit(Owner::Header, Written::Word(heading))?;
+                    emit(Owner::Header, Written::Name(label.name))?;
+                    emit(Owner::Header, Written::Word("\n"))?;
+                }
                 let follows = before.last == Some(Kind::Reply);
                 if let Some((open, _)) = self.replies.list
                     && !follows
@@ -610,7 +625,7 @@ impl Rules {
                 Piece::Json(text) => emit(Owner::Header, Written::Word(text))?,
                 Piece::Name => emit(Owner::Header, Written::JsonName(name))?,
                 Piece::PlainName => emit(Owner::Header, Written::Name(name))?,
-                Piece::NameUpTo(control) => {
+                Piece::NameUpTo(control) | Piece::IdUpTo(control) => {
                     emit(Owner::Header, Written::Name(name))?;
                     emit(Owner::Header, Written::Control(*control))?;
                 }

@@ -290,7 +290,7 @@ impl<'a> Call<'a> {
                     self.name.push('"');
                     self.step = Step::Name(false);
                 }
-                (Piece::NameUpTo(_) | Piece::NameAndId { .. }, _) => {
+                (Piece::NameUpTo(_) | Piece::IdUpTo(_) | Piece::NameAndId { .. }, _) => {
                     self.id.as_mut().unwrap_or(&mut self.name).push_str(&text[at..]);
                     return Found::Head(text.len());
                 }
@@ -642,7 +642,7 @@ impl<'a> Call<'a> {
             return false;
         }
         let (id, end) = match rules.sections.calls.pieces.get(self.piece) {
-            Some(Piece::NameUpTo(end) | Piece::Token(end)) => (None, *end),
+            Some(Piece::NameUpTo(end) | Piece::IdUpTo(end) | Piece::Token(end)) => (None, *end),
             Some(Piece::NameAndId { id, end }) => (Some(*id), *end),
             _ => return false,
         };

@@ -28,6 +28,9 @@ impl Rules {
             Piece::NameUpTo(token) | Piece::NameAndId { end: token, .. } => {
                 format!("NAME{}", self.spelling(*token))
             }
+            Piece::IdUpTo(token) => {
+                format!("{}.NAME:0{}", self.sections.calls.namespace, self.spelling(*token))
+            }
             Piece::Token(token) => self.spelling(*token).to_owned(),
             Piece::Arguments => "{…}".to_owned(),
             Piece::Word(text) => (*text).to_owned(),
@@ -132,7 +135,13 @@ impl<'a> Reader<'a> {
         if name.len() > out.options.limits.value_bytes {
             return self.broken_call("", Span::at(at), true, out);
         }
-        self.start_call(&name, at, out);
+        if !self.rules.has_named_ids() {
+            return self.start_call(&name, None, at, out);
+        }
+        match self.rules.named_by(&name) {
+            Some(tool) => self.start_call(tool, Some(&name), at, out),
+            None => self.broken_call("", Span::at(at), false, out),
+        }
     }
 
     /// Reads a call that ends behind its name, at byte `at`.
@@ -154,14 +163,17 @@ impl<'a> Reader<'a> {
         self.layout.keeps = false;
     }
 
-    fn start_call(&mut self, name: &str, at: usize, out: &mut Out<'a, '_>) {
+    fn start_call(&mut self, name: &str, id: Option<&str>, at: usize, out: &mut Out<'a, '_>) {
         if !out.admits(Span::at(at)) {
             return out.leave_out(self.layout.edge);
         }
         let mut message = self.rules.message(CALL, name);
+        message.call_id = id.map(|id| id.to_owned().into());
         if let State::Call(call) = &mut self.state {
             message.recovered = call.is_odd;
-            message.call_id = call.id.take().filter(|id| !id.is_empty()).map(Into::into);
+            if let Some(id) = call.id.take().filter(|id| !id.is_empty()) {
+                message.call_id = Some(id.into());
+            }
         }
         // Replies belong to the calls of one turn.
         if !matches!(self.said, Some(Kind::Call { .. })) {
@@ -170,14 +182,15 @@ impl<'a> Reader<'a> {
         let tool = message.recipient.as_deref().unwrap_or_default();
         self.waiting.push(tool, message.call_id.as_deref());
         // A name with its namespace differs from what the writer writes.
-        let written = self.rules.tool(&message).to_owned();
+        let tool = self.rules.tool(&message).to_owned();
+        let written = self.rules.name(&message).to_owned();
         let draft = self.begin(CALL, &written, message, at, out);
         if let State::Call(call) = &mut self.state {
             call.draft = Some(draft);
             call.head.clear();
             let parameters = self.rules.sections.calls.parameters();
             call.parameters = parameters
-                .map(|parameters| Box::new(Scanner::new(self.rules, parameters, &written, out)));
+                .map(|parameters| Box::new(Scanner::new(self.rules, parameters, &tool, out)));
             call.begin_tree(at, self.rules, out);
         }
         self.layout.since = at;
@@ -213,7 +226,7 @@ impl<'a> Reader<'a> {
         }
         call.is_odd |= parts.is_double;
         call.id = parts.id.take();
-        self.start_call(&parts.name, body.start, out);
+        self.start_call(&parts.name, None, body.start, out);
         self.layout.keeps = is_canonical;
         self.layout.since = span.end;
         let State::Call(call) = &mut self.state else { return };

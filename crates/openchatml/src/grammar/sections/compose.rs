@@ -1,6 +1,7 @@
 //! Changes a conversation so that it is read back without differences.
 
 use super::between::Kind;
+use super::ids::Ids;
 use super::parameters::respelled;
 use super::tree;
 use super::waiting::Waiting;
@@ -10,7 +11,7 @@ use crate::json::{Value, python};
 use crate::limits::Limits;
 use crate::model::{Body, Conversation, End, Message, Role, Tool};
 use crate::options::RenderOptions;
-use crate::pairing::sort_replies;
+use crate::pairing::{ends_turn, sort_replies};
 use crate::rules::{Composed, Join, Loss, Lost};
 use crate::writing::RenderError;
 
@@ -171,9 +172,12 @@ pub(crate) fn compose<'a>(
 ) -> Result<Composed<'a>, RenderError> {
     let count = opened.rest.last().map_or(0, |(_, place)| place + 1);
     rules.has_prompt(options, count)?;
+    let ids = opened.rest.iter().filter_map(|(message, _)| message.call_id.as_deref());
+    let ids = rules.has_named_ids().then(|| Ids::new(ids));
     let mut settled = Settled {
         rules,
         composed: opened.composed,
+        ids,
         calls: Vec::new(),
         waiting: Waiting::default(),
     };
@@ -205,6 +209,8 @@ pub(crate) fn compose<'a>(
 struct Settled<'a> {
     rules: &'static Rules,
     composed: Composed<'a>,
+    /// The ids, in formats whose calls have some.
+    ids: Option<Ids>,
     /// The calls without a reply: tool and id.
     calls: Vec<(String, Option<String>)>,
     /// The same, if the format has ids.
@@ -247,9 +253,12 @@ impl<'a> Settled<'a> {
             (message.end, message.channel) = (End::Prompt, None);
         }
         let follows_call = matches!(before, Some(Kind::Call { .. }));
-        let is_call = matches!(kind, Kind::Call { .. });
+        if let Some(ids) = self.ids.as_mut().filter(|_| ends_turn(&message)) {
+            ids.turn();
+        }
+        let has_id = message.is_call() && (self.ids.is_some() || self.rules.has_ids());
         let call_id = message.call_id.clone();
-        if !(is_call && self.rules.has_ids()) && message.call_id.take().is_some() {
+        if !has_id && message.call_id.take().is_some() {
             self.remark(&message, place, Lost::CallId);
         }
         if let Kind::Call { .. } = self.rules.kind(&message, false) {
@@ -259,6 +268,10 @@ impl<'a> Settled<'a> {
             }
             if self.rules.readdress(&mut message) {
                 self.remark(&message, place, Lost::Recipient);
+            }
+            let ids = self.ids.as_mut();
+            if let Some(lost) = ids.and_then(|ids| ids.call(self.rules, &mut message)) {
+                self.remark(&message, place, lost);
             }
             self.spell(&mut message, place);
             let id = call_id.map(Into::into);
@@ -321,10 +334,21 @@ impl<'a> Settled<'a> {
         (message.body, message.body_at, message.pieces) = (Body::from(read), 0, None);
     }
 
-    /// Adds replies in the order of the calls, with the names of the tools.
+    /// Adds replies in the order of the calls, with the names of the tools. Replies with ids keep
+    /// their order.
     fn replies(&mut self, mut replies: Vec<(Message<'a>, usize)>) {
         if self.rules.has_ids() {
             return self.replies_with_ids(replies);
+        }
+        if let Some(mut ids) = self.ids.take() {
+            for (mut reply, place) in replies {
+                for lost in ids.reply(self.rules, &mut reply) {
+                    self.remark(&reply, place, lost);
+                }
+                self.composed.push(reply, Some(place));
+            }
+            self.ids = Some(ids);
+            return;
         }
         let ids = self.calls.iter().map(|call| call.1.as_deref());
         let before: Vec<_> = replies.iter().map(|(_, place)| *place).collect();

@@ -11,6 +11,9 @@ impl<'a> Reader<'a> {
     /// Begins the message of a turn that ends at byte `at` with only white space or no text, if
     /// that is a message.
     pub(super) fn say_blank(&mut self, at: usize, is_end: bool, out: &mut Out<'a, '_>) {
+        if self.say_heading(at, out) {
+            return;
+        }
         let State::Turn(blank) = &mut self.state else { return };
         let mut blank = std::mem::take(blank);
         let after = self.rules.sections.reasoning.close.after;
@@ -267,7 +270,7 @@ impl<'a> Reader<'a> {
     fn end_in_header(&mut self, span: Span, at: usize, out: &mut Out<'a, '_>) {
         let State::Header(_, header) = &mut self.state else { return };
         let word = header.as_str().trim_ascii();
-        let Some(turn) = self.rules.turns.iter().find(|turn| turn.is_named(word)) else {
+        let Some(turn) = self.rules.titled(self.opener, word) else {
             return self.cut_header(span, at, out);
         };
         self.state = State::Outside(Kept::default());

@@ -1,7 +1,7 @@
 //! Writes a conversation piece by piece, to the sink or to the check that runs before.
 
 use super::between::{Kind, Label, Place, Written};
-use super::{Opening, Rules};
+use super::{Opening, Rules, Turn};
 use crate::grammar::owner::Owner;
 use crate::model::{Conversation, End, Message, Raw, RawPiece, Role};
 use crate::options::RenderOptions;
@@ -108,10 +108,19 @@ impl LaidOut<'_> {
     ) -> Result<(), T::Error> {
         let messages = &self.conversation.messages;
         let mut owner = Owner::Before;
-        let mut is_behind_opening = false;
+        let (mut is_behind_opening, mut in_title) = (false, false);
         for piece in raw.pieces() {
             let is_first = std::mem::take(&mut is_behind_opening);
             match piece {
+                RawPiece::Control(control) if in_title => {
+                    to.piece(Owner::Opening, Written::Control(control), index)?;
+                    in_title = self.rules.end_of_title() != Some(control);
+                    is_behind_opening = !in_title;
+                    owner = if in_title { Owner::Opening } else { Owner::Header };
+                }
+                RawPiece::Text(text) if in_title => {
+                    to.piece(Owner::Opening, Written::Text(text), index)?;
+                }
                 RawPiece::Control(control) => {
                     let opening = self.rules.opened_by(control);
                     let is_section = matches!(control, Control::OpenSection(_));
@@ -136,7 +145,8 @@ impl LaidOut<'_> {
                         opening.is_some_and(|it| matches!(it.opening, Opening::Named(..)));
                     let again = control == Control::CloseSection(Section::Replies)
                         && self.rules.sections.prompts.again;
-                    is_behind_opening = opening.is_some() && !is_named || again;
+                    in_title = opening.is_some_and(Turn::is_titled);
+                    is_behind_opening = opening.is_some() && !is_named && !in_title || again;
                     if (is_behind_opening && !again) || is_first {
                         owner = Owner::Header;
                     }

@@ -10,6 +10,7 @@ mod call;
 mod calls;
 mod compose;
 mod ends;
+mod ids;
 mod in_body;
 mod in_parameters;
 mod in_tree;
@@ -73,7 +74,28 @@ pub(crate) struct Turn {
 impl Turn {
     /// Whether its opening contains this name.
     fn is_named(&self, word: &str) -> bool {
-        matches!(self.opening, Opening::Named(_, name) if name == word)
+        match self.opening {
+            Opening::Named(_, name) => name == word,
+            Opening::Titled(title) => title.name == word,
+            _ => false,
+        }
+    }
+
+    /// Returns the token that opens it.
+    fn opener(&self) -> Option<Control> {
+        match self.opening {
+            Opening::Named(token, _)
+            | Opening::Mark(token)
+            | Opening::Line(token)
+            | Opening::Declaration(token) => Some(token),
+            Opening::Titled(title) => Some(title.open),
+            Opening::Bare | Opening::Implied => None,
+        }
+    }
+
+    /// Whether its opening has a name between two tokens.
+    fn is_titled(&self) -> bool {
+        matches!(self.opening, Opening::Titled(_))
     }
 }
 
@@ -85,6 +107,8 @@ pub(crate) const DECLARATION: &str = "available_tools";
 pub(crate) enum Opening {
     /// A token, the name of the role, and a line break: `<|im_start|>user\n`.
     Named(Control, &'static str),
+    /// A name between two tokens: `<|im_user|>user<|im_middle|>`.
+    Titled(&'static Title),
     /// The token of the role. The turn of the assistant continues without it after its own end and
     /// after replies of tools.
     Mark(Control),
@@ -97,6 +121,19 @@ pub(crate) enum Opening {
     /// The token of a declaration of tools, which is a message of the system with the name
     /// [`DECLARATION`]. The row has the role `developer`, which the format does not have otherwise.
     Declaration(Control),
+}
+
+/// The beginning of a turn with a name between two tokens.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Title {
+    pub(crate) open: Control,
+    /// The name of the role. Several roles can have the same tokens and different names. Another
+    /// name is that of the speaker.
+    pub(crate) name: &'static str,
+    pub(crate) end: Control,
+    /// In turns of replies, the text before the id of the call, which has a line of its own. Such a
+    /// turn has one reply.
+    pub(crate) heading: Option<&'static str>,
 }
 
 /// The form of replies of tools.
@@ -146,13 +183,32 @@ impl Rules {
 
     /// Returns the row of the turns that this token opens.
     fn opened_by(&self, control: Control) -> Option<&'static Turn> {
-        self.turns.iter().find(|turn| match turn.opening {
-            Opening::Named(token, _)
-            | Opening::Mark(token)
-            | Opening::Line(token)
-            | Opening::Declaration(token) => token == control,
-            Opening::Bare | Opening::Implied => false,
+        self.turns.iter().find(|turn| turn.opener() == Some(control))
+    }
+
+    /// Returns the row of the turns with this token and this name in the opening.
+    fn titled(&self, control: Option<Control>, name: &str) -> Option<&'static Turn> {
+        let mut rows = self.turns.iter().filter(|turn| turn.opener() == control);
+        rows.find(|turn| turn.is_named(name))
+    }
+
+    /// Returns the token that ends the opening of a turn, if names stand between two tokens.
+    fn end_of_title(&self) -> Option<Control> {
+        self.turns.iter().find_map(|turn| match turn.opening {
+            Opening::Titled(title) => Some(title.end),
+            _ => None,
         })
+    }
+
+    /// Whether the opening of a turn can contain the name of the speaker of this message.
+    pub(crate) fn is_speaker(&self, message: &Message<'_>) -> bool {
+        let Some(name) = message.name.as_deref() else { return false };
+        let turn = self.turn(message.role).filter(|turn| turn.is_titled());
+        let is_role = |turn: &Turn| self.titled(turn.opener(), name).is_some();
+        matches!(message.role, Role::System | Role::Developer | Role::User)
+            && turn.is_some_and(|turn| !is_role(turn))
+            && !name.is_empty()
+            && name.trim_ascii() == name
     }
 
     /// Whether a turn contains replies of tools.
@@ -238,14 +294,17 @@ impl Rules {
         self.sections.calls.tool(message.recipient.as_deref().unwrap_or_default())
     }
 
-    /// Returns the name of the tool if a message is a call, or a reply with the name of its tool.
+    /// Returns the name that is written before a message: that of the tool of a call or of a reply, or
+    /// the id that contains it, that of a speaker, or the id of a reply.
     pub(super) fn name<'m>(&self, message: &'m Message<'_>) -> &'m str {
-        if message.is_call() {
-            return self.tool(message);
-        }
-        match message.role == Role::Tool && self.replies.inside.is_some() {
-            true => self.sections.calls.tool(message.name.as_deref().unwrap_or_default()),
-            false => "",
+        let id = message.call_id.as_deref().filter(|_| self.has_named_ids());
+        let name = message.name.as_deref().unwrap_or_default();
+        match message.role {
+            _ if message.is_call() => id.unwrap_or_else(|| self.tool(message)),
+            Role::Tool if self.heading().is_some() => id.unwrap_or_default(),
+            Role::Tool if self.replies.inside.is_some() => self.sections.calls.tool(name),
+            _ if self.is_speaker(message) => name,
+            _ => "",
         }
     }
 

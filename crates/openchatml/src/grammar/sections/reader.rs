@@ -23,6 +23,10 @@ pub(crate) struct Reader<'a> {
     pub(super) layout: LayoutTracker,
     /// The open turn.
     pub(super) turn: Option<&'static Turn>,
+    /// The token that opened the last header.
+    pub(super) opener: Option<Control>,
+    /// The name of the speaker in it.
+    pub(super) speaker: Option<String>,
     /// The kind of the last message in it.
     pub(super) said: Option<Kind>,
     /// The number of messages before the turn.
@@ -57,7 +61,7 @@ pub(crate) struct Reader<'a> {
 pub(super) enum State<'a> {
     /// Between turns, with the text there.
     Outside(Kept<'a>),
-    /// After the token that opens a turn, up to the line break.
+    /// After the token that opens a turn, up to the line break or the token that ends the header.
     Header(Span, Kept<'a>),
     /// In a turn, after a token, with the white space there.
     Turn(Kept<'a>),
@@ -76,6 +80,8 @@ pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader
         state: State::Outside(Kept::default()),
         layout: LayoutTracker::new(rules),
         turn: None,
+        opener: None,
+        speaker: None,
         said: None,
         before: 0,
         inside: None,
@@ -268,6 +274,9 @@ impl<'a> Reader<'a> {
         }
         match &self.state {
             State::Outside(_) => self.outside(control, span, out),
+            State::Header(..) if self.rules.end_of_title() == Some(control) => {
+                self.end_title(span, out);
+            }
             State::Header(..) => self.broken_header(control, span, out),
             _ if self.rules.frames(control) => self.end_turn(control, span, out),
             State::Turn(_) => self.section(control, span, out),
@@ -292,17 +301,19 @@ impl<'a> Reader<'a> {
     /// Begins a message of this kind. Its body begins at byte `at`.
     pub(super) fn begin_body(&mut self, kind: Kind, at: usize, out: &mut Out<'a, '_>) {
         let mut message = self.rules.message(kind, "");
-        if kind == Kind::Reply {
-            message.call_id = self.reply_id.take().map(Into::into);
-            message.name = self.waiting.answer(message.call_id.as_deref()).map(Into::into);
+        match kind {
+            Kind::Reply => self.name_reply(&mut message),
+            Kind::Said(_) => message.name = self.speaker.take().map(Into::into),
+            _ => {}
         }
+        let name = self.rules.name(&message).to_owned();
         let most = match kind {
             Kind::Reasoning => self.rules.sections.reasoning.close.before,
             Kind::Text { .. } => self.rules.sections.calls.lead,
             Kind::Reply => self.closes(kind).before,
             _ => 0,
         };
-        let draft = self.begin(kind, "", message, at, out);
+        let draft = self.begin(kind, &name, message, at, out);
         self.state = State::Body(Body::new(draft, kind, most, at));
     }
 
@@ -314,7 +325,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Begins a message whose body begins at byte `at`. Calls have the `name` of a tool.
+    /// Begins a message whose body begins at byte `at`. Calls have the `name` of a tool, and others
+    /// that of a speaker.
     pub(super) fn begin(
         &mut self,
         kind: Kind,

@@ -65,7 +65,7 @@ impl<'a> Reader<'a> {
             }
             return;
         }
-        if matches!(self.said, Some(Kind::Call { .. } | Kind::Reply)) {
+        if self.has_layout_before_text() {
             text.trim_start();
         }
         self.speak(Kind::Text { apart: false }, text, out);

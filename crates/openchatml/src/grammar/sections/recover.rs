@@ -114,7 +114,12 @@ impl<'a> Reader<'a> {
         // Without a token that ends calls, the next call ends a malformed one.
         let is_next = control == self.rules.sections.calls.item.0.control;
         let State::Rest(rest) = &mut self.state else { return };
-        if rest.until != Some(control) && !(ends_reasoning && rest.until.is_some()) {
+        let is_in_list = rest.until == Some(Control::CloseSection(Section::Calls));
+        // A call with an id of its own is certain, whatever precedes it.
+        let calls = is_in_list
+            && control == Control::OpenSection(Section::Call)
+            && self.rules.has_named_ids();
+        if !calls && rest.until != Some(control) && !(ends_reasoning && rest.until.is_some()) {
             rest.push(self.rules.spelling(control), span, out);
             return;
         }
@@ -122,7 +127,7 @@ impl<'a> Reader<'a> {
         else {
             return;
         };
-        let goes_on = ends_reasoning || is_next;
+        let goes_on = ends_reasoning || is_next || calls;
         let at = if goes_on { span.start } else { span.end };
         match goes_on {
             true => rest.end(at, out),
@@ -232,8 +237,11 @@ impl<'a> Reader<'a> {
         let closes =
             self.rules.turns.iter().any(|turn| turn.close.is_some_and(|it| it.control == control));
         let stop = if closes { span.end } else { span.start };
-        let found = Code::ParseHeader
-            .at(Span::new(start.start, stop), "the header must end with a line break");
+        let text = match self.rules.end_of_title() {
+            None => "the header must end with a line break".to_owned(),
+            Some(end) => format!("the header must end with `{}`", self.rules.spelling(end)),
+        };
+        let found = Code::ParseHeader.at(Span::new(start.start, stop), text);
         let keeps = out.options.recover.keeps();
         out.malformed(match keeps {
             true => found.help("its text is kept in a hidden message"),

@@ -162,8 +162,8 @@ impl<'a> Reader<'a> {
         (self.thought, self.spoken) = (Thought::default(), None);
         (self.in_list, self.in_replies) = (false, false);
         match turn.opening {
-            Opening::Named(..) => {
-                self.turn = None;
+            Opening::Named(..) | Opening::Titled(_) => {
+                (self.turn, self.opener, self.speaker) = (None, turn.opener(), None);
                 self.state = State::Header(span, Kept::default());
             }
             _ => self.enter(turn, span.end, out),
@@ -192,10 +192,39 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Reads the token that ends a header, after the name.
+    pub(super) fn end_title(&mut self, span: Span, out: &mut Out<'a, '_>) {
+        let State::Header(start, header) = &mut self.state else { return };
+        let (start, place) = (*start, header.span());
+        let line = header.take();
+        let name = line.trim_ascii();
+        if let Some(turn) = self.rules.titled(self.opener, name) {
+            return self.enter(turn, span.end, out);
+        }
+        let turn = self.opener.and_then(|opener| self.rules.opened_by(opener));
+        let Some(turn) = turn else { return };
+        let speaks = !matches!(turn.role, Role::Assistant | Role::Tool);
+        if name.is_empty() {
+            let text = "the header must contain the name of a role or a speaker";
+            out.tolerate(Code::ParseHeader.at(Span::new(start.start, span.end), text));
+        } else if speaks {
+            self.speaker = Some(name.to_owned());
+        } else {
+            let text = "the name of this speaker will be dropped";
+            out.malformed(Code::ParseHeader.at(place, text).drops(Dropped::Header));
+            self.layout.keeps = false;
+        }
+        self.enter(turn, span.end, out);
+    }
+
     /// Reads text of a header, up to the line break that ends it.
     pub(super) fn header(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
+        let is_titled = self.rules.end_of_title().is_some();
         let State::Header(start, header) = &mut self.state else { return };
-        let line = memchr::memchr(b'\n', text.as_bytes());
+        if is_titled && text.len() <= out.options.limits.header_bytes.saturating_sub(header.len()) {
+            return header.push(text, span, out.keep);
+        }
+        let line = memchr::memchr(b'\n', text.as_bytes()).filter(|_| !is_titled);
         let wanted = line.map_or(text.len(), |end| end + 1);
         if wanted > out.options.limits.header_bytes.saturating_sub(header.len()) {
             return self.long_header(text, span, out);
@@ -237,6 +266,10 @@ impl<'a> Reader<'a> {
         }
         // The text after this does not belong to the token.
         self.pad = 0;
+        let heading = self.turn.and_then(Turn::heading).filter(|_| self.said.is_none());
+        if let Some(heading) = heading {
+            return self.in_heading(heading, text, span, out);
+        }
         if self.inside == Some(Section::Reply) {
             if self.keep_id(text, span, out) {
                 return;
@@ -276,13 +309,20 @@ impl<'a> Reader<'a> {
         };
         let mut blank = std::mem::take(blank);
         let is_exact = matches!(kind, Kind::Said(_)) && self.rules.replies.said.is_some();
-        let is_layout = self.rules.replies.inside.is_none() && !is_exact;
-        let follows = matches!(self.said, Some(Kind::Call { .. } | Kind::Reply));
-        if kind != Kind::Reasoning && follows && is_layout {
+        if kind != Kind::Reasoning && !is_exact && self.has_layout_before_text() {
             // The white space before it is layout, but not after a token of reasoning.
             blank.trim_start();
         }
         self.speak(kind, blank, out);
+    }
+
+    /// Whether white space before a text is layout here: after calls that stand on lines of their own.
+    pub(super) fn has_layout_before_text(&self) -> bool {
+        match self.said {
+            _ if self.rules.replies.inside.is_some() => false,
+            Some(Kind::Call { .. }) => self.rules.sections.calls.lead > 0,
+            said => said == Some(Kind::Reply),
+        }
     }
 
     /// Whether reasoning is open and its message has not begun.
@@ -337,9 +377,10 @@ impl<'a> Reader<'a> {
                 if self.said.is_some() && out.state.messages == self.before {
                     let text = "this token ends calls of which nothing is left";
                     out.report(Code::ParseFrame.at(span, text).drops(Dropped::Text));
+                } else {
+                    // The token belongs to the last call, whatever follows.
+                    out.to.close_turn(span.end);
                 }
-                // The token belongs to the last call, whatever follows.
-                out.to.close_turn(span.end);
                 self.state = State::Turn(Kept::default());
             }
             Control::OpenSection(Section::Call) => {

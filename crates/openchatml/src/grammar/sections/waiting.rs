@@ -35,6 +35,13 @@ impl Waiting {
         };
         self.calls.remove(at).map(|(tool, _)| tool)
     }
+
+    /// Removes the first call of a tool, or without one the first call, and returns its tool.
+    pub(super) fn answer_tool(&mut self, tool: Option<&str>) -> Option<String> {
+        let mut calls = self.calls.iter().take(MOST);
+        let at = calls.position(|(own, _)| tool.is_none_or(|tool| own == tool))?;
+        self.calls.remove(at).map(|(tool, _)| tool)
+    }
 }
 
 #[cfg(test)]
