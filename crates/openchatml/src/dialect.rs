@@ -299,8 +299,8 @@ impl Format {
     /// let with_ids = Format::all().filter(|format| format.carries().call_ids);
     /// let names: Vec<_> = with_ids.map(|format| format.to_string()).collect();
     /// assert_eq!(names[..2], ["openchatml-2.2", "openchatml-2.2:json"]);
-    /// assert_eq!(names[2..5], ["openchatml-2.0:json", "apertus:json", "json"]);
-    /// assert_eq!(names[5..], ["openai", "responses", "anthropic", "gemini", "records"]);
+    /// assert_eq!(names[2..6], ["openchatml-2.0:json", "apertus:json", "kimi-k2", "json"]);
+    /// assert_eq!(names[6..], ["openai", "responses", "anthropic", "gemini", "records"]);
     /// ```
     pub fn carries(self) -> &'static Carries {
         match (self.carrier, &self.dialect.json) {

@@ -14,6 +14,7 @@ mod gemini;
 mod gemma_4;
 mod glm_4_5;
 mod harmony;
+mod kimi_k2;
 mod mistral_v11;
 mod mistral_v13;
 mod mistral_v7;
@@ -42,6 +43,7 @@ pub use self::gemini::DIALECT as GEMINI;
 pub use self::gemma_4::DIALECT as GEMMA_4;
 pub use self::glm_4_5::DIALECT as GLM_4_5;
 pub use self::harmony::DIALECT as HARMONY;
+pub use self::kimi_k2::DIALECT as KIMI_K2;
 pub use self::mistral_v7::DIALECT as MISTRAL_V7;
 pub use self::mistral_v11::DIALECT as MISTRAL_V11;
 pub use self::mistral_v13::DIALECT as MISTRAL_V13;
@@ -103,6 +105,7 @@ pub static ALL: &[&Dialect] = &[
     &MISTRAL_V11,
     &MISTRAL_V7,
     &GEMMA_4,
+    &KIMI_K2,
     &JSON,
     &OPENAI,
     &RESPONSES,

@@ -69,6 +69,17 @@ fn all_reasoning_is_kept_if_there_are_tools() {
 }
 
 #[test]
+fn prompts_of_kimi_keep_the_reasoning_after_the_last_answer() {
+    let mut conversation = two_turns();
+    let kept = prompted(&conversation, "kimi-k2");
+    assert_eq!(kept, ["Question 1", "Answer 1", "Question 2", "Answer 2"]);
+    // A message with a call is no answer, and neither is its text.
+    conversation.messages.push(Message::call("functions.now", "{}"));
+    let kept = prompted(&conversation, "kimi-k2");
+    assert_eq!(kept, ["Question 1", "Answer 1", "Question 2", "Hm 2", "Answer 2", "{}"]);
+}
+
+#[test]
 fn prepared_prompts_have_the_positions_of_the_original() {
     let conversation = two_turns();
     let options = RenderOptions::default();
