@@ -270,8 +270,7 @@ const PARTS: &[Lost] = &[Lost::Part, Lost::Image, Lost::Audio, Lost::Video, Lost
 const ITEMS: &[Lost] = &[Lost::Item, Lost::Reference, Lost::Hosted];
 
 /// Losses of single fields.
-const FIELDS: &[Lost] =
-    &[Lost::Name, Lost::Recipient, Lost::CallId, Lost::CallIdChanged, Lost::ContentType];
+const FIELDS: &[Lost] = &[Lost::Name, Lost::Recipient, Lost::CallId, Lost::ContentType];
 
 /// Whether a key is followed by `null` or an empty list, so that nothing is lost with it. `rest` is
 /// the text after its name.
@@ -347,7 +346,10 @@ impl Place {
             // A section declares one of the tools.
             Self::Body(_) if lost == Lost::Tools => true,
             Self::Body(index) => is_of(index) && WHOLE.contains(&lost),
-            Self::Field(index, field) => is_of(index) && (WHOLE.contains(&lost) || lost == field),
+            Self::Field(index, field) => {
+                let is_changed = (field, lost) == (Lost::CallId, Lost::CallIdChanged);
+                is_of(index) && (WHOLE.contains(&lost) || lost == field || is_changed)
+            }
             // If an item belongs to a hidden message, no format writes the item. If its message is
             // not written, the item is not visible in its own format.
             Self::Nowhere => {
