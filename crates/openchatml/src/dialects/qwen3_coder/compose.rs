@@ -2,10 +2,12 @@
 
 use super::RULES;
 use super::declaration::declaration;
+use crate::Span;
 use crate::grammar::sections::{self, Opened};
+use crate::json::Value;
 use crate::model::{Conversation, Tool};
 use crate::options::RenderOptions;
-use crate::rules::{Carries, Composed, Composer};
+use crate::rules::{Carries, Composed, Composer, Loss, Lost};
 use crate::writing::RenderError;
 
 pub(super) static COMPOSER: Composer = Composer { carries: &CARRIES, compose };
@@ -23,10 +25,19 @@ fn compose<'a>(
     options: &RenderOptions,
 ) -> Result<Composed<'a>, RenderError> {
     let messages = std::mem::take(&mut conversation.messages);
-    let opened = match tools {
+    let mut opened = match tools {
         [] => Opened::new(messages),
         _ => Opened::declaring(messages, DEFAULT, |system| declaration(system, tools)),
     };
+    // The template writes only the entries of mappings.
+    let is_other = |value: &Value<'_>| value.as_map().is_none();
+    let in_part = tools.iter().filter(|tool| {
+        let schema = tool.parameters.as_ref();
+        let properties = schema.and_then(|schema| schema.get("properties"));
+        schema.is_some_and(is_other) || properties.is_some_and(is_other)
+    });
+    let loss = |_: &Tool<'_>| Loss::new(None, Span::default(), Lost::Declaration);
+    opened.composed.remarks.extend(in_part.map(loss));
     let mut composed = sections::compose(&RULES, &conversation, opened, options)?;
     composed.conversation.layout = conversation.layout;
     Ok(composed)
