@@ -303,7 +303,10 @@ impl<'a> Reader<'a> {
         let mut message = self.rules.message(kind, "");
         match kind {
             Kind::Reply => self.name_reply(&mut message),
-            Kind::Said(_) => message.name = self.speaker.take().map(Into::into),
+            Kind::Said(_) => {
+                let speaker = self.speaker.take().map(Into::into);
+                message.name = speaker.or(message.name);
+            }
             _ => {}
         }
         let name = self.rules.name(&message).to_owned();
