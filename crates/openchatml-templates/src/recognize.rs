@@ -124,7 +124,7 @@ fn reads(text: &str, format: TextFormat, messages: &[Message<'_>]) -> bool {
     let read = parsed.into_conversation().messages;
     let is_said = |it: &&Message<'_>| {
         let is_framing = matches!(it.role, Role::System | Role::Developer);
-        !is_framing && !(it.is_reasoning() && it.body.text().trim_ascii().is_empty())
+        !(is_framing || it.is_reasoning() && it.body.text().trim_ascii().is_empty())
     };
     let said: Vec<_> = read.iter().filter(is_said).collect();
     said.len() == messages.len() && said.iter().zip(messages).all(|(it, other)| is_same(it, other))

@@ -12,7 +12,7 @@ use crate::{Code, Control, Diagnostic, Section};
 type Pair = (&'static str, &'static str);
 
 /// Tags of models whose formats are not in the registry.
-const OTHERS: &[Pair] = &[("<thinking>", "</thinking>"), ("[THINK]", "[/THINK]")];
+const OTHERS: &[Pair] = &[("<thinking>", "</thinking>")];
 
 /// The tags in which models write reasoning.
 pub(crate) static TAGS: LazyLock<Vec<Pair>> = LazyLock::new(|| {

@@ -23,12 +23,12 @@ fn folder() -> Folder {
 #[test]
 fn the_format_follows_from_the_template() {
     let folder = folder();
-    let ran = folder.ocml(&["models", "."]);
+    let ran = folder.ocml(["models", "."]);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     for line in ["architecture  qwen3", "format        qwen3", "stop tokens   <|im_end|> (5), 7"] {
         assert!(ran.stdout.contains(line), "{}", ran.stdout);
     }
-    let json = folder.ocml(&["models", "--json", "."]).stdout;
+    let json = folder.ocml(["models", "--json", "."]).stdout;
     assert!(
         json.contains(r#""format":"qwen3""#) && json.contains(r#"{"id":7,"token":null}"#),
         "{json}"
@@ -37,7 +37,7 @@ fn the_format_follows_from_the_template() {
 
 #[test]
 fn a_folder_without_a_template_has_no_format() {
-    let ran = Folder::new().ocml(&["models", "."]);
+    let ran = Folder::new().ocml(["models", "."]);
     assert_eq!(ran.status, 1, "{}", ran.stdout);
     assert!(
         ran.stdout.contains("unknown: the folder `.` has no `chat_template.jinja`"),
@@ -50,7 +50,7 @@ fn a_folder_without_a_template_has_no_format() {
 fn the_option_stands_for_the_format() {
     let folder = folder();
     let ran =
-        folder.ocml(&["render", "--verbose", "--model", ".", "--generation-prompt", "chat.json"]);
+        folder.ocml(["render", "--verbose", "--model", ".", "--generation-prompt", "chat.json"]);
     assert_eq!(
         ran.stdout, "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n",
         "{}",
@@ -58,9 +58,9 @@ fn the_option_stands_for_the_format() {
     );
     assert!(ran.stderr.contains("--model . stands for: --to qwen3"), "{}", ran.stderr);
     // What is said counts, and a template decides itself.
-    let named = folder.ocml(&["render", "--model", ".", "--to", "openchatml-2.0", "chat.json"]);
+    let named = folder.ocml(["render", "--model", ".", "--to", "openchatml-2.0", "chat.json"]);
     assert!(named.stdout.starts_with("<|start|>user"), "{}", named.stdout);
-    let written = folder.ocml(&["render", "--model", ".", "--template", ".", "chat.json"]);
+    let written = folder.ocml(["render", "--model", ".", "--template", ".", "chat.json"]);
     assert_eq!(written.stdout, "<|im_start|>user\nHi<|im_end|>\n", "{}", written.stderr);
     // With a target, it is the format of the input.
     let said = "<think>\nEasy.\n</think>\n\n4.<|im_end|>";
@@ -77,7 +77,7 @@ fn the_option_stands_for_the_format() {
 
 #[test]
 fn a_name_is_no_folder() {
-    let ran = folder().ocml(&["render", "--model", "qwen3", "chat.json"]);
+    let ran = folder().ocml(["render", "--model", "qwen3", "chat.json"]);
     assert_eq!(ran.status, 2);
     assert_eq!(ran.stderr, "error: `qwen3` is not the folder of a model\n");
     let ran =

@@ -34,7 +34,10 @@ fn compose<'a>(
     let in_part = tools.iter().filter(|tool| {
         let schema = tool.parameters.as_ref();
         let properties = schema.and_then(|schema| schema.get("properties"));
-        schema.is_some_and(is_other) || properties.is_some_and(is_other)
+        let each = properties.and_then(Value::as_map).unwrap_or_default();
+        schema.is_some_and(is_other)
+            || properties.is_some_and(is_other)
+            || each.iter().any(|(_, property)| is_other(property))
     });
     let loss = |_: &Tool<'_>| Loss::new(None, Span::default(), Lost::Declaration);
     opened.composed.remarks.extend(in_part.map(loss));

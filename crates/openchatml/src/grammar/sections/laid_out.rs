@@ -99,6 +99,28 @@ impl LaidOut<'_> {
             })
     }
 
+    /// Returns what a token before message `index` belongs to, after a piece of this owner. `is_first`
+    /// says whether it is directly behind the opening of a turn.
+    fn owner_of(&self, control: Control, index: usize, owner: Owner, is_first: bool) -> Owner {
+        let is_opening = self.rules.opened_by(control).is_some();
+        let begins = index == 0 && self.rules.bos.is_some_and(|(bos, _)| bos == control);
+        let last = index.checked_sub(1).and_then(|at| self.conversation.messages.get(at));
+        let ends_by = |last| self.rules.ends_by_next(self.rules.kind(last, false));
+        let is_section = matches!(control, Control::OpenSection(_));
+        if owner == Owner::Before && is_opening && last.is_some_and(ends_by) {
+            // The model ends its turn with this token.
+            owner
+        } else if is_opening || begins {
+            Owner::Opening
+        } else if is_first {
+            self.rules.owner_behind_opening(control)
+        } else if is_section || owner == Owner::Opening {
+            Owner::Header
+        } else {
+            owner
+        }
+    }
+
     /// Writes kept layout.
     fn kept_pieces<T: Target>(
         &self,
@@ -106,7 +128,6 @@ impl LaidOut<'_> {
         index: usize,
         to: &mut T,
     ) -> Result<(), T::Error> {
-        let messages = &self.conversation.messages;
         let mut owner = Owner::Before;
         let (mut is_behind_opening, mut in_title) = (false, false);
         for piece in raw.pieces() {
@@ -123,20 +144,7 @@ impl LaidOut<'_> {
                 }
                 RawPiece::Control(control) => {
                     let opening = self.rules.opened_by(control);
-                    let is_section = matches!(control, Control::OpenSection(_));
-                    let begins =
-                        index == 0 && self.rules.bos.is_some_and(|(bos, _)| bos == control);
-                    let last = index.checked_sub(1).and_then(|at| messages.get(at));
-                    let ends_by = |last| self.rules.ends_by_next(self.rules.kind(last, false));
-                    if owner == Owner::Before && opening.is_some() && last.is_some_and(ends_by) {
-                        // The model ends its turn with this token.
-                    } else if opening.is_some() || begins {
-                        owner = Owner::Opening;
-                    } else if is_first {
-                        owner = self.rules.owner_behind_opening(control);
-                    } else if is_section || owner == Owner::Opening {
-                        owner = Owner::Header;
-                    }
+                    owner = self.owner_of(control, index, owner, is_first);
                     to.piece(owner, Written::Control(control), index)?;
                     if self.closes_turn(control) {
                         owner = Owner::Gap;

@@ -1,6 +1,10 @@
 //! Reads one tool call as it arrives.
 
-use super::between::quoted;
+mod arguments;
+mod objects;
+
+pub(super) use self::objects::{Parts, tail_of_listed};
+
 use super::parameters::{Scanner, To};
 use super::tree::Scanner as TreeScanner;
 use super::{Piece, Rules};
@@ -94,49 +98,6 @@ pub(super) enum Found {
     Wrong(usize),
 }
 
-/// What follows the arguments of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum After {
-    /// The end of the call.
-    Nothing,
-    /// The rest of the object that they are in.
-    Object,
-    /// A line that begins with this byte.
-    Line(u8),
-}
-
-impl After {
-    fn of(piece: Option<&Piece>) -> Self {
-        match piece {
-            None => Self::Nothing,
-            Some(Piece::Word(text)) => {
-                Self::Line(text.trim_ascii().as_bytes().first().copied().unwrap_or(b'\n'))
-            }
-            Some(_) => Self::Object,
-        }
-    }
-
-    /// Whether a byte behind closed arguments ends them.
-    fn ends(self, byte: u8) -> bool {
-        match self {
-            Self::Nothing => false,
-            Self::Object => matches!(byte, b'}' | b','),
-            Self::Line(first) => byte == b'\n' || byte == first,
-        }
-    }
-
-    /// Returns the number of bytes at the front that change nothing.
-    fn idle(self, brackets: Brackets, bytes: &[u8]) -> usize {
-        let idle = brackets.idle_before_comma(bytes);
-        match self {
-            Self::Line(first) if brackets.are_closed() => {
-                memchr::memchr2(b'\n', first, &bytes[..idle]).unwrap_or(idle)
-            }
-            _ => idle,
-        }
-    }
-}
-
 impl Found {
     /// Returns the number of bytes.
     pub(super) fn len(self) -> usize {
@@ -146,18 +107,6 @@ impl Found {
             Self::Wrong(len) => len,
         }
     }
-}
-
-/// The parts of a call with another order of keys.
-pub(super) struct Parts {
-    pub(super) name: String,
-    /// The id, in a list of objects.
-    pub(super) id: Option<String>,
-    pub(super) arguments: Span,
-    /// Whether it has unknown keys.
-    pub(super) has_others: bool,
-    /// Whether it has two names or arguments, so that it is unknown what is called.
-    pub(super) is_double: bool,
 }
 
 fn is_space(byte: u8) -> bool {
@@ -329,11 +278,7 @@ impl<'a> Call<'a> {
                 (Piece::Parameters(_), _) if byte == b'\n' && self.matched < self.lines(rules) => {
                     self.matched += 1;
                 }
-                (Piece::Parameters(_), _) => {
-                    self.step = Step::Parameters;
-                    return Found::Begins(at);
-                }
-                (Piece::Tree(_), _) => {
+                (Piece::Parameters(_) | Piece::Tree(_), _) => {
                     self.step = Step::Parameters;
                     return Found::Begins(at);
                 }
@@ -541,101 +486,6 @@ impl<'a> Call<'a> {
         }
     }
 
-    fn arguments(&mut self, text: &str, rules: &Rules) -> Found {
-        let ends_itself = self.ends_itself(rules);
-        let Step::Arguments(brackets) = &mut self.step else { return Found::Wrong(0) };
-        let after = After::of(rules.sections.calls.pieces.get(self.piece + 1));
-        let bytes = text.as_bytes();
-        let mut at = 0;
-        loop {
-            at += after.idle(*brackets, &bytes[at..]);
-            let Some(byte) = bytes.get(at) else { return Found::Arguments(at) };
-            if brackets.are_closed() && after.ends(*byte) {
-                if *byte == b',' && after == After::Object {
-                    self.step = Step::Other(Brackets::default());
-                    self.is_odd = true;
-                } else {
-                    self.step = Step::Tail;
-                    self.piece += 1;
-                }
-                return Found::Arguments(at);
-            }
-            brackets.step(*byte);
-            at += 1;
-            if ends_itself && brackets.are_closed() {
-                self.step = Step::Tail;
-                self.piece += 1;
-                return Found::Arguments(at);
-            }
-        }
-    }
-
-    fn tail(&mut self, text: &str, rules: &Rules) -> Found {
-        for (at, byte) in text.bytes().enumerate() {
-            if is_space(byte) {
-                continue;
-            }
-            match rules.sections.calls.pieces.get(self.piece) {
-                Some(Piece::Json(wanted) | Piece::Word(wanted)) if self.matches(wanted, byte) => {}
-                _ if at > 0 => return Found::Tail(at),
-                None => {
-                    self.step = Step::Rest;
-                    return Found::Dropped(text.len());
-                }
-                Some(_) => {
-                    return Found::Dropped(text.chars().next().map_or(0, char::len_utf8));
-                }
-            }
-        }
-        Found::Tail(text.len())
-    }
-
-    /// Reads unknown keys, up to the brace that ends the call.
-    fn others(&mut self, text: &str) -> Found {
-        let Step::Other(brackets) = &mut self.step else { return Found::Wrong(0) };
-        for (at, byte) in text.bytes().enumerate() {
-            if byte == b'}' && brackets.are_closed() {
-                self.step = Step::Tail;
-                self.piece += 1;
-                return Found::Dropped(at);
-            }
-            brackets.step(byte);
-        }
-        Found::Dropped(text.len())
-    }
-
-    /// Reads the text around the objects of a list.
-    fn in_list(&mut self, place: InList, text: &str) -> Found {
-        let mut place = place;
-        for (at, byte) in text.bytes().enumerate() {
-            if is_space(byte) {
-                continue;
-            }
-            place = match (place, byte) {
-                (InList::Start, b'[') | (InList::Next, b',') => InList::Object,
-                (InList::Object, b'{') => {
-                    self.step = Step::Object(Brackets::default());
-                    return Found::Head(at);
-                }
-                (InList::Next, b']') => return Found::Listed(at + 1),
-                _ => return Found::Wrong(at),
-            };
-        }
-        self.step = Step::List(place);
-        Found::Head(text.len())
-    }
-
-    fn object(&mut self, text: &str) -> Found {
-        let Step::Object(brackets) = &mut self.step else { return Found::Wrong(0) };
-        for (at, byte) in text.bytes().enumerate() {
-            brackets.step(byte);
-            if brackets.are_closed() && byte == b'}' {
-                return Found::Object(at + 1);
-            }
-        }
-        Found::Head(text.len())
-    }
-
     /// Reads a control token. Returns whether it is the next piece of the call.
     pub(super) fn control(&mut self, control: Control, rules: &Rules) -> bool {
         if self.step != Step::Head {
@@ -665,57 +515,4 @@ impl<'a> Call<'a> {
         };
         (!name.is_empty()).then_some(name)
     }
-
-    /// Returns the parts of a complete object, by the names of its keys.
-    pub(super) fn parts(text: &str, rules: &Rules, limits: &Limits) -> Option<Parts> {
-        let [name_key, arguments_key] = keys(rules)?;
-        let (mut name, mut arguments, mut id) = (None, None, None);
-        let are_listed = rules.sections.calls.are_listed();
-        let (mut has_others, mut is_double) = (false, false);
-        let mut json = Json::new(text, limits).without_notes();
-        json.object(|json, key, _| {
-            let is_name = key == name_key && name.is_none();
-            if is_name && json.peek() == Some(b'"') {
-                name = Some(json.string()?.0.into_owned());
-                return Ok(());
-            }
-            let is_text = json.peek() == Some(b'"');
-            if are_listed && is_text && key == ID_KEY && id.is_none() {
-                id = Some(json.string()?.0.into_owned());
-                return Ok(());
-            }
-            let start = json.position();
-            json.skip()?;
-            match key == arguments_key && arguments.is_none() {
-                true => arguments = Some(Span::new(start, json.position())),
-                false if key == name_key || key == arguments_key => is_double = true,
-                false => has_others = true,
-            }
-            Ok(())
-        })
-        .ok()?;
-        let name = name.filter(|name| !name.is_empty())?;
-        Some(Parts { name, id, arguments: arguments?, has_others, is_double })
-    }
-}
-
-/// The key of the id of a call in a list of objects.
-const ID_KEY: &str = "id";
-
-/// Returns the text after the arguments of a call in a list of objects.
-pub(super) fn tail_of_listed(id: Option<&str>) -> String {
-    match id {
-        Some(id) => format!(", \"{ID_KEY}\": {}}}", quoted(id)),
-        None => "}".to_owned(),
-    }
-}
-
-/// Returns the keys of the name and the arguments, if calls are objects.
-fn keys(rules: &Rules) -> Option<[&'static str; 2]> {
-    let mut texts = rules.sections.calls.pieces.iter().filter_map(|piece| match piece {
-        Piece::Json(text) => Some(text.split('"').nth(1)),
-        _ => None,
-    });
-    let keys = [texts.next()??, texts.next()??];
-    Some(keys)
 }

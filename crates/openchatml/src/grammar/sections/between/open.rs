@@ -1,0 +1,211 @@
+//! The text that opens turns, sections and calls.
+
+use super::super::{Mark, NoReasoning, Opening, Piece, Reasoning, Rules};
+use super::{Emit, Kind, Label, Owner, Place, Written, line_breaks, mark};
+use crate::model::Role;
+
+impl Rules {
+    /// Opens the turn of a message. Returns whether it wrote an opening, after which a turn can say
+    /// that it has no reasoning.
+    #[inline]
+    pub(super) fn open_turn<'m, E>(
+        &self,
+        place: Place,
+        next: Kind,
+        name: &'m str,
+        emit: &mut impl Emit<'m, E>,
+    ) -> Result<bool, E> {
+        let Some(turn) = self.turn_of(next) else { return Ok(false) };
+        if next == Kind::Reply && self.replies.inside.is_some() {
+            return Ok(false);
+        }
+        match turn.opening {
+            Opening::Named(..) | Opening::Mark(_)
+                if turn.role == Role::Assistant && self.goes_on(place) =>
+            {
+                let again = self.sections.prompts.again && place.last == Some(Kind::Reply);
+                let after = self.replies.list.map_or(0, |(_, close)| close.after);
+                line_breaks(Owner::Gap, if again { after } else { 0 }, emit)?;
+                return Ok(again);
+            }
+            Opening::Titled(title) => {
+                let has_speaker = matches!(next, Kind::Said(_)) && !name.is_empty();
+                let name =
+                    if has_speaker { Written::Name(name) } else { Written::Word(title.name) };
+                emit(Owner::Opening, Written::Control(title.open))?;
+                emit(Owner::Opening, name)?;
+                emit(Owner::Opening, Written::Control(title.end))?;
+            }
+            Opening::Named(control, word) => {
+                emit(Owner::Opening, Written::Control(control))?;
+                emit(Owner::Opening, Written::Word(word))?;
+                emit(Owner::Opening, Written::Word("\n"))?;
+            }
+            Opening::Mark(control) | Opening::Declaration(control) => {
+                emit(Owner::Opening, Written::Control(control))?;
+            }
+            Opening::Line(control) => {
+                let ends = place.last.is_some_and(|last| self.ends_by_next(last));
+                // The model ends its turn with this token.
+                let owner = if ends { Owner::Before } else { Owner::Opening };
+                emit(owner, Written::Control(control))?;
+                if next != Kind::Prompt {
+                    let is_own = turn.role == Role::Assistant;
+                    let owner = if is_own { Owner::Header } else { Owner::Opening };
+                    emit(owner, Written::Word("\n"))?;
+                }
+            }
+            Opening::Bare | Opening::Implied => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Opens the section of a message, after another message of its turn or at the beginning of the
+    /// turn.
+    pub(super) fn open_section<'m, E>(
+        &self,
+        before: Place,
+        next: Kind,
+        label: Label<'m>,
+        is_first: bool,
+        emit: &mut impl Emit<'m, E>,
+    ) -> Result<(), E> {
+        let Reasoning { open, close, none, .. } = self.sections.reasoning;
+        match none {
+            _ if !is_first || !matches!(next, Kind::Text { .. } | Kind::Call { .. }) => {}
+            NoReasoning::Nothing => {}
+            NoReasoning::Close => {
+                emit(self.owner_behind_opening(close.control), Written::Control(close.control))?;
+            }
+            NoReasoning::Pair => {
+                mark(self.owner_behind_opening(open.control), open, emit)?;
+                mark(Owner::Header, close, emit)?;
+            }
+        }
+        match next {
+            Kind::Reasoning if !before.in_reasoning => {
+                let open = self.sections.reasoning.open.control;
+                let owner = if is_first { self.owner_behind_opening(open) } else { Owner::Header };
+                emit(owner, Written::Control(open))?;
+                line_breaks(owner, self.sections.reasoning.open.after, emit)?;
+            }
+            Kind::Text { .. } | Kind::Call { leaves: true } if before.in_reasoning => {
+                emit(Owner::Header, Written::Control(self.sections.reasoning.close.control))?;
+            }
+            _ => {}
+        }
+        match next {
+            Kind::Call { .. } => self.open_call(before.last, label, emit),
+            Kind::Reply if self.replies.inside.is_some() => {
+                self.open_inside(before, label.name, emit)
+            }
+            Kind::Reply => {
+                if let Some(heading) = self.heading().filter(|_| !label.name.is_empty()) {
+                    emit(Owner::Header, Written::Word(heading))?;
+                    emit(Owner::Header, Written::Name(label.name))?;
+                    emit(Owner::Header, Written::Word("\n"))?;
+                }
+                let follows = before.last == Some(Kind::Reply);
+                if let Some((open, _)) = self.replies.list
+                    && !follows
+                {
+                    line_breaks(Owner::Gap, open.before, emit)?;
+                    mark(Owner::Header, Mark { before: 0, ..open }, emit)?;
+                }
+                if let Some(array) = self.replies.array {
+                    let text = if follows { array.between } else { array.open };
+                    emit(Owner::Header, Written::Word(text))?;
+                }
+                let Some((open, _)) = self.replies.item else { return Ok(()) };
+                let before = if follows { open.before } else { 0 };
+                mark(Owner::Header, Mark { before, ..open }, emit)?;
+                let Some(content) = self.replies.content else { return Ok(()) };
+                label.id.map_or(Ok(()), |id| emit(Owner::Header, Written::Name(id)))?;
+                emit(Owner::Header, Written::Control(content))
+            }
+            Kind::Said(_) if before.last == Some(Kind::Reply) => {
+                line_breaks(Owner::Header, self.replies.said.unwrap_or_default(), emit)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Opens a reply inside of the turn of the assistant. The model ends its completion with the token
+    /// of the first reply.
+    fn open_inside<'m, E>(
+        &self,
+        before: Place,
+        name: &'m str,
+        emit: &mut impl Emit<'m, E>,
+    ) -> Result<(), E> {
+        let (Some(inside), Some((open, _))) = (self.replies.inside, self.replies.item) else {
+            return Ok(());
+        };
+        let is_first = before.last.is_some_and(|last| last != Kind::Reply);
+        mark(if is_first { Owner::Before } else { Owner::Header }, open, emit)?;
+        emit(Owner::Header, Written::Word(inside.open))?;
+        emit(Owner::Header, Written::Name(name))?;
+        emit(Owner::Header, Written::Word(inside.value))?;
+        emit(Owner::Header, Written::Control(inside.quote))
+    }
+
+    fn open_call<'m, E>(
+        &self,
+        before: Option<Kind>,
+        Label { name, id: call_id }: Label<'m>,
+        emit: &mut impl Emit<'m, E>,
+    ) -> Result<(), E> {
+        let calls = &self.sections.calls;
+        let goes_on = matches!(before, Some(Kind::Call { .. }));
+        if let Some((open, _)) = calls.list
+            && !goes_on
+        {
+            let follows = matches!(before, Some(Kind::Text { .. }));
+            let before = if follows { calls.lead } else { open.before };
+            mark(Owner::Header, Mark { before, ..open }, emit)?;
+        }
+        match calls.array {
+            Some(array) if goes_on => emit(Owner::Header, Written::Word(array.between))?,
+            array => {
+                let open = calls.item.0;
+                // After reasoning, the line breaks are already written.
+                let before = match before {
+                    Some(Kind::Text { .. }) if calls.list.is_none() => calls.lead,
+                    Some(Kind::Call { .. }) => open.before,
+                    _ => 0,
+                };
+                mark(Owner::Header, Mark { before, ..open }, emit)?;
+                if let Some(array) = array {
+                    emit(Owner::Header, Written::Word(array.open))?;
+                }
+            }
+        }
+        for piece in calls.pieces {
+            match piece {
+                Piece::Json(text) => emit(Owner::Header, Written::Word(text))?,
+                Piece::Name => emit(Owner::Header, Written::JsonName(name))?,
+                Piece::PlainName => emit(Owner::Header, Written::Name(name))?,
+                Piece::NameUpTo(control) | Piece::IdUpTo(control) => {
+                    emit(Owner::Header, Written::Name(name))?;
+                    emit(Owner::Header, Written::Control(*control))?;
+                }
+                Piece::Token(control) => emit(Owner::Header, Written::Control(*control))?,
+                Piece::NameAndId { id, end } => {
+                    emit(Owner::Header, Written::Name(name))?;
+                    if let Some(call_id) = call_id {
+                        emit(Owner::Header, Written::Control(*id))?;
+                        emit(Owner::Header, Written::Name(call_id))?;
+                    }
+                    emit(Owner::Header, Written::Control(*end))?;
+                }
+                Piece::Word(text) => emit(Owner::Header, Written::Word(text))?,
+                Piece::NameBefore(text) => {
+                    emit(Owner::Header, Written::Name(name))?;
+                    emit(Owner::Header, Written::Word(text))?;
+                }
+                Piece::Arguments | Piece::Parameters(_) | Piece::Tree(_) => break,
+            }
+        }
+        Ok(())
+    }
+}
