@@ -1,7 +1,9 @@
 //! Completions in any format.
 
 use openchatml::convert::convert;
-use openchatml::{Channel, Conversation, End, Format, Message, RenderOptions, Role};
+use openchatml::{
+    Channel, Control, Conversation, End, Format, Message, RenderOptions, Role, Section,
+};
 
 /// Returns the completion after which `said` follows `before`: the rest of a transcript of all
 /// messages after the prompt. If the prompt disables reasoning, the completion has none.
@@ -31,13 +33,24 @@ pub fn completion(before: &[Message<'_>], said: &[Message<'_>], format: Format) 
     let mut prompting = options.clone();
     prompting.generation_prompt = Some(Role::Assistant);
     let prompt = write(before.to_vec(), &prompting);
+    // It can end in empty reasoning, which a turn without reasoning does not have.
+    let prompts = [Some(prompt.as_str()), without_reasoning(&prompt, format)];
     let behind = |said: &[Message<'_>]| {
         let all = write([before, said].concat(), &options);
-        let said = all.strip_prefix(&prompt).map(|said| said.trim_end().to_owned());
-        said.ok_or_else(|| format!("{format}: {prompt}\n{all}"))
+        let said = prompts.iter().flatten().find_map(|prompt| all.strip_prefix(prompt));
+        said.map(|said| said.trim_end().to_owned())
+            .ok_or_else(|| format!("{format}: {prompt}\n{all}"))
     };
     let unreasoned: Vec<_> = said.iter().filter(|it| !it.is_reasoning()).cloned().collect();
     behind(said).or_else(|_| behind(&unreasoned)).unwrap_or_else(|text| panic!("{text}"))
+}
+
+/// Returns a prompt without the empty reasoning at its end.
+fn without_reasoning(prompt: &str, format: Format) -> Option<&str> {
+    let spelling = |control| format.dialect().controls.spelling(control);
+    let before =
+        prompt.trim_end().strip_suffix(spelling(Control::CloseSection(Section::Reasoning))?)?;
+    before.trim_end().strip_suffix(spelling(Control::OpenSection(Section::Reasoning))?)
 }
 
 /// Returns an answer that ends a completion.

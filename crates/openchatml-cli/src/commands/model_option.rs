@@ -40,9 +40,15 @@ pub(crate) fn expand(arguments: Vec<OsString>) -> Result<(Vec<OsString>, String)
     let model = Model::read(Path::new(&folder), &Console::new(&Default::default()))?;
     let mut added = Vec::new();
     let is_free = |long: &&str| takes(long) == Some(false);
-    let has_template = takes("template") == Some(true);
-    let for_format = ["for", "to", "from"].into_iter().filter(|it| !has_template || *it != "to");
-    if let Some(long) = for_format.into_iter().find(is_free) {
+    // A template writes prompts itself.
+    let written = ["for", "to"].into_iter().find(|it| takes(it).is_some());
+    let long = match written {
+        Some("to") if takes("template") == Some(true) => None,
+        Some(long) if is_free(&long) => Some(long),
+        Some(_) => Some("from").filter(|_| command.get_name() == "convert"),
+        None => Some("from"),
+    };
+    if let Some(long) = long.filter(|it| is_free(it)) {
         let Some(format) = model.format() else {
             let why = model.trouble.unwrap_or_default();
             return Err(Failure::Usage(format!(

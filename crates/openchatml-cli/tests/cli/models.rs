@@ -59,7 +59,7 @@ fn the_option_stands_for_the_format() {
     assert!(ran.stderr.contains("--model . stands for: --to qwen3"), "{}", ran.stderr);
     // What is said counts, and a template decides itself.
     let named = folder.ocml(["render", "--model", ".", "--to", "openchatml-2.0", "chat.json"]);
-    assert!(named.stdout.starts_with("<|start|>user"), "{}", named.stdout);
+    assert!(named.stdout.contains("<|start|>user<|message|>Hi<|end|>"), "{}", named.stdout);
     let written = folder.ocml(["render", "--model", ".", "--template", ".", "chat.json"]);
     assert_eq!(written.stdout, "<|im_start|>user\nHi<|im_end|>\n", "{}", written.stderr);
     // With a target, it is the format of the input.
@@ -69,7 +69,7 @@ fn the_option_stands_for_the_format() {
     assert!(read.stdout.contains(r#""channel":"analysis","content":"Easy.""#), "{}", read.stdout);
     let streamed = folder.ocml_with(["stream", "--role", "assistant", "--model", "."], said);
     assert!(
-        streamed.stdout.contains(r#""type":"response.reasoning.delta""#),
+        streamed.stdout.contains(r#""type":"response.reasoning_text.delta""#),
         "{}",
         streamed.stdout
     );
@@ -91,9 +91,7 @@ fn tools_say_which_arguments_are_strings() {
     let schema = r#"{"type": "object", "properties": {"zip": {"type": "string"}}}"#;
     folder.file(
         "tools.json",
-        &format!(
-            r#"[{{"type": "function", "function": {{"name": "f", "parameters": {schema}}}}}]"#
-        ),
+        format!(r#"[{{"type": "function", "function": {{"name": "f", "parameters": {schema}}}}}]"#),
     );
     let call = "<tool_call>\n<function=f>\n<parameter=zip>\n10115\n</parameter>\n</function>\n</tool_call><|im_end|>";
     let read = |tools: &[&str]| {
