@@ -63,7 +63,7 @@ impl Rules {
             let piece = if self.is_word_in(message, control, &text[..span.start]) {
                 Piece::Quoted(control)
             } else if is_example {
-                if self.ends_said(control) {
+                if self.ends_said(message.role, control) {
                     continue;
                 }
                 Piece::Example(control)

@@ -237,11 +237,16 @@ impl Rules {
         is_of_calls && self.sections.reasoning.calls == InnerCalls::Text
     }
 
-    /// Whether a token ends a system message, wherever it is.
-    fn ends_said(&self, control: Control) -> bool {
-        let is_outside = self.replies.turn.is_none() && self.replies.inside.is_none();
-        let is_reply = self.opens_reply(control) && !self.replies.are_words;
-        self.frames(control) || is_outside && is_reply
+    /// Whether a token ends a message of the system with this role, wherever it is.
+    fn ends_said(&self, role: Role, control: Control) -> bool {
+        let turn = self.turn(role).or(self.turn(Role::System));
+        let is_ended = turn.is_some_and(|turn| self.is_ended_by_reply(turn));
+        self.frames(control) || is_ended && self.opens_reply(control)
+    }
+
+    /// Whether a reply outside of turns ends this turn, which has no end token.
+    fn is_ended_by_reply(&self, turn: &Turn) -> bool {
+        turn.close.is_none() && self.replies.turn.is_none() && !self.replies.are_words
     }
 
     /// Returns the text that was read before a message, if it was not canonical.

@@ -215,15 +215,9 @@ impl<'a> Reader<'a> {
             // Replies are in turns of their own.
             Some(_) if is_reply && thinks && self.rules.replies.turn.is_some() => false,
             Some(turn) if turn.role == Role::Assistant => true,
-            Some(turn) if self.is_ended_by_reply(turn) => self.rules.opens_reply(control),
+            Some(turn) if self.rules.is_ended_by_reply(turn) => self.rules.opens_reply(control),
             Some(turn) => is_reply && self.rules.has_replies(turn) && self.takes_replies(),
         }
-    }
-
-    /// Whether a reply outside of turns ends this turn, which has no end token.
-    pub(super) fn is_ended_by_reply(&self, turn: &Turn) -> bool {
-        let replies = &self.rules.replies;
-        turn.close.is_none() && replies.turn.is_none() && !replies.are_words
     }
 
     /// Whether a word is a token of a reply here.
