@@ -52,6 +52,7 @@ class CompletionReader:
         past_stop: Whether text after a stop token belongs to the completion.
         whole_calls: Whether a call becomes known only when it is complete. Otherwise, calls are told
             while they are written, and an output that ends inside of one has told a part of it.
+        keep_uncertain: Whether text whose meaning is uncertain is reasoning. Otherwise, it is left out.
 
     >>> reader = CompletionReader("qwen3", in_reasoning=True)
     >>> [tuple(piece) for piece in reader.feed("Easy.</think>4.")]
@@ -66,6 +67,7 @@ class CompletionReader:
         tools: Iterable[Any] | None = None,
         past_stop: bool = False,
         whole_calls: bool = False,
+        keep_uncertain: bool = True,
     ) -> None:
         self._stream = Stream(
             source,
@@ -77,6 +79,8 @@ class CompletionReader:
         )
         # With `whole_calls`, the text of each open call.
         self._open: dict[int, list[str]] | None = {} if whole_calls else None
+        # Without `keep_uncertain`, the messages that are left out.
+        self._left_out: set[int] | None = None if keep_uncertain else set()
         # The number of each call, and the last message of each other kind.
         self._calls: dict[int, int] = {}
         self._last: dict[str, int] = {}
@@ -119,6 +123,8 @@ class CompletionReader:
                 pieces += self._ended(event)
             elif message is not None and index is not None:
                 self._in_reasoning = message.is_reasoning
+                if message.recovered and self._left_out is not None:
+                    self._left_out.add(index)
                 is_own = message.role == "assistant" and not message.foreign
                 if is_own and message.tool is not None and not message.recovered:
                     if self._open is not None:
@@ -129,8 +135,11 @@ class CompletionReader:
             elif event.text and index is not None:
                 if self._open is not None and index in self._open:
                     self._open[index].append(event.text)
-                else:
-                    pieces.append(self._delta(event.type, index, event.text))
+                    continue
+                piece = self._delta(event.type, index, event.text)
+                is_left_out = self._left_out is not None and index in self._left_out
+                if not (is_left_out and piece.kind == "reasoning"):
+                    pieces.append(piece)
         return pieces
 
     def _ended(self, event: Event) -> list[Piece]:

@@ -41,6 +41,7 @@ FORMATS = {
     "mistralai/": "mistral-v13",
     "mistralai/Devstral-Small-2507": "mistral-v11",
     "mistralai/Mistral-Small-3.2": "mistral-v11",
+    "mistralai/Magistral-Small-2506": "mistral-v11",
     "mistralai/Mistral-7B": "mistral-v7",
     "moonshotai/Kimi-K2": "kimi-k2",
     "openai/gpt-oss": "harmony",
@@ -53,7 +54,8 @@ class OpenchatmlAdapter(Adapter):
     """Reads the outputs of models with :class:`openchatml.Stream`.
 
     An output is read as a completion of the fixture's generation prompt, with its tools, up to its end:
-    a stop token in the middle does not end it. A call is returned when it is complete.
+    a stop token in the middle does not end it. A call is returned when it is complete. Text whose
+    meaning is uncertain is left out.
     """
 
     name = "openchatml"
@@ -177,7 +179,12 @@ def _reader(
     raw: ReplayInput, source: Tokenizer | str, tools: Sequence[ToolSpec]
 ) -> CompletionReader:
     return CompletionReader(
-        source, in_reasoning=_in_reasoning(raw), tools=tools, past_stop=True, whole_calls=True
+        source,
+        in_reasoning=_in_reasoning(raw),
+        tools=tools,
+        past_stop=True,
+        whole_calls=True,
+        keep_uncertain=False,
     )
 
 
