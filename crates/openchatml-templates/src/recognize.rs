@@ -33,7 +33,7 @@ pub struct Fit {
     pub reads_reasoning: bool,
     /// Whether the calls and replies that the template writes are read back.
     pub reads_calls: bool,
-    /// Whether the format writes the same generation prompt as the template.
+    /// Whether the format writes the same generation prompt as the template, with or without reasoning.
     pub prompts_equally: bool,
 }
 
@@ -71,17 +71,15 @@ pub fn recognize(template: &Template, options: &Options<'_>) -> Vec<Fit> {
         let reads = |text: &Option<String>, messages: &[Message<'_>]| {
             text.as_ref().is_some_and(|text| reads(text, format, messages))
         };
-        let prompt = || {
-            let text = of_prompt.as_ref()?;
-            let written = prompt(format)?;
-            // The system message that a model expects is not a part of the format.
-            Some(text.ends_with(&written) || written.ends_with(text.as_str()))
+        // The system message that a model expects is not a part of the format.
+        let is_prompt = |text: &String| {
+            prompts(format).any(|it| text.ends_with(&it) || it.ends_with(text.as_str()))
         };
         let fit = reads(&of_plain, &plain).then(|| Fit {
             format,
             reads_reasoning: reads(&of_thought, &thought),
             reads_calls: reads(&of_called, &called),
-            prompts_equally: prompt().unwrap_or(false),
+            prompts_equally: of_prompt.as_ref().is_some_and(is_prompt),
         });
         // Text alone is no evidence: formats share the tokens of their turns.
         fit.filter(|fit| fit.reads_calls || fit.prompts_equally)
@@ -159,10 +157,15 @@ fn is_json_of(json: &str, text: &str) -> bool {
     Value::from_json(json, &Limits::default()).is_ok_and(|value| value.as_str() == Some(text))
 }
 
-/// Returns the generation prompt of a format after a question.
-fn prompt(format: TextFormat) -> Option<String> {
+/// Returns the generation prompts of a format after a question: as its models answer by default, with
+/// reasoning and without, and after the token that opens it.
+fn prompts(format: TextFormat) -> impl Iterator<Item = String> {
     let conversation = Conversation::from_messages([Message::user(QUESTION)]);
-    let options = RenderOptions::prompt();
-    let prompt = Prompt::new(&conversation, format.into(), &options);
-    prompt.convert(&options).ok().map(|it| it.output)
+    let ways = [(None, false), (Some(true), false), (Some(false), false), (None, true)];
+    ways.into_iter().filter_map(move |(thinking, opens)| {
+        let mut options = RenderOptions::prompt();
+        (options.thinking, options.open_reasoning) = (thinking, opens);
+        let prompt = Prompt::new(&conversation, format.into(), &options);
+        prompt.convert(&options).ok().map(|it| it.output)
+    })
 }
