@@ -1,7 +1,7 @@
 //! The sections of the assistant's turn, as data: reasoning and calls.
 
 use super::{Parameters, Tree};
-use crate::control::Control;
+use crate::control::{Control, Section};
 use crate::model::Role;
 use crate::options::RenderOptions;
 
@@ -276,6 +276,16 @@ pub enum PromptEnd {
 }
 
 impl Prompts {
+    /// The rows that most formats share, for `..`.
+    pub(crate) const NONE: Self = Self {
+        thinks: false,
+        ends: [PromptEnd::Turn; 2],
+        goes_on: false,
+        again: false,
+        reopens: false,
+        can_open: false,
+    };
+
     /// Returns the end of a prompt after a message of `last`.
     ///
     /// ```
@@ -327,6 +337,17 @@ impl CallPiece {
 }
 
 impl Calls {
+    /// The rows that most formats share, for `..`.
+    pub(crate) const NONE: Self = Self {
+        list: None,
+        item: (Mark::plain(Control::OpenSection(Section::Call)), None),
+        lead: 0,
+        array: None,
+        pieces: &[],
+        empty: None,
+        namespace: "functions",
+    };
+
     /// Returns the token after which a malformed call is over: the one that closes calls, or else
     /// the one that opens the next.
     pub(crate) fn limit(&self) -> Control {

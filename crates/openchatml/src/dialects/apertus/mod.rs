@@ -100,12 +100,10 @@ static SECTIONS: Sections = Sections {
         ended_by: &["display_answers"],
     },
     calls: Calls {
-        list: None,
         item: (
             Mark::plain(Control::OpenSection(Section::Calls)),
             Some(Mark::plain(Control::CloseSection(Section::Calls))),
         ),
-        lead: 0,
         array: Some(Array { open: "[", between: ", ", close: "}]" }),
         pieces: &[
             Piece::Json("{\""),
@@ -114,18 +112,11 @@ static SECTIONS: Sections = Sections {
             Piece::Arguments,
             Piece::Json("}"),
         ],
-        empty: None,
         namespace: "functions",
+        ..Calls::NONE
     },
     close: Control::Close(Role::Assistant),
-    prompts: Prompts {
-        thinks: false,
-        ends: [PromptEnd::Turn; 2],
-        goes_on: false,
-        again: false,
-        reopens: false,
-        can_open: false,
-    },
+    prompts: Prompts { thinks: false, ends: [PromptEnd::Turn; 2], ..Prompts::NONE },
 };
 
 pub(super) static RULES: Rules = Rules {
@@ -136,13 +127,8 @@ pub(super) static RULES: Rules = Rules {
     sections: &SECTIONS,
     replies: Replies {
         turn: Some(Role::Assistant),
-        item: None,
-        content: None,
         array: Some(Array { open: "[", between: ", ", close: "]" }),
-        list: None,
-        said: None,
-        are_words: false,
-        inside: None,
+        ..Replies::NONE
     },
     stops: &[Control::CloseSection(Section::Calls)],
 };

@@ -52,19 +52,17 @@ static SECTIONS: Sections = Sections {
             Some(Mark::new(Control::CloseSection(Section::Call), 0, 1)),
         ),
         lead: 2,
-        array: None,
         pieces: &[Piece::NameBefore("\">\n"), Piece::Parameters(&PARAMETERS)],
         empty: Some("\"/>"),
         namespace: "functions",
+        ..Calls::NONE
     },
     close: Control::Close(Role::Assistant),
     prompts: Prompts {
         thinks: false,
         ends: [PromptEnd::Open, PromptEnd::Close],
-        goes_on: false,
-        again: false,
         can_open: true,
-        reopens: false,
+        ..Prompts::NONE
     },
 };
 

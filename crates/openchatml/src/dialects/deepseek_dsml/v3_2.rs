@@ -84,20 +84,16 @@ static RULES: Rules = Rules {
     turns: &TURNS,
     sections: &SECTIONS,
     replies: Replies {
-        turn: None,
         item: Some((
             Mark::new(Control::OpenSection(Section::Reply), 1, 0),
             Mark::plain(Control::CloseSection(Section::Reply)),
         )),
-        array: None,
-        content: None,
         list: Some((
             Mark::new(Control::OpenSection(Section::Replies), 2, 1),
             Mark::new(Control::CloseSection(Section::Replies), 1, 2),
         )),
-        said: None,
         are_words: true,
-        inside: None,
+        ..Replies::NONE
     },
     stops: &[],
 };

@@ -83,12 +83,9 @@ static RULES: Rules = Rules {
             Mark::new(Control::OpenSection(Section::Reply), 2, 0),
             Mark::plain(Control::CloseSection(Section::Reply)),
         )),
-        array: None,
-        content: None,
-        list: None,
         said: Some(2),
         are_words: true,
-        inside: None,
+        ..Replies::NONE
     },
     stops: &[],
 };

@@ -91,8 +91,6 @@ static SECTIONS: Sections = Sections {
             Mark::new(Control::OpenSection(Section::Call), 1, 0),
             Some(Mark::plain(Control::CloseSection(Section::Call))),
         ),
-        lead: 0,
-        array: None,
         pieces: &[
             Piece::Word("function"),
             Piece::Token(Control::Arguments),
@@ -100,17 +98,16 @@ static SECTIONS: Sections = Sections {
             Piece::Arguments,
             Piece::Word("\n```"),
         ],
-        empty: None,
         namespace: "functions",
+        ..Calls::NONE
     },
     close: Control::Close(Role::Assistant),
     prompts: Prompts {
         thinks: false,
         ends: [PromptEnd::Open, PromptEnd::Turn],
         goes_on: true,
-        again: false,
         can_open: true,
-        reopens: false,
+        ..Prompts::NONE
     },
 };
 
@@ -135,20 +132,15 @@ pub(super) static RULES: Rules = Rules {
     ],
     sections: &SECTIONS,
     replies: Replies {
-        turn: None,
         item: Some((
             Mark::plain(Control::OpenSection(Section::Reply)),
             Mark::plain(Control::CloseSection(Section::Reply)),
         )),
-        array: None,
-        content: None,
         list: Some((
             Mark::plain(Control::OpenSection(Section::Replies)),
             Mark::plain(Control::CloseSection(Section::Replies)),
         )),
-        said: None,
-        are_words: false,
-        inside: None,
+        ..Replies::NONE
     },
     stops: &[],
 };

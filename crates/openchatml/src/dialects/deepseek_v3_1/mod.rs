@@ -89,20 +89,17 @@ static SECTIONS: Sections = Sections {
             Mark::plain(Control::OpenSection(Section::Call)),
             Some(Mark::plain(Control::CloseSection(Section::Call))),
         ),
-        lead: 0,
-        array: None,
         pieces: &[Piece::NameUpTo(Control::Arguments), Piece::Arguments],
-        empty: None,
         namespace: "functions",
+        ..Calls::NONE
     },
     close: Control::Close(Role::Assistant),
     prompts: Prompts {
         thinks: false,
         ends: [PromptEnd::Open, PromptEnd::Close],
         goes_on: true,
-        again: false,
-        reopens: false,
         can_open: true,
+        ..Prompts::NONE
     },
 };
 
@@ -127,17 +124,11 @@ pub(super) static RULES: Rules = Rules {
     ],
     sections: &SECTIONS,
     replies: Replies {
-        turn: None,
         item: Some((
             Mark::plain(Control::OpenSection(Section::Reply)),
             Mark::plain(Control::CloseSection(Section::Reply)),
         )),
-        content: None,
-        array: None,
-        list: None,
-        said: None,
-        are_words: false,
-        inside: None,
+        ..Replies::NONE
     },
     stops: &[],
 };

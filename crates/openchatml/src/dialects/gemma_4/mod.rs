@@ -87,29 +87,26 @@ static SECTIONS: Sections = Sections {
         ended_by: &[],
     },
     calls: Calls {
-        list: None,
         item: (
             Mark::plain(Control::OpenSection(Section::Call)),
             Some(Mark::plain(Control::CloseSection(Section::Call))),
         ),
-        lead: 0,
-        array: None,
         pieces: &[
             Piece::Word("call:"),
             Piece::NameBefore("{"),
             Piece::Tree(&Tree { quote: QUOTE }),
         ],
-        empty: None,
         namespace: "functions",
+        ..Calls::NONE
     },
     close: Control::End,
     prompts: Prompts {
         thinks: false,
         ends: [PromptEnd::Turn, PromptEnd::Empty],
         goes_on: true,
-        again: false,
         reopens: true,
         can_open: true,
+        ..Prompts::NONE
     },
 };
 
@@ -124,17 +121,12 @@ pub(super) static RULES: Rules = Rules {
     ],
     sections: &SECTIONS,
     replies: Replies {
-        turn: None,
         item: Some((
             Mark::plain(Control::OpenSection(Section::Reply)),
             Mark::plain(Control::CloseSection(Section::Reply)),
         )),
-        array: None,
-        content: None,
-        list: None,
-        said: None,
-        are_words: false,
         inside: Some(ReplyInside { open: "response:", value: "{value:", quote: QUOTE }),
+        ..Replies::NONE
     },
     stops: &[Control::Eos, Control::OpenSection(Section::Reply)],
 };

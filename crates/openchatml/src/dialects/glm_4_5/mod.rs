@@ -85,25 +85,21 @@ static SECTIONS: Sections = Sections {
         ended_by: &[],
     },
     calls: Calls {
-        list: None,
         item: (
             Mark::new(Control::OpenSection(Section::Call), 1, 0),
             Some(Mark::plain(Control::CloseSection(Section::Call))),
         ),
         lead: 1,
-        array: None,
         pieces: &[Piece::NameBefore("\n"), Piece::Parameters(&PARAMETERS)],
-        empty: None,
         namespace: "functions",
+        ..Calls::NONE
     },
     close: Control::Eos,
     prompts: Prompts {
         thinks: true,
         ends: [PromptEnd::Turn, PromptEnd::Pair],
-        goes_on: false,
-        again: false,
-        reopens: false,
         can_open: true,
+        ..Prompts::NONE
     },
 };
 
@@ -138,12 +134,7 @@ pub(super) static RULES: Rules = Rules {
             Mark::new(Control::OpenSection(Section::Reply), 1, 1),
             Mark::new(Control::CloseSection(Section::Reply), 1, 0),
         )),
-        content: None,
-        array: None,
-        list: None,
-        said: None,
-        are_words: false,
-        inside: None,
+        ..Replies::NONE
     },
     stops: &[Control::Open(Role::User), Control::Open(Role::Tool)],
 };

@@ -99,20 +99,16 @@ static SECTIONS: Sections = Sections {
             Mark::plain(Control::OpenSection(Section::Call)),
             Some(Mark::plain(Control::CloseSection(Section::Call))),
         ),
-        lead: 0,
-        array: None,
         pieces: &[Piece::IdUpTo(Control::Arguments), Piece::Arguments],
-        empty: None,
         namespace: "functions",
+        ..Calls::NONE
     },
     close: Control::End,
     prompts: Prompts {
         thinks: true,
         ends: [PromptEnd::Open, PromptEnd::Pair],
-        again: false,
-        reopens: false,
-        goes_on: false,
         can_open: true,
+        ..Prompts::NONE
     },
 };
 
@@ -127,16 +123,7 @@ pub(super) static RULES: Rules = Rules {
         turn(Role::Tool, &title(Role::System, "tool", Some("## Return of "))),
     ],
     sections: &SECTIONS,
-    replies: Replies {
-        turn: Some(Role::Tool),
-        item: None,
-        content: None,
-        array: None,
-        list: None,
-        said: None,
-        are_words: false,
-        inside: None,
-    },
+    replies: Replies { turn: Some(Role::Tool), ..Replies::NONE },
     stops: &[],
 };
 

@@ -89,16 +89,13 @@ static SECTIONS: Sections = Sections {
         ended_by: &[],
     },
     calls: Calls {
-        list: None,
         item: (Mark::plain(Control::OpenSection(Section::Call)), None),
-        lead: 0,
-        array: None,
         pieces: &[
             Piece::NameAndId { id: Control::CallId, end: Control::Arguments },
             Piece::Arguments,
         ],
         namespace: "functions",
-        empty: None,
+        ..Calls::NONE
     },
     close: Control::Eos,
     prompts: Prompts {
@@ -106,8 +103,7 @@ static SECTIONS: Sections = Sections {
         ends: [PromptEnd::Turn, PromptEnd::Turn],
         goes_on: true,
         can_open: true,
-        again: false,
-        reopens: false,
+        ..Prompts::NONE
     },
 };
 
@@ -131,17 +127,12 @@ pub(super) static RULES: Rules = Rules {
     ],
     sections: &SECTIONS,
     replies: Replies {
-        turn: None,
         item: Some((
             Mark::plain(Control::OpenSection(Section::Reply)),
             Mark::plain(Control::CloseSection(Section::Reply)),
         )),
         content: Some(Control::Message),
-        array: None,
-        list: None,
-        said: None,
-        are_words: false,
-        inside: None,
+        ..Replies::NONE
     },
     stops: &[],
 };

@@ -89,13 +89,10 @@ static SECTIONS: Sections = Sections {
         ended_by: &[],
     },
     calls: Calls {
-        list: None,
         item: (Mark::plain(Control::OpenSection(Section::Call)), None),
-        lead: 0,
-        array: None,
         pieces: &[Piece::NameUpTo(Control::Arguments), Piece::Arguments],
         namespace: "functions",
-        empty: None,
+        ..Calls::NONE
     },
     close: Control::Eos,
     prompts: Prompts {
@@ -103,8 +100,7 @@ static SECTIONS: Sections = Sections {
         ends: [PromptEnd::Turn, PromptEnd::Turn],
         goes_on: true,
         can_open: true,
-        again: false,
-        reopens: false,
+        ..Prompts::NONE
     },
 };
 
@@ -128,17 +124,11 @@ pub(super) static RULES: Rules = Rules {
     ],
     sections: &SECTIONS,
     replies: Replies {
-        turn: None,
         item: Some((
             Mark::plain(Control::OpenSection(Section::Reply)),
             Mark::plain(Control::CloseSection(Section::Reply)),
         )),
-        content: None,
-        array: None,
-        list: None,
-        said: None,
-        are_words: false,
-        inside: None,
+        ..Replies::NONE
     },
     stops: &[],
 };

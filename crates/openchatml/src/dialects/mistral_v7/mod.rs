@@ -89,9 +89,7 @@ static SECTIONS: Sections = Sections {
         ended_by: &[],
     },
     calls: Calls {
-        list: None,
         item: (Mark::plain(Control::OpenSection(Section::Call)), None),
-        lead: 0,
         array: Some(Array { open: "[", between: ", ", close: "]" }),
         pieces: &[
             Piece::Json("{\"name\": "),
@@ -99,8 +97,8 @@ static SECTIONS: Sections = Sections {
             Piece::Json(", \"arguments\": "),
             Piece::Arguments,
         ],
-        empty: None,
         namespace: "functions",
+        ..Calls::NONE
     },
     close: Control::Eos,
     prompts: Prompts {
@@ -108,8 +106,7 @@ static SECTIONS: Sections = Sections {
         ends: [PromptEnd::Turn, PromptEnd::Turn],
         goes_on: true,
         can_open: true,
-        again: false,
-        reopens: false,
+        ..Prompts::NONE
     },
 };
 
@@ -133,17 +130,12 @@ pub(super) static RULES: Rules = Rules {
     ],
     sections: &SECTIONS,
     replies: Replies {
-        turn: None,
         item: Some((
             Mark::plain(Control::OpenSection(Section::Reply)),
             Mark::plain(Control::CloseSection(Section::Reply)),
         )),
         content: Some(Control::Message),
-        array: None,
-        list: None,
-        said: None,
-        are_words: false,
-        inside: None,
+        ..Replies::NONE
     },
     stops: &[],
 };

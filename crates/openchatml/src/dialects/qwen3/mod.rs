@@ -82,13 +82,11 @@ static SECTIONS: Sections = Sections {
         ended_by: &[],
     },
     calls: Calls {
-        list: None,
         item: (
             Mark::new(Control::OpenSection(Section::Call), 1, 1),
             Some(Mark::new(Control::CloseSection(Section::Call), 1, 0)),
         ),
         lead: 1,
-        array: None,
         pieces: &[
             Piece::Json("{\"name\": "),
             Piece::Name,
@@ -96,17 +94,15 @@ static SECTIONS: Sections = Sections {
             Piece::Arguments,
             Piece::Json("}"),
         ],
-        empty: None,
         namespace: "functions",
+        ..Calls::NONE
     },
     close: Control::End,
     prompts: Prompts {
         thinks: true,
         ends: [PromptEnd::Turn, PromptEnd::Pair],
-        goes_on: false,
-        again: false,
-        reopens: false,
         can_open: true,
+        ..Prompts::NONE
     },
 };
 
@@ -128,12 +124,7 @@ pub(super) static RULES: Rules = Rules {
             Mark::new(Control::OpenSection(Section::Reply), 1, 1),
             Mark::new(Control::CloseSection(Section::Reply), 1, 0),
         )),
-        content: None,
-        array: None,
-        list: None,
-        said: None,
-        are_words: false,
-        inside: None,
+        ..Replies::NONE
     },
     stops: &[Control::Eos],
 };

@@ -86,30 +86,26 @@ static SECTIONS: Sections = Sections {
         ended_by: &[],
     },
     calls: Calls {
-        list: None,
         item: (
             Mark::new(Control::OpenSection(Section::Call), 1, 1),
             Some(Mark::new(Control::CloseSection(Section::Call), 1, 0)),
         ),
         lead: 2,
-        array: None,
         pieces: &[
             Piece::Word("<function="),
             Piece::NameBefore(">\n"),
             Piece::Parameters(&PARAMETERS),
             Piece::Word("</function>"),
         ],
-        empty: None,
         namespace: "functions",
+        ..Calls::NONE
     },
     close: Control::End,
     prompts: Prompts {
         thinks: false,
         ends: [PromptEnd::Turn, PromptEnd::Turn],
-        goes_on: false,
-        again: false,
-        reopens: false,
         can_open: true,
+        ..Prompts::NONE
     },
 };
 
@@ -139,12 +135,7 @@ pub(super) static RULES: Rules = Rules {
             Mark::new(Control::OpenSection(Section::Reply), 0, 1),
             Mark::new(Control::CloseSection(Section::Reply), 1, 1),
         )),
-        content: None,
-        array: None,
-        list: None,
-        said: None,
-        are_words: false,
-        inside: None,
+        ..Replies::NONE
     },
     stops: &[Control::Eos],
 };

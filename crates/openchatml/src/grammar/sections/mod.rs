@@ -175,6 +175,20 @@ pub(crate) struct ReplyInside {
     pub(crate) quote: Control,
 }
 
+impl Replies {
+    /// The rows that most formats share, for `..`.
+    pub(crate) const NONE: Self = Self {
+        turn: None,
+        item: None,
+        content: None,
+        array: None,
+        list: None,
+        said: None,
+        are_words: false,
+        inside: None,
+    };
+}
+
 impl Rules {
     /// Returns the beginning and end of the turns of a role.
     fn turn(&self, role: Role) -> Option<&'static Turn> {
