@@ -9,7 +9,8 @@
 //! `apertus1024` read Harmony, Qwen 3 and Apertus, `openai20`, `responses20` and `sharegpt20` read
 //! JSON, `prompt20` and `prompt1024` write Apertus from messages JSON; `TOTAL` is the size of the
 //! corpus in bytes. `ids` and `messages` write Harmony as token ids and read them, `stream` reads
-//! answers as ids, one by one, and `chunks` as text, byte by byte. Counting instructions with
+//! answers as ids, one by one, and `chunks` as text, byte by byte. `FORMAT:BYTES` reads any format,
+//! and `FORMAT:chunks` reads it four bytes at a time. Counting instructions with
 //! callgrind needs few of them; time with perf needs many:
 //!
 //! ```sh
@@ -36,7 +37,8 @@ const USAGE: &str = "usage: profile JOB [ROUNDS [TOTAL]]
 
 JOB     parse20, parse1024, render20, render1024, harmony20, harmony1024, qwen20, qwen1024,
         apertus20, apertus1024, openai20, responses20, sharegpt20, prompt20, prompt1024, ids,
-        messages, stream or chunks
+        messages, stream or chunks; or FORMAT:BYTES to read any format with bodies of about so many
+        bytes, or FORMAT:chunks to read it four bytes at a time
 ROUNDS  how often it is done, 20 if not given
 TOTAL   how many bytes the corpus has, 10000000 if not given";
 
@@ -76,8 +78,31 @@ fn job(Wanted { job, total, .. }: &Wanted) -> Option<Job> {
         "render1024" => text_job("openchatml-2.2", false, *total, 4, 1024),
         "chunks" => chunk_job(*total),
         "ids" | "messages" | "stream" => token_job(job, *total),
-        _ => return None,
+        other => return other_job(other, *total),
     })
+}
+
+/// Reads any format, whole or in chunks.
+fn other_job(name: &str, total: usize) -> Option<Job> {
+    let (format, size) = name.rsplit_once(':')?;
+    let parsed: Format = format.parse().ok()?;
+    if size != "chunks" {
+        return Some(text_job(format, true, total, 12, size.parse().ok()?));
+    }
+    let format = TextFormat::try_from(parsed).ok()?;
+    let texts = converted(&corpus(1, total, 12, 100), parsed, &RenderOptions::default());
+    let bytes = texts.iter().map(String::len).sum();
+    let job = move || {
+        for text in &texts {
+            let mut stream = Stream::new(format, &ReadOptions::default()).keep(Keep::Nothing);
+            let mut hear = |event: Event<'_>| {
+                black_box(event);
+            };
+            text.as_bytes().chunks(4).for_each(|chunk| stream.feed_with(chunk, &mut hear));
+            stream.finish_with(&mut hear);
+        }
+    };
+    Some((Box::new(job), bytes, bytes / 4))
 }
 
 fn text_job(format: &str, parses: bool, total: usize, turns: usize, bytes: usize) -> Job {
