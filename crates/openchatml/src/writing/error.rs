@@ -122,6 +122,15 @@ impl RenderError {
         Some(error.help("rename the tool: use letters, digits, `_`, `-` and `.`"))
     }
 
+    /// Creates the error for a tool whose declaration contains a control token, or a key that its
+    /// syntax cannot express.
+    pub(crate) fn of_declaration(tool: &Tool<'_>) -> Self {
+        let text = format!("the declaration of the tool {} would end too early", quote(&tool.name));
+        Self::new(Code::RenderControl, None, text).help(
+            "remove control tokens from its texts, and `{}[],:` from the names of its parameters",
+        )
+    }
+
     pub(crate) fn help(mut self, help: &'static str) -> Self {
         self.help = Some(help);
         self

@@ -2,7 +2,7 @@
 //! tools.
 
 use super::RULES;
-use super::declaration::{declaration, is_whole};
+use super::declaration::{breaks_out, declaration, is_whole};
 use super::tokens::CONTROLS;
 use crate::grammar::sections::{self, Opened};
 use crate::model::{Conversation, Tool};
@@ -22,6 +22,9 @@ fn compose<'a>(
     options: &RenderOptions,
 ) -> Result<Composed<'a>, RenderError> {
     RenderError::of_tools(tools).map_or(Ok(()), Err)?;
+    if let Some(tool) = tools.iter().find(|tool| breaks_out(tool)) {
+        return Err(RenderError::of_declaration(tool));
+    }
     let messages = std::mem::take(&mut conversation.messages);
     let thinks = options.thinking == Some(true);
     let opened = if thinks || !tools.is_empty() {

@@ -36,6 +36,28 @@ fn truthy<'v, 'a>(value: &'v Value<'a>, key: &str) -> Option<&'v Value<'a>> {
     value.get(key).filter(|it| python::is_true(Some(it)))
 }
 
+/// Whether a text of a tool would end the string or the key that it is in, or the declaration.
+pub(super) fn breaks_out(tool: &Tool<'_>) -> bool {
+    let description = tool.description.as_deref().unwrap_or_default();
+    has_token(&tool.name) || has_token(description) || tool.parameters.as_ref().is_some_and(breaks)
+}
+
+fn breaks(value: &Value<'_>) -> bool {
+    match &value.data {
+        Data::String(text) => has_token(text),
+        Data::List(items) => items.iter().any(breaks),
+        Data::Map(entries) => entries.iter().any(|(key, value)| {
+            let is_bare = !key.contains(['{', '}', '[', ']', ',', ':']);
+            !is_bare || has_token(key) || breaks(value)
+        }),
+        _ => false,
+    }
+}
+
+fn has_token(text: &str) -> bool {
+    CONTROLS.entries().iter().any(|(_, spelling)| text.contains(spelling))
+}
+
 /// Whether the declaration contains everything that the tool says.
 pub(super) fn is_whole(tool: &Tool<'_>) -> bool {
     let Some(parameters) = &tool.parameters else { return tool.extra.is_empty() };

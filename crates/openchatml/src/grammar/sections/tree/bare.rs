@@ -67,6 +67,8 @@ impl<'a> Scanner<'a> {
         let key = self.bare.take();
         let name = key.trim_ascii();
         self.is_canonical &= name.len() == key.len();
+        // A model that writes JSON means the text between the quotation marks.
+        self.is_odd |= name.starts_with('"');
         self.separate(to);
         let mut text = String::new();
         write_string(&mut text, name);

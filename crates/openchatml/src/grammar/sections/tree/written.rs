@@ -57,7 +57,7 @@ fn spell(value: &Value<'_>, out: &mut String) -> Option<()> {
         Data::Map(entries) => {
             out.push('{');
             for (index, (key, value)) in entries.iter().enumerate() {
-                let is_bare = key.trim_ascii().len() == key.len();
+                let is_bare = key.trim_ascii().len() == key.len() && !key.starts_with('"');
                 if !is_bare || key.contains(['{', '}', '[', ']', ',', ':']) {
                     return None;
                 }
