@@ -71,8 +71,9 @@ pub(crate) struct Callee {
 
 /// Whether the arguments of calls are not JSON.
 fn has_parameters(sections: &Sections) -> bool {
-    // Calls in a list end with their ids.
-    if sections.calls.array.is_some() && sections.calls.item.1.is_none() {
+    // Calls without an end token are in lists, or their tokens are not written in angle brackets, which
+    // the languages of grammars require.
+    if sections.calls.item.1.is_none() {
         return true;
     }
     let is_other =

@@ -66,7 +66,9 @@ fn sampled_ids_are_written_again() {
         let tokenizer = tokenizer(source);
         // The token that opens a turn of GLM also ends the turn before it, and is kept with only one
         // of them: its messages are encoded anew.
-        if tokenizer.format() == TextFormat::GLM_4_5 {
+        // The line break after a list of replies of DeepSeek V3.2 belongs to the turn after it.
+        let name = tokenizer.format().to_string();
+        if tokenizer.format() == TextFormat::GLM_4_5 || name == "deepseek-v3.2" {
             return;
         }
         let Some(conversation) = conversation(source, &tokenizer) else { return };

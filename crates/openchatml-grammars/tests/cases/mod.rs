@@ -3,6 +3,7 @@
 pub(crate) mod schema;
 
 use openchatml::convert::{Channels, Intents};
+use openchatml::dialects::Completion;
 use openchatml::harmony::Namespace;
 use openchatml::{
     Body, Channel, Control, Conversation, End, Intent, Limits, Message, Reply, Role, TextFormat,
@@ -186,13 +187,20 @@ fn written(messages: &[Message<'_>], format: TextFormat, options: &Options) -> V
     let tokenizer = Tokenizer::new(format, encoding(format, options));
     let conversation = Conversation::from_messages(messages.iter().cloned());
     let rendered = tokenizer.render(&conversation.into(), &Default::default()).expect("it can be");
-    let (Some(first), Some(last)) = (rendered.spans.first(), rendered.spans.last()) else {
+    // A format can add a system message, which is not in the completion.
+    let added = rendered.spans.len().saturating_sub(messages.len());
+    let own = &rendered.spans[added..];
+    let (Some(first), Some(last)) = (own.first(), own.last()) else {
         return Vec::new();
     };
     let is_turn = !format.dialect().carries.recipients;
     let opening = &rendered.ids[first.opening.clone()];
     // Prompts can also end in a token of reasoning, which is then not in the completion.
-    let turn = format.controls().spelling(Control::Open(Role::Assistant));
+    // The name of a role can stand between two tokens.
+    let is_named = matches!(format.completion(), Ok(Completion::Sections(_)));
+    let ends = [Control::Message, Control::Open(Role::Assistant)];
+    let spelling = |control: &Control| format.controls().spelling(*control);
+    let turn = ends[usize::from(!is_named)..].iter().find_map(spelling);
     let turn = turn.and_then(|spelling| end_of(spelling, opening, &encoding(format, options)));
     let start = match turn {
         _ if is_turn => first.body.start,

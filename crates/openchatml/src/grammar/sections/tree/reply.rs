@@ -112,13 +112,21 @@ impl<'a> Reader<'a> {
                 }
             }
             Phase::Tail(closed) => {
-                let blank = text.len() - text.trim_ascii_start().len();
-                let is_brace = !*closed && text[blank..].starts_with('}');
-                *closed |= is_brace;
-                let len = blank + usize::from(is_brace);
-                let (rest, split) = (&text[len..], place_in(text, span, len));
-                if !rest.trim_ascii().is_empty() {
-                    drop_text(&mut reply.dropped, rest, Span::new(split, span.end), out);
+                let mut at = 0;
+                while at < text.len() {
+                    let rest = &text[at..];
+                    // The first brace ends the reply, whatever precedes it.
+                    let end = if *closed { None } else { rest.find('}') };
+                    let piece = &rest[..end.unwrap_or(rest.len())];
+                    let shown = piece.trim_ascii();
+                    if !shown.is_empty() {
+                        let from = at + piece.len() - piece.trim_ascii_start().len();
+                        let place = |at| place_in(text, span, at);
+                        let here = Span::new(place(from), place(from + shown.len()));
+                        drop_text(&mut reply.dropped, shown, here, out);
+                    }
+                    *closed |= end.is_some();
+                    at += piece.len() + usize::from(end.is_some());
                 }
             }
             Phase::Values(scanner) => {
