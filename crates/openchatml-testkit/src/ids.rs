@@ -139,7 +139,11 @@ pub fn round_trips<E: Encoding>(source: &mut Source<'_>, tokenizer: &Tokenizer<E
     let rendered = match tokenizer.render(&document, &options) {
         Ok(rendered) => rendered,
         Err(error) => {
-            assert!(!tokenizer.spelled().is_empty(), "{document:#?} is refused: {error}");
+            let format = tokenizer.format().to_string();
+            // Tokens around replies are ordinary words there, also as ids.
+            let has_words = ["deepseek-v3.2", "deepseek-v4", "deepseek-v4.1"].contains(&&*format);
+            let may_refuse = has_words || !tokenizer.spelled().is_empty();
+            assert!(may_refuse, "{format}: {document:?} is refused: {error}");
             return;
         }
     };

@@ -66,9 +66,11 @@ fn sampled_ids_are_written_again() {
         let tokenizer = tokenizer(source);
         // The token that opens a turn of GLM also ends the turn before it, and is kept with only one
         // of them: its messages are encoded anew.
-        // The line break after a list of replies of DeepSeek V3.2 belongs to the turn after it.
+        // The line break after a call of DeepSeek V3.2 and later is kept with the token after it, and
+        // ids of arguments in a syntax of their own are not kept.
         let name = tokenizer.format().to_string();
-        if tokenizer.format() == TextFormat::GLM_4_5 || name == "deepseek-v3.2" {
+        let breaks = ["deepseek-v3.2", "deepseek-v4", "deepseek-v4.1", "gemma-4"].contains(&&*name);
+        if tokenizer.format() == TextFormat::GLM_4_5 || breaks {
             return;
         }
         let Some(conversation) = conversation(source, &tokenizer) else { return };

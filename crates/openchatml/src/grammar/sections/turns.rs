@@ -320,7 +320,10 @@ impl<'a> Reader<'a> {
     pub(super) fn has_layout_before_text(&self) -> bool {
         match self.said {
             _ if self.rules.replies.inside.is_some() => false,
-            Some(Kind::Call { .. }) => self.rules.sections.calls.lead > 0,
+            Some(Kind::Call { .. }) => {
+                let calls = &self.rules.sections.calls;
+                calls.lead > 0 || calls.list.is_some_and(|(open, _)| open.before > 0)
+            }
             said => said == Some(Kind::Reply),
         }
     }
