@@ -283,14 +283,8 @@ impl<'a> Reader<'a> {
         );
         let ends_reasoning = self.thinks() && control == Control::CloseSection(Section::Reasoning);
         let is_mention = ends_reasoning || self.thinks() && call.is_mention();
-        let is_next = matches!(
-            control,
-            Control::OpenSection(
-                Section::Calls | Section::Call | Section::Replies | Section::Reply
-            ) | Control::CloseSection(Section::Calls | Section::Call)
-        );
         // What follows a token in the wrong place belongs to the call.
-        let is_interrupted = (is_reasoning || !is_next) && !is_mention;
+        let is_interrupted = (is_reasoning || !is_of_calls(control)) && !is_mention;
         let text = match close.is_some() || calls.item.1.is_none() {
             true => "the call is incomplete",
             false => "the call has no end token",
@@ -590,4 +584,13 @@ fn first_char(text: &str, span: Span) -> Span {
         }
         _ => span,
     }
+}
+
+/// Whether a token can follow a call that is cut off: one of calls or of replies.
+fn is_of_calls(control: Control) -> bool {
+    matches!(
+        control,
+        Control::OpenSection(Section::Calls | Section::Call | Section::Replies | Section::Reply)
+            | Control::CloseSection(Section::Calls | Section::Call)
+    )
 }
