@@ -299,8 +299,7 @@ impl Format {
     /// let with_ids = Format::all().filter(|format| format.carries().call_ids);
     /// let names: Vec<_> = with_ids.map(|format| format.to_string()).collect();
     /// assert_eq!(names[..2], ["openchatml-2.2", "openchatml-2.2:json"]);
-    /// assert_eq!(names[2..6], ["openchatml-2.0:json", "apertus:json", "kimi-k2", "json"]);
-    /// assert_eq!(names[6..], ["openai", "responses", "anthropic", "gemini", "records"]);
+    /// assert!(names.ends_with(&["openai", "responses", "anthropic", "gemini", "records"].map(Into::into)));
     /// ```
     pub fn carries(self) -> &'static Carries {
         match (self.carrier, &self.dialect.json) {
