@@ -193,8 +193,10 @@ impl Format {
 
     /// Mistral v13, as text: [`dialects::MISTRAL_V13`](MISTRAL_V13).
     pub const MISTRAL_V13: Self = Self { dialect: &MISTRAL_V13, carrier: Carrier::Text };
+
     /// Gemma 4, as text: [`dialects::GEMMA_4`](GEMMA_4).
     pub const GEMMA_4: Self = Self { dialect: &GEMMA_4, carrier: Carrier::Text };
+
     /// Kimi K2, as text: [`dialects::KIMI_K2`](KIMI_K2).
     pub const KIMI_K2: Self = Self { dialect: &KIMI_K2, carrier: Carrier::Text };
 
@@ -308,8 +310,10 @@ impl TextFormat {
 
     /// Mistral v13.
     pub const MISTRAL_V13: Self = Self::of(&MISTRAL_V13);
+
     /// Gemma 4.
     pub const GEMMA_4: Self = Self::of(&GEMMA_4);
+
     /// Kimi K2.
     pub const KIMI_K2: Self = Self::of(&KIMI_K2);
 
