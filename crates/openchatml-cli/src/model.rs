@@ -37,10 +37,6 @@ pub(crate) struct Model {
     pub(crate) fits: Vec<Fit>,
     /// The file with its encoding.
     pub(crate) encoding: Option<PathBuf>,
-    /// Why the encoding does not fit the format.
-    pub(crate) misfit: Option<String>,
-    /// The tokens that end a completion.
-    pub(crate) stops: Vec<StopToken>,
 }
 
 /// A token that ends a completion.
@@ -61,9 +57,7 @@ impl Model {
             let text = format!("`{}` is not the folder of a model", folder.display());
             return Err(Failure::Usage(text));
         }
-        let json = |name: &str| json(&folder.join(name), console);
-        let generation = json(GENERATION)?;
-        let config = json("config.json")?;
+        let config = json(&folder.join("config.json"), console)?;
         let encoding = Some(folder.join(TOKENIZER)).filter(|it| it.is_file());
         let mut model = Self {
             folder: folder.to_owned(),
@@ -72,16 +66,30 @@ impl Model {
             trouble: None,
             fits: Vec::new(),
             encoding,
-            misfit: None,
-            stops: stops(&generation, &[json(TOKENIZER)?, json(CONFIG)?]),
         };
         model.look(console)?;
-        if let (Some(format), Some(path)) = (model.format(), &model.encoding) {
-            let encodings = Encodings::open(&path.to_string_lossy(), false, console)?;
-            let tokenizer = encodings.tokenizer(format, Use::Writing);
-            model.misfit = tokenizer.err().map(|failure| failure.to_string());
-        }
         Ok(model)
+    }
+
+    /// Returns why the encoding does not fit the format. Reads the encoding.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, or contains no encoding.
+    pub(crate) fn misfit(&self, console: &Console) -> Result<Option<String>, Failure> {
+        let (Some(format), Some(path)) = (self.format(), &self.encoding) else { return Ok(None) };
+        let encodings = Encodings::open(&path.to_string_lossy(), false, console)?;
+        Ok(encodings.tokenizer(format, Use::Writing).err().map(|failure| failure.to_string()))
+    }
+
+    /// Returns the tokens that end a completion.
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be read, or is not JSON.
+    pub(crate) fn stops(&self, console: &Console) -> Result<Vec<StopToken>, Failure> {
+        let json = |name: &str| json(&self.folder.join(name), console);
+        Ok(stops(&json(GENERATION)?, &[json(CONFIG)?, json(TOKENIZER)?]))
     }
 
     /// Returns the format of the model.

@@ -39,6 +39,9 @@ def test_the_score_is_that_of_the_page() -> None:
         page.write_text(before + BEGIN + score + END + after)
     else:
         assert old == score
+    readme = (page.parent.parent / "README.md").read_text()
+    read = sum(total.values()) - total[Status.UNSUPPORTED]
+    assert f"| {total[Status.PASS]} | {read} |" in readme
     # What does not pass has a reason.
     assert total[Status.ERROR] == 0, [case for case in results.cases if case.harness_error]
     failed = [it for it in results.cases if it.status in (Status.FAIL, Status.SOFT_PASS)]

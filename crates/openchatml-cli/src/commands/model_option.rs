@@ -71,7 +71,10 @@ pub(crate) fn expand(arguments: Vec<OsString>) -> Result<(Vec<OsString>, String)
             added = all;
         }
     }
-    let note = format!("--model {folder} stands for: {}", added.join(" "));
+    let note = match added.is_empty() {
+        true => format!("--model {folder} stands for no other option here"),
+        false => format!("--model {folder} stands for: {}", added.join(" ")),
+    };
     Ok((with(&added), note))
 }
 

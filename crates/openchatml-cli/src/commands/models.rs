@@ -41,9 +41,13 @@ pub(crate) fn run(args: &ModelsArgs, console: &Console) -> Result<Status, Failur
         if model.format().is_none() {
             status = Status::Found;
         }
+        let (misfit, stops) = (model.misfit(console)?, model.stops(console)?);
         let text = match args.json {
-            true => format!("{}\n", object(&model)),
-            false => [if index == 0 { "" } else { "\n" }, &table(&model)].concat(),
+            true => format!("{}\n", object(&model, misfit.as_deref(), &stops)),
+            false => {
+                let gap = if index == 0 { "" } else { "\n" };
+                [gap, &table(&model, misfit.as_deref(), &stops)].concat()
+            }
         };
         out.write(text.as_bytes())?;
     }
@@ -52,7 +56,7 @@ pub(crate) fn run(args: &ModelsArgs, console: &Console) -> Result<Status, Failur
 }
 
 /// Describes a model for people.
-fn table(model: &Model) -> String {
+fn table(model: &Model, misfit: Option<&str>, stops: &[StopToken]) -> String {
     let mut out = format!("{}\n", visible(&model.folder.display().to_string()));
     let mut row = |name: &str, text: &str| {
         let _ = writeln!(out, "  {name:13} {}", visible(text));
@@ -85,15 +89,15 @@ fn table(model: &Model) -> String {
     }
     row("template", &named(model.template.as_ref()));
     row("encoding", &named(model.encoding.as_ref()));
-    if let Some(misfit) = &model.misfit {
+    if let Some(misfit) = misfit {
         row("", misfit);
     }
-    let stops: Vec<_> = model.stops.iter().map(stop).collect();
-    row("stop tokens", if stops.is_empty() { "not said" } else { "" });
-    if !stops.is_empty() {
-        out.pop();
-        let _ = writeln!(out, "{}", visible(&stops.join(", ")));
-    }
+    let stops: Vec<_> = stops.iter().map(stop).collect();
+    let named = stops.join(", ");
+    row(
+        "stop tokens",
+        if stops.is_empty() { "unknown: no `generation_config.json`" } else { &named },
+    );
     out
 }
 
@@ -110,7 +114,7 @@ fn stop(token: &StopToken) -> String {
 }
 
 /// Describes a model for programs.
-fn object(model: &Model) -> Value {
+fn object(model: &Model, misfit: Option<&str>, stops: &[StopToken]) -> Value {
     let fits = model.fits.iter().map(|fit| {
         json!({
             "format": fit.format.to_string(),
@@ -119,7 +123,7 @@ fn object(model: &Model) -> Value {
             "prompts_equally": fit.prompts_equally,
         })
     });
-    let stops = model.stops.iter().map(|it| json!({"id": it.id, "token": it.spelling}));
+    let stops = stops.iter().map(|it| json!({"id": it.id, "token": it.spelling}));
     let path = |path: &Option<PathBuf>| path.as_ref().map(|it| it.display().to_string());
     json!({
         "folder": model.folder.display().to_string(),
@@ -129,7 +133,7 @@ fn object(model: &Model) -> Value {
         "trouble": model.trouble,
         "template": path(&model.template),
         "encoding": path(&model.encoding),
-        "encoding_trouble": model.misfit,
+        "encoding_trouble": misfit,
         "stop_tokens": stops.collect::<Vec<_>>(),
     })
 }

@@ -276,7 +276,7 @@ pub enum PromptEnd {
 }
 
 impl Prompts {
-    /// The rows that most formats share, for `..`.
+    /// Values that most formats share. A table writes only the others.
     pub(crate) const NONE: Self = Self {
         thinks: false,
         ends: [PromptEnd::Turn; 2],
@@ -337,7 +337,7 @@ impl CallPiece {
 }
 
 impl Calls {
-    /// The rows that most formats share, for `..`.
+    /// Values that most formats share. A table writes only the others.
     pub(crate) const NONE: Self = Self {
         list: None,
         item: (Mark::plain(Control::OpenSection(Section::Call)), None),

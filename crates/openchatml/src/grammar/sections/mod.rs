@@ -21,6 +21,7 @@ mod quote;
 mod reader;
 mod reasoning;
 mod recover;
+mod replies;
 mod tree;
 mod turns;
 mod waiting;
@@ -176,7 +177,7 @@ pub(crate) struct ReplyInside {
 }
 
 impl Replies {
-    /// The rows that most formats share, for `..`.
+    /// Values that most formats share. A table writes only the others.
     pub(crate) const NONE: Self = Self {
         turn: None,
         item: None,

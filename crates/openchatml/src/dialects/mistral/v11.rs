@@ -1,0 +1,111 @@
+//! Version 11.
+
+use super::tokens::V11;
+use super::{TURNS, Weights, compose};
+use crate::check::CheckRules;
+use crate::declare::ToolPlace;
+use crate::dialect::{Carrier, Dialect, TextForm};
+use crate::grammar::sections::{
+    self, Calls, Mark, Owner, Piece, Reasoning, Replies, Rules, Sections, Which,
+};
+use crate::lex::Mode;
+use crate::model::FormId;
+use crate::rules::{Carries, Completion, Composer, History};
+use crate::signs::{Case, Framing, Scan, TextSigns};
+use crate::{Control, Section};
+
+/// Mistral v11: tokens around each turn except that of the assistant, which has only an end token.
+/// Calls have no end token, and can have ids.
+///
+/// A declaration of tools is a message of the system with the name `available_tools`.
+///
+/// ```
+/// use openchatml::{Format, parse};
+///
+/// let text = "<s>[INST]Rain?[/INST][TOOL_CALLS]weather[CALL_ID]abcdefghi[ARGS]{}</s>\
+///     [TOOL_RESULTS]abcdefghi[TOOL_CONTENT]Rain.[/TOOL_RESULTS]Yes.</s>";
+/// let messages = parse(text, Format::MISTRAL_V11, &Default::default()).into_conversation().messages;
+/// assert_eq!(messages[1].call_id.as_deref(), Some("abcdefghi"));
+/// assert_eq!(messages[2].call_id.as_deref(), Some("abcdefghi"));
+/// ```
+pub static DIALECT: Dialect = Dialect {
+    id: "mistral-v11",
+    aliases: &[],
+    title: "Mistral v11",
+    used_by: "Mistral Small 3.2, Devstral 2507 and Magistral 2506",
+    carrier: Carrier::Text,
+    controls: &V11,
+    carries: &CARRIES,
+    tools: ToolPlace::Conversation,
+    dated: false,
+    opening: None,
+    text: Some(&TEXT),
+    json: None,
+};
+
+static CARRIES: Carries = Carries { call_ids: true, ..super::CARRIES };
+
+static TEXT: TextForm = TextForm {
+    id: FormId::new("mistral-v11"),
+    controls: &V11,
+    header: None,
+    legacy: None,
+    completion: Mode::Body,
+    checks: &CHECKS,
+    reader: |_, options, _| Box::new(sections::reader(&RULES, options)),
+    write: |_, document, options, sink| sections::write(&RULES, document, options, sink),
+    composer: Some(|it, _| COMPOSER.unless_read(it, RULES.form)),
+    signs: TextSigns { framing: Framing::Pairs, look },
+    stripped: None,
+    history: |_| History::All,
+    stops: &[Control::Eos],
+    framing: Some(Completion::Sections(&SECTIONS)),
+};
+
+static COMPOSER: Composer = Composer {
+    carries: &Carries { tools: true, call_ids: true, ..super::CARRIES },
+    compose: |it, tools, options| compose::before_user(&RULES, Which::Last, it, tools, options),
+};
+
+static CHECKS: CheckRules = CheckRules::by_order(&V11);
+
+static SECTIONS: Sections = Sections {
+    reasoning: Reasoning {
+        open: Mark::new(Control::OpenSection(Section::Reasoning), 0, 1),
+        close: Mark::new(Control::CloseSection(Section::Reasoning), 1, 2),
+        ..super::REASONING
+    },
+    calls: Calls {
+        pieces: &[
+            Piece::NameAndId { id: Control::CallId, end: Control::Arguments },
+            Piece::Arguments,
+        ],
+        ..super::CALLS
+    },
+    close: Control::Eos,
+    prompts: super::PROMPTS,
+};
+
+static RULES: Rules = Rules {
+    form: FormId::new("mistral-v11"),
+    controls: &V11,
+    bos: Some((Control::Bos, Owner::Opening)),
+    turns: &TURNS,
+    sections: &SECTIONS,
+    replies: Replies { content: Some(Control::Message), ..super::REPLIES },
+    stops: &[],
+};
+
+static WEIGHTS: Weights = Weights {
+    begins: 20,
+    user: 18,
+    calls: [70, 30],
+    others: &[(Control::Arguments, 10), (Control::Message, 30)],
+};
+
+/// Adds the evidence, in which the token of ids is what calls look like.
+fn look(scan: &Scan<'_>, case: &mut Case) {
+    let control = Control::CallId;
+    let text = format!("`{}`", V11.spelling(control).unwrap_or_default());
+    super::look(&V11, &WEIGHTS, (text, scan.token(control)), scan, case);
+}
