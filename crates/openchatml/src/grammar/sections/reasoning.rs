@@ -25,6 +25,11 @@ pub(super) enum Thought {
 }
 
 impl Thought {
+    /// Whether an end token of reasoning can still follow, so that text is kept until the turn ends.
+    pub(super) fn is_uncertain(self) -> bool {
+        matches!(self, Self::Interrupted | Self::Twice)
+    }
+
     pub(super) fn open(self) -> Self {
         if self == Self::Twice { self } else { Self::Opened }
     }
@@ -49,15 +54,19 @@ impl<'a> Reader<'a> {
     /// Begins the message of text that was kept because it was uncertain whether it is reasoning.
     /// `control` is the token after it.
     pub(super) fn settle_uncertain(&mut self, control: Option<Control>, out: &mut Out<'a, '_>) {
-        if self.thought != Thought::Twice || self.thinks() || self.in_list {
+        if !self.thought.is_uncertain() || self.thinks() || self.in_list {
             return;
         }
         let State::Turn(text) = &mut self.state else { return };
         if text.as_str().trim_ascii().is_empty() {
             return;
         }
-        let mut text = std::mem::take(text);
         let is_reasoning = control == Some(Control::CloseSection(Section::Reasoning));
+        if is_reasoning && self.thought == Thought::Interrupted {
+            // It ends together with the call before it.
+            return;
+        }
+        let mut text = std::mem::take(text);
         if is_reasoning {
             self.speak(Kind::Reasoning, text, out);
             if let State::Body(body) = &mut self.state {
@@ -109,6 +118,15 @@ impl<'a> Reader<'a> {
         out.hide_last(ended);
         if out.state.stopped.is_some() {
             return;
+        }
+        if let State::Turn(text) = &mut self.state
+            && !text.as_str().trim_ascii().is_empty()
+        {
+            let text = std::mem::take(text);
+            self.speak(Kind::Reasoning, text, out);
+            if let State::Body(body) = &mut self.state {
+                body.draft.message.recovered = true;
+            }
         }
         let close = self.rules.sections.reasoning.close;
         if let State::Body(body) = std::mem::replace(&mut self.state, State::Turn(Kept::default()))

@@ -280,7 +280,7 @@ impl<'a> Reader<'a> {
         let thinks = self.thinks();
         let State::Turn(blank) = &mut self.state else { return };
         let lead = text.len() - text.trim_ascii_start().len();
-        let is_uncertain = self.thought == Thought::Twice && !thinks;
+        let is_uncertain = self.thought.is_uncertain() && !thinks;
         let counted = if is_uncertain { text.len() } else { lead };
         let (within, _) = within_limit(&text[..counted], span, blank.len(), out);
         if within.len() < counted {
