@@ -107,7 +107,8 @@ impl<'a> Reader<'a> {
             return false;
         };
         let is_whole = scanner.read(&mut To { draft, dropped: &mut call.dropped, out });
-        call.is_odd |= !call.dropped.is_empty();
+        let is_guess = scanner.is_guess();
+        call.is_odd |= is_guess || !call.dropped.is_empty();
         let is_canonical = scanner.is_canonical();
         let (lacks_end, rest) = match is_whole {
             true => (scanner.lacks_end(), Some(scanner.rest())),
@@ -121,6 +122,10 @@ impl<'a> Reader<'a> {
             self.layout.since = *at;
         }
         let Some((at, rest)) = rest else { return false };
+        if is_guess {
+            let text = "a value of this call is said to be JSON, but is not";
+            out.malformed(Code::ParseFrame.at(Span::at(at), text).help("the call is not run"));
+        }
         if !is_canonical {
             let text = "the arguments of this call are not written in the canonical way";
             let help = format!("a call is written as `{}`", self.rules.form_of_calls());

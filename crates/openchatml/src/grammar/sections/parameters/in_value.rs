@@ -124,7 +124,7 @@ impl Scanner {
 
     /// Adds the text from this position on as the beginning of a string.
     pub(super) fn begin_string(&mut self, raw: usize, to: &mut To<'_, '_, '_>) {
-        self.is_canonical &= self.types != Types::JSON;
+        self.is_guess |= self.types == Types::JSON;
         self.insert("\"", raw, to);
         self.string(raw..self.at, to);
     }

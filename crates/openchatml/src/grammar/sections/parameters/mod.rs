@@ -46,6 +46,8 @@ pub(super) struct Scanner {
     len: usize,
     /// Whether everything is written as the writer writes it.
     is_canonical: bool,
+    /// Whether a value is a guess.
+    is_guess: bool,
     /// The number of line breaks before the first parameter or the end. Other white space has no
     /// number.
     lines: Option<usize>,
@@ -151,6 +153,7 @@ impl Scanner {
             has_any: false,
             len: 0,
             is_canonical: true,
+            is_guess: false,
             lines: Some(0),
         }
     }
@@ -179,6 +182,11 @@ impl Scanner {
     /// Whether the next token can show that the end of the call was read.
     pub(super) fn has_open_end(&self) -> bool {
         matches!(self.phase, Phase::Value(_)) && self.held.next_control(self.at).is_some()
+    }
+
+    /// Whether a value is said to be JSON, and is not.
+    pub(in crate::grammar::sections) fn is_guess(&self) -> bool {
+        self.is_guess
     }
 
     /// Whether the parameters are written as the writer writes them.
