@@ -42,8 +42,8 @@ pub struct Fit {
 /// The template writes a few short conversations, and each format reads them. A format fits if it
 /// reads the messages of the user and the answers without an error, and nothing else, and if it also
 /// reads back calls and replies or writes the same generation prompt. Of the fitting formats, the best
-/// one reads back calls and replies, then reasoning, then writes the same generation prompt, and then
-/// has the fewest control tokens.
+/// one reads back calls and replies, then reasoning, then writes the same generation prompt, then
+/// writes most of the conversations in the same way, and then has the fewest control tokens.
 ///
 /// It returns nothing if the template fails, or if no format fits.
 pub fn recognize(template: &Template, options: &Options<'_>) -> Vec<Fit> {
@@ -85,10 +85,19 @@ pub fn recognize(template: &Template, options: &Options<'_>) -> Vec<Fit> {
         fit.filter(|fit| fit.reads_calls || fit.prompts_equally)
     };
     let mut found: Vec<_> = TextFormat::all().filter_map(fits).collect();
-    found.sort_by_key(|fit| {
+    let written = [
+        (&of_plain, &plain[..], &[][..], None),
+        (&of_thought, &thought, &[], None),
+        (&of_called, &called, &[tool()], None),
+        (&of_prompt, &[Message::user(QUESTION)], &[], Some(Role::Assistant)),
+    ];
+    found.sort_by_cached_key(|fit| {
         let Fit { format, reads_reasoning, reads_calls, prompts_equally } = *fit;
+        let equal = written.iter().filter(|(text, messages, tools, prompt)| {
+            text.as_ref().is_some_and(|text| writes(text, format, messages, tools, *prompt))
+        });
         let count = format.dialect().controls.entries().len();
-        (Reverse((reads_calls, reads_reasoning, prompts_equally)), count)
+        (Reverse((reads_calls, reads_reasoning, prompts_equally, equal.count())), count)
     });
     found
 }
@@ -98,7 +107,7 @@ const NEXT: &str = "And in Oslo?";
 const THOUGHT: &str = "The user asks about Rome.";
 const ANSWER: &str = "It is sunny.";
 const TOOL: &str = "weather";
-const ARGUMENTS: &str = r#"{"city": "Rome"}"#;
+const ARGUMENTS: &str = r#"{"city": "Rome", "hourly": true}"#;
 const REPLY: &str = "sunny";
 
 fn tool() -> Tool<'static> {
@@ -126,6 +135,26 @@ fn reads(text: &str, format: TextFormat, messages: &[Message<'_>]) -> bool {
     };
     let said: Vec<_> = read.iter().filter(is_said).collect();
     said.len() == messages.len() && said.iter().zip(messages).all(|(it, other)| is_same(it, other))
+}
+
+/// Whether a format writes these messages like a template, apart from white space at the end and from
+/// what a system message adds at the beginning.
+fn writes(
+    text: &str,
+    format: TextFormat,
+    messages: &[Message<'_>],
+    tools: &[Tool<'static>],
+    prompt: Option<Role>,
+) -> bool {
+    let mut conversation = Conversation::from_messages(messages.iter().cloned());
+    conversation.tools = tools.to_vec();
+    let mut options = RenderOptions::default();
+    options.generation_prompt = prompt;
+    let own = Prompt::new(&conversation, format.into(), &options).convert(&options);
+    own.is_ok_and(|own| {
+        let (own, text) = (own.output.trim_ascii_end(), text.trim_ascii_end());
+        own.ends_with(text) || text.ends_with(own)
+    })
 }
 
 /// Whether two messages say the same to the same.

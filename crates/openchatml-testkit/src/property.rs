@@ -168,7 +168,8 @@ fn may_refuse(document: &Document<'_>, format: Format, error: &RenderError) -> b
     let controls = format.dialect().controls;
     let spelled = |text: &str| {
         let rest = text.get(error.span.start..).and_then(|rest| controls.find(rest));
-        matches!(rest, Some((0, _, len)) if len == error.span.end - error.span.start)
+        let refused = error.span.end - error.span.start;
+        matches!(rest, Some((0, _, len)) if len == refused || refused == 0)
     };
     let bodies: Vec<_> = match (document, error.message) {
         (Document::Conversation(conversation), Some(at)) => vec![&conversation.messages[at].body],

@@ -116,6 +116,11 @@ pub enum NoReasoning {
     Close,
     /// With empty reasoning.
     Pair,
+    /// With empty reasoning, without line breaks.
+    Bare,
+    /// After the user's last message with empty reasoning, and before it without any token. Both are
+    /// read everywhere.
+    AfterUser,
 }
 
 /// How calls are written.
@@ -273,6 +278,8 @@ pub enum PromptEnd {
     Pair,
     /// Empty reasoning, without the line breaks before its end token.
     Empty,
+    /// Empty reasoning, without line breaks.
+    Bare,
 }
 
 impl Prompts {

@@ -88,8 +88,19 @@ impl<'a> Opened<'a> {
         default: &'static str,
         declare: impl FnOnce(&str) -> String,
     ) -> Self {
-        let mut opened = Self::new(messages);
+        let mut opened = Self::changing(messages, default, declare);
         opened.composed.remarks.push(Loss::new(None, Span::default(), Lost::ToolsAsText));
+        opened
+    }
+
+    /// Returns the beginning with another text of the system message. `change` returns it in the same
+    /// way.
+    pub(crate) fn changing(
+        messages: Vec<Message<'a>>,
+        default: &'static str,
+        change: impl FnOnce(&str) -> String,
+    ) -> Self {
+        let mut opened = Self::new(messages);
         let is_system = opened.rest.first().is_some_and(|(first, _)| first.role == Role::System);
         let (mut system, place) = match is_system {
             true => {
@@ -98,7 +109,7 @@ impl<'a> Opened<'a> {
             }
             false => (Message::new(Role::System, default), None),
         };
-        let text = declare(&system.body.text());
+        let text = change(&system.body.text());
         say(&mut system, text);
         opened.composed.push(system, place);
         opened

@@ -32,7 +32,9 @@ impl LaidOut<'_> {
     pub(super) fn run<T: Target>(&self, to: &mut T) -> Result<(), T::Error> {
         let messages = &self.conversation.messages;
         let mut place = Place::START;
+        let asked = messages.iter().rposition(|message| message.role == Role::User);
         for (index, message) in messages.iter().enumerate() {
+            place.is_current = asked.is_some_and(|asked| index > asked);
             let kind = self.rules.kind(message, false);
             match self
                 .rules

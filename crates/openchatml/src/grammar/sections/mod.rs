@@ -383,9 +383,9 @@ impl Rules {
         self.turn_of(last).is_some_and(|turn| turn.role == Role::Assistant && turn.may_stay_open)
     }
 
-    /// Whether a turn without reasoning has no token for that.
+    /// Whether a turn without reasoning can have no token for that.
     fn is_silent_at_first(&self) -> bool {
-        self.sections.reasoning.none == NoReasoning::Nothing
+        matches!(self.sections.reasoning.none, NoReasoning::Nothing | NoReasoning::AfterUser)
     }
 
     /// Returns the role words.

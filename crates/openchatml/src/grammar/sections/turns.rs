@@ -328,6 +328,12 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Whether nothing follows the token that opened reasoning, no line break either.
+    fn is_untouched(&self) -> bool {
+        let is_blank = matches!(&self.state, State::Turn(kept) if kept.is_empty());
+        is_blank && self.pad == self.rules.sections.reasoning.open.after
+    }
+
     /// Whether reasoning is open and its message has not begun.
     pub(super) fn thinks(&self) -> bool {
         self.inside == Some(Section::Reasoning)
@@ -351,15 +357,17 @@ impl<'a> Reader<'a> {
                 self.behind(reasoning.open);
             }
             Control::CloseSection(Section::Reasoning) if self.thinks() => {
+                let is_bare = reasoning.none == NoReasoning::Bare && self.is_untouched();
                 self.inside = None;
                 self.thought = self.thought.close();
-                self.behind(reasoning.close);
+                let after = if is_bare { 0 } else { reasoning.close.after };
+                self.behind(Mark { after, ..reasoning.close });
             }
             Control::CloseSection(Section::Reasoning) if self.ends_unopened(control) => {
                 self.end_unopened(span, out);
             }
             Control::CloseSection(Section::Reasoning)
-                if reasoning.none != NoReasoning::Nothing && self.said.is_none() =>
+                if !self.rules.is_silent_at_first() && self.said.is_none() =>
             {
                 self.open_at(span);
                 self.thought = self.thought.close();

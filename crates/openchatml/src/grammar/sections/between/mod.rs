@@ -3,7 +3,7 @@
 mod open;
 
 use super::quote::Quote;
-use super::{DECLARATION, Mark, Piece, PromptEnd, Reasoning, Rules, Turn};
+use super::{DECLARATION, Mark, NoReasoning, Piece, PromptEnd, Reasoning, Rules, Turn};
 use crate::Control;
 use crate::grammar::owner::Owner;
 use crate::model::{Channel, End, Message, RawPiece, RawRest, Role};
@@ -74,11 +74,14 @@ pub(in crate::grammar) struct Place {
     pub(in crate::grammar) last: Option<Kind>,
     /// Whether reasoning is open around the next message.
     pub(in crate::grammar) in_reasoning: bool,
+    /// Whether the next message is known to follow the user's last message. A reader knows it of none.
+    pub(in crate::grammar) is_current: bool,
 }
 
 impl Place {
     /// The beginning of the text.
-    pub(in crate::grammar) const START: Self = Self { last: None, in_reasoning: false };
+    pub(in crate::grammar) const START: Self =
+        Self { last: None, in_reasoning: false, is_current: false };
 
     /// Whether the last message is in the turn of the assistant or a reply.
     pub(in crate::grammar) fn is_turn(self) -> bool {
@@ -197,7 +200,7 @@ impl Rules {
             Kind::Reply => place.in_reasoning,
             Kind::Said(_) | Kind::Text { .. } | Kind::Prompt => false,
         };
-        Place { last: Some(kind), in_reasoning }
+        Place { last: Some(kind), in_reasoning, is_current: place.is_current }
     }
 
     /// Writes the text between the last message and the next, which has this label.
@@ -298,6 +301,10 @@ impl Rules {
                 mark(Owner::Header, open, emit)?;
                 mark(Owner::Header, Mark { before: 0, ..close }, emit)
             }
+            PromptEnd::Bare => {
+                emit(Owner::Header, Written::Control(open.control))?;
+                emit(Owner::Header, Written::Control(close.control))
+            }
         }
     }
 
@@ -310,8 +317,19 @@ impl Rules {
         label: Label<'_>,
         mut rest: RawRest<'_>,
     ) -> bool {
+        if self.depends_on_user(place, next) {
+            return false;
+        }
         let whole = self.between(place, next, label, &mut |_, piece| piece.strip(&mut rest));
         whole.is_ok() && rest.is_empty()
+    }
+
+    /// Whether the canonical layout before a message depends on whether the user speaks later, which a
+    /// reader does not know. It keeps the layout as it is.
+    fn depends_on_user(&self, place: Place, next: Kind) -> bool {
+        self.sections.reasoning.none == NoReasoning::AfterUser
+            && matches!(next, Kind::Text { .. } | Kind::Call { .. })
+            && !place.last.is_some_and(|last| self.stays(last, next))
     }
 
     /// Whether `rest` equals the text after the last message in the canonical layout. `ends` says
@@ -442,7 +460,7 @@ impl Rules {
         let is_of_prompt = self.sections.prompts.ends.iter().any(|end| match end {
             PromptEnd::Open => control == marks.open.control,
             PromptEnd::Close => control == marks.close.control,
-            PromptEnd::Turn | PromptEnd::Pair | PromptEnd::Empty => false,
+            PromptEnd::Turn | PromptEnd::Pair | PromptEnd::Empty | PromptEnd::Bare => false,
         });
         if is_of_prompt { Owner::Opening } else { Owner::Header }
     }

@@ -70,17 +70,8 @@ impl Rules {
         is_first: bool,
         emit: &mut impl Emit<'m, E>,
     ) -> Result<(), E> {
-        let Reasoning { open, close, none, .. } = self.sections.reasoning;
-        match none {
-            _ if !is_first || !matches!(next, Kind::Text { .. } | Kind::Call { .. }) => {}
-            NoReasoning::Nothing => {}
-            NoReasoning::Close => {
-                emit(self.owner_behind_opening(close.control), Written::Control(close.control))?;
-            }
-            NoReasoning::Pair => {
-                mark(self.owner_behind_opening(open.control), open, emit)?;
-                mark(Owner::Header, close, emit)?;
-            }
+        if is_first && matches!(next, Kind::Text { .. } | Kind::Call { .. }) {
+            self.write_no_reasoning(before, emit)?;
         }
         match next {
             Kind::Reasoning if !before.in_reasoning => {
@@ -95,7 +86,17 @@ impl Rules {
             _ => {}
         }
         match next {
-            Kind::Call { .. } => self.open_call(before.last, label, emit),
+            Kind::Call { .. } => {
+                let Reasoning { close, none, .. } = self.sections.reasoning;
+                let is_bare = is_first && none == NoReasoning::Bare;
+                let lead = match before.last {
+                    Some(Kind::Text { .. }) => self.sections.calls.lead,
+                    Some(Kind::Reasoning) => self.sections.calls.lead.saturating_sub(close.after),
+                    None if is_bare => self.sections.calls.lead,
+                    _ => 0,
+                };
+                self.open_call(before.last, lead, label, emit)
+            }
             Kind::Reply if self.replies.inside.is_some() => {
                 self.open_inside(before, label.name, emit)
             }
@@ -130,6 +131,30 @@ impl Rules {
         }
     }
 
+    /// Says that a turn has no reasoning, after its opening.
+    fn write_no_reasoning<'m, E>(
+        &self,
+        place: Place,
+        emit: &mut impl Emit<'m, E>,
+    ) -> Result<(), E> {
+        let Reasoning { open, close, none, .. } = self.sections.reasoning;
+        match none {
+            NoReasoning::Nothing => Ok(()),
+            NoReasoning::AfterUser if !place.is_current => Ok(()),
+            NoReasoning::Close => {
+                emit(self.owner_behind_opening(close.control), Written::Control(close.control))
+            }
+            NoReasoning::Bare => {
+                emit(self.owner_behind_opening(open.control), Written::Control(open.control))?;
+                emit(Owner::Header, Written::Control(close.control))
+            }
+            NoReasoning::Pair | NoReasoning::AfterUser => {
+                mark(self.owner_behind_opening(open.control), open, emit)?;
+                mark(Owner::Header, close, emit)
+            }
+        }
+    }
+
     /// Opens a reply inside of the turn of the assistant. The model ends its completion with the token
     /// of the first reply.
     fn open_inside<'m, E>(
@@ -152,6 +177,7 @@ impl Rules {
     fn open_call<'m, E>(
         &self,
         before: Option<Kind>,
+        lead: u8,
         Label { name, id: call_id }: Label<'m>,
         emit: &mut impl Emit<'m, E>,
     ) -> Result<(), E> {
@@ -168,10 +194,9 @@ impl Rules {
             Some(array) if goes_on => emit(Owner::Header, Written::Word(array.between))?,
             array => {
                 let open = calls.item.0;
-                // After reasoning, the line breaks are already written.
                 let before = match before {
-                    Some(Kind::Text { .. }) if calls.list.is_none() => calls.lead,
                     Some(Kind::Call { .. }) => open.before,
+                    _ if calls.list.is_none() => lead,
                     _ => 0,
                 };
                 mark(Owner::Header, Mark { before, ..open }, emit)?;
