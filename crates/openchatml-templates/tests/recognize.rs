@@ -42,7 +42,11 @@ fn templates_of_other_projects() {
     let known = [
         ("qwen3.jinja", Some("qwen3")),
         ("qwen2_5.jinja", Some("qwen3")),
-        ("qwen3_6.jinja", Some("qwen3-coder")),
+        ("qwen3_5_think.jinja", Some("qwen3.5")),
+        ("qwen3_6.jinja", Some("qwen3.6")),
+        ("qwen3_8.jinja", Some("qwen3.8")),
+        ("nemotron_3_nano.jinja", Some("nemotron-3")),
+        ("nemotron_3_ultra.jinja", Some("nemotron-3-ultra")),
         ("gptoss.jinja", Some("harmony")),
         ("glm4moe.jinja", Some("glm-4.5")),
         ("deepseekv3.jinja", Some("deepseek-v3")),

@@ -1,11 +1,13 @@
 //! Declarations of tools as text for models.
 
+mod elements;
 mod namespace;
 mod place;
 mod schema;
 mod types;
 mod typescript;
 
+pub(crate) use self::elements::{ElementOrder, PARAMETER_CALLS, elements, elements_say_all};
 pub use self::namespace::Namespace;
 pub(crate) use self::namespace::{FUNCTIONS, TOOLS, tools_section};
 pub use self::place::ToolPlace;

@@ -12,17 +12,18 @@ mod deepseek_v3;
 mod deepseek_v3_1;
 mod gemini;
 mod gemma_4;
-mod glm_4_5;
+mod glm;
 mod harmony;
 mod kimi_k2;
 mod mistral;
+mod nemotron_3;
 mod older;
 mod openai;
 mod openchatml_0_1;
 pub(crate) mod openchatml_2_0;
 pub(crate) mod openchatml_2_2;
 mod qwen3;
-mod qwen3_coder;
+mod qwen_xml;
 mod records;
 mod responses;
 mod sharegpt;
@@ -39,18 +40,24 @@ pub use self::deepseek_v3::DIALECT as DEEPSEEK_V3;
 pub use self::deepseek_v3_1::DIALECT as DEEPSEEK_V3_1;
 pub use self::gemini::DIALECT as GEMINI;
 pub use self::gemma_4::DIALECT as GEMMA_4;
-pub use self::glm_4_5::DIALECT as GLM_4_5;
+pub use self::glm::V4_5 as GLM_4_5;
+pub use self::glm::V4_7 as GLM_4_7;
 pub use self::harmony::DIALECT as HARMONY;
 pub use self::kimi_k2::DIALECT as KIMI_K2;
 pub use self::mistral::V7 as MISTRAL_V7;
 pub use self::mistral::V11 as MISTRAL_V11;
 pub use self::mistral::V13 as MISTRAL_V13;
+pub use self::nemotron_3::NANO as NEMOTRON_3;
+pub use self::nemotron_3::ULTRA as NEMOTRON_3_ULTRA;
 pub use self::openai::DIALECT as OPENAI;
 pub use self::openchatml_0_1::DIALECT as OPENCHATML_0_1;
 pub use self::openchatml_2_0::DIALECT as OPENCHATML_2_0;
 pub use self::openchatml_2_2::DIALECT as OPENCHATML_2_2;
+pub use self::qwen_xml::CODER as QWEN3_CODER;
+pub use self::qwen_xml::V3_5 as QWEN3_5;
+pub use self::qwen_xml::V3_6 as QWEN3_6;
+pub use self::qwen_xml::V3_8 as QWEN3_8;
 pub use self::qwen3::DIALECT as QWEN3;
-pub use self::qwen3_coder::DIALECT as QWEN3_CODER;
 pub use self::records::DIALECT as RECORDS;
 pub use self::responses::DIALECT as RESPONSES;
 pub use self::sharegpt::DIALECT as SHAREGPT;
@@ -90,17 +97,23 @@ pub static ALL: &[&Dialect] = &[
     &APERTUS,
     &QWEN3,
     &QWEN3_CODER,
+    &QWEN3_8,
+    &QWEN3_6,
+    &QWEN3_5,
     &DEEPSEEK_V4_1,
     &DEEPSEEK_V4,
     &DEEPSEEK_V3_2,
     &DEEPSEEK_V3_1,
     &DEEPSEEK_V3,
+    &GLM_4_7,
     &GLM_4_5,
     &MISTRAL_V13,
     &MISTRAL_V11,
     &MISTRAL_V7,
     &GEMMA_4,
     &KIMI_K2,
+    &NEMOTRON_3,
+    &NEMOTRON_3_ULTRA,
     &JSON,
     &OPENAI,
     &RESPONSES,
@@ -171,6 +184,15 @@ impl Format {
     /// Qwen3-Coder, as text: [`dialects::QWEN3_CODER`](QWEN3_CODER).
     pub const QWEN3_CODER: Self = Self { dialect: &QWEN3_CODER, carrier: Carrier::Text };
 
+    /// Qwen 3.5, as text: [`dialects::QWEN3_5`](QWEN3_5).
+    pub const QWEN3_5: Self = Self { dialect: &QWEN3_5, carrier: Carrier::Text };
+
+    /// Qwen 3.6, as text: [`dialects::QWEN3_6`](QWEN3_6).
+    pub const QWEN3_6: Self = Self { dialect: &QWEN3_6, carrier: Carrier::Text };
+
+    /// Qwen 3.8, as text: [`dialects::QWEN3_8`](QWEN3_8).
+    pub const QWEN3_8: Self = Self { dialect: &QWEN3_8, carrier: Carrier::Text };
+
     /// DeepSeek V4.1, as text: [`dialects::DEEPSEEK_V4_1`](DEEPSEEK_V4_1).
     pub const DEEPSEEK_V4_1: Self = Self { dialect: &DEEPSEEK_V4_1, carrier: Carrier::Text };
 
@@ -189,6 +211,9 @@ impl Format {
     /// GLM 4.5, as text: [`dialects::GLM_4_5`](GLM_4_5).
     pub const GLM_4_5: Self = Self { dialect: &GLM_4_5, carrier: Carrier::Text };
 
+    /// GLM 4.7, as text: [`dialects::GLM_4_7`](GLM_4_7).
+    pub const GLM_4_7: Self = Self { dialect: &GLM_4_7, carrier: Carrier::Text };
+
     /// Mistral v13, as text: [`dialects::MISTRAL_V13`](MISTRAL_V13).
     pub const MISTRAL_V13: Self = Self { dialect: &MISTRAL_V13, carrier: Carrier::Text };
 
@@ -197,6 +222,12 @@ impl Format {
 
     /// Kimi K2, as text: [`dialects::KIMI_K2`](KIMI_K2).
     pub const KIMI_K2: Self = Self { dialect: &KIMI_K2, carrier: Carrier::Text };
+
+    /// Nemotron 3, as text: [`dialects::NEMOTRON_3`](NEMOTRON_3).
+    pub const NEMOTRON_3: Self = Self { dialect: &NEMOTRON_3, carrier: Carrier::Text };
+
+    /// Nemotron 3 Ultra, as text: [`dialects::NEMOTRON_3_ULTRA`](NEMOTRON_3_ULTRA).
+    pub const NEMOTRON_3_ULTRA: Self = Self { dialect: &NEMOTRON_3_ULTRA, carrier: Carrier::Text };
 
     /// Mistral v11, as text: [`dialects::MISTRAL_V11`](MISTRAL_V11).
     pub const MISTRAL_V11: Self = Self { dialect: &MISTRAL_V11, carrier: Carrier::Text };
@@ -288,6 +319,15 @@ impl TextFormat {
     /// Qwen3-Coder.
     pub const QWEN3_CODER: Self = Self::of(&QWEN3_CODER);
 
+    /// Qwen 3.5: [`dialects::QWEN3_5`](QWEN3_5).
+    pub const QWEN3_5: Self = Self::of(&QWEN3_5);
+
+    /// Qwen 3.6: [`dialects::QWEN3_6`](QWEN3_6).
+    pub const QWEN3_6: Self = Self::of(&QWEN3_6);
+
+    /// Qwen 3.8: [`dialects::QWEN3_8`](QWEN3_8).
+    pub const QWEN3_8: Self = Self::of(&QWEN3_8);
+
     /// DeepSeek V4.1.
     pub const DEEPSEEK_V4_1: Self = Self::of(&DEEPSEEK_V4_1);
 
@@ -306,6 +346,9 @@ impl TextFormat {
     /// GLM 4.5.
     pub const GLM_4_5: Self = Self::of(&GLM_4_5);
 
+    /// GLM 4.7: [`dialects::GLM_4_7`](GLM_4_7).
+    pub const GLM_4_7: Self = Self::of(&GLM_4_7);
+
     /// Mistral v13.
     pub const MISTRAL_V13: Self = Self::of(&MISTRAL_V13);
 
@@ -314,6 +357,12 @@ impl TextFormat {
 
     /// Kimi K2.
     pub const KIMI_K2: Self = Self::of(&KIMI_K2);
+
+    /// Nemotron 3: [`dialects::NEMOTRON_3`](NEMOTRON_3).
+    pub const NEMOTRON_3: Self = Self::of(&NEMOTRON_3);
+
+    /// Nemotron 3 Ultra: [`dialects::NEMOTRON_3_ULTRA`](NEMOTRON_3_ULTRA).
+    pub const NEMOTRON_3_ULTRA: Self = Self::of(&NEMOTRON_3_ULTRA);
 
     /// Mistral v11.
     pub const MISTRAL_V11: Self = Self::of(&MISTRAL_V11);

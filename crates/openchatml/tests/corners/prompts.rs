@@ -39,9 +39,18 @@ fn the_reference_drops_reasoning_before_the_first_answer() {
 }
 
 #[test]
-fn prompts_of_qwen3_keep_the_reasoning_after_the_last_question() {
-    let kept = prompted(&two_turns(), "qwen3");
-    assert_eq!(kept, ["Question 1", "Answer 1", "Question 2", "Hm 2", "Answer 2"]);
+fn prompts_keep_the_reasoning_after_the_last_question() {
+    for format in ["qwen3", "qwen3.5", "qwen3.6", "glm-4.5", "glm-4.7", "nemotron-3"] {
+        let kept = prompted(&two_turns(), format);
+        let kept: Vec<_> =
+            kept.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
+        assert_eq!(kept, ["Question 1", "Answer 1", "Question 2", "Hm 2", "Answer 2"], "{format}");
+    }
+}
+
+#[test]
+fn prompts_of_qwen3_8_keep_all_reasoning() {
+    assert_eq!(prompted(&two_turns(), "qwen3.8").len(), 6);
 }
 
 #[test]

@@ -30,7 +30,9 @@ __all__ = ["FORMATS", "OpenchatmlAdapter"]
 FORMATS = {
     "Qwen/Qwen3": "qwen3",
     "Qwen/Qwen3-Coder": "qwen3-coder",
-    "Qwen/Qwen3.": "qwen3-coder",
+    "Qwen/Qwen3.": "qwen3.8",
+    "Qwen/Qwen3.5": "qwen3.5",
+    "Qwen/Qwen3.6": "qwen3.6",
     "deepseek-ai/DeepSeek-R1": "deepseek-v3",
     "deepseek-ai/DeepSeek-V3": "deepseek-v3",
     "deepseek-ai/DeepSeek-V3.1": "deepseek-v3.1",
@@ -45,7 +47,10 @@ FORMATS = {
     "mistralai/Mistral-7B": "mistral-v7",
     "moonshotai/Kimi-K2": "kimi-k2",
     "openai/gpt-oss": "harmony",
-    "zai-org/GLM": "glm-4.5",
+    "nvidia/NVIDIA-Nemotron-3": "nemotron-3",
+    "zai-org/GLM": "glm-4.7",
+    "zai-org/GLM-4.5": "glm-4.5",
+    "zai-org/GLM-4.6": "glm-4.5",
 }
 """The format of each model, by the beginning of its name. The longest one counts."""
 

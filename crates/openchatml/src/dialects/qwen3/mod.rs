@@ -164,6 +164,11 @@ fn look(scan: &Scan<'_>, case: &mut Case) {
     }
     case.sign(10, token(Control::End), scan.token(Control::End));
     for control in sections {
-        case.sign(10, token(control), scan.token(control));
+        let span = scan.token(control).filter(|span| {
+            // Later models write functions instead of JSON.
+            let behind = scan.text.get(span.end..).unwrap_or_default();
+            !behind.trim_ascii_start().starts_with("<function=")
+        });
+        case.sign(10, token(control), span);
     }
 }

@@ -23,7 +23,9 @@ const VARIANTS: &[(&str, &str, &str, usize)] = &[
     ("deepseek", "deepseek-v4$", "deepseek-v4", 17),
     ("deepseek", "deepseek-v41", "deepseek-v4.1", 20),
     ("gemma4", "gemma4", "gemma-4", 47),
-    ("glm", "glm", "glm-4.5", 50),
+    ("glm", "glm45", "glm-4.5", 18),
+    ("glm", "glm47", "glm-4.7", 28),
+    ("glm", "glm53", "glm-4.7", 4),
     ("gpt-oss", "gpt-oss", "harmony", 48),
     ("mistral", "devstral", "mistral-v11", 2),
     ("mistral", "v11", "mistral-v11", 10),
@@ -31,7 +33,9 @@ const VARIANTS: &[(&str, &str, &str, usize)] = &[
     ("mistral", "v3", "mistral-v7", 10),
     ("kimi", "kimi-k2", "kimi-k2", 25),
     ("qwen3-hermes", "qwen3", "qwen3", 49),
-    ("qwen3-xml", "qwen3", "qwen3-coder", 51),
+    ("qwen3-xml", "qwen3-coder", "qwen3-coder", 17),
+    ("qwen3-xml", "qwen3.5", "qwen3.5", 10),
+    ("qwen3-xml", "qwen3.8", "qwen3.8", 24),
 ];
 
 #[test]

@@ -1,4 +1,4 @@
-//! The tokens of GLM 4.5.
+//! The tokens of GLM.
 
 use crate::lex::{Escape, TokenTable};
 use crate::model::Role;

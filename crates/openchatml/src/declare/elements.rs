@@ -1,12 +1,21 @@
-//! Declares tools as the chat template does: as elements of XML.
+//! Declares tools as elements of XML, with instructions for calls whose arguments are parameters.
 
 use crate::json::{Data, Value, python};
 use crate::model::Tool;
 
-/// Returns the system message of a conversation with tools.
-pub(super) fn declaration(system: &str, tools: &[Tool<'_>]) -> String {
-    let mut text = system.to_owned();
-    text.push_str("\n\n# Tools\n\nYou have access to the following functions:\n\n<tools>");
+/// The order of the keys of schemas. All others are written in the order of the schema.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ElementOrder {
+    /// The key of a property that follows its description.
+    pub(crate) first: Option<&'static str>,
+    /// The key of a schema that follows all others.
+    pub(crate) last: Option<&'static str>,
+}
+
+/// Returns the declaration of tools, and how to call them.
+pub(crate) fn elements(tools: &[Tool<'_>], order: ElementOrder) -> String {
+    let mut text =
+        String::from("# Tools\n\nYou have access to the following functions:\n\n<tools>");
     for tool in tools {
         text.push_str("\n<function>");
         element(&mut text, "name", &tool.name);
@@ -17,9 +26,15 @@ pub(super) fn declaration(system: &str, tools: &[Tool<'_>]) -> String {
         if let Some(schema) = &tool.parameters {
             let properties = schema.get("properties").and_then(Value::as_map);
             for (name, property) in properties.into_iter().flatten() {
-                parameter(&mut text, name, property);
+                parameter(&mut text, name, property, order.first);
             }
-            other_elements(&mut text, schema, &["type", "properties"]);
+            let last = order.last;
+            other_elements(&mut text, schema, |key| {
+                ["type", "properties"].contains(&key) || last == Some(key)
+            });
+            if let Some((key, value)) = last.and_then(|key| Some((key, schema.get(key)?))) {
+                element(&mut text, key, &written(value));
+            }
         }
         text.push_str("\n</parameters>");
         for (key, value) in &tool.extra {
@@ -28,11 +43,22 @@ pub(super) fn declaration(system: &str, tools: &[Tool<'_>]) -> String {
         text.push_str("\n</function>");
     }
     text.push_str("\n</tools>\n\n");
-    text.push_str(INSTRUCTIONS);
+    text.push_str(PARAMETER_CALLS);
     text
 }
 
-fn parameter(text: &mut String, name: &str, schema: &Value<'_>) {
+/// Whether elements contain all of a declaration: they contain only the entries of mappings.
+pub(crate) fn elements_say_all(tool: &Tool<'_>) -> bool {
+    let is_map = |value: &Value<'_>| value.as_map().is_some();
+    let schema = tool.parameters.as_ref();
+    let properties = schema.and_then(|schema| schema.get("properties"));
+    let each = properties.and_then(Value::as_map).unwrap_or_default();
+    schema.is_none_or(is_map)
+        && properties.is_none_or(is_map)
+        && each.iter().all(|(_, property)| is_map(property))
+}
+
+fn parameter(text: &mut String, name: &str, schema: &Value<'_>, first: Option<&str>) {
     text.push_str("\n<parameter>");
     element(text, "name", name);
     if let Some(kind) = schema.get("type") {
@@ -41,14 +67,19 @@ fn parameter(text: &mut String, name: &str, schema: &Value<'_>) {
     if let Some(description) = schema.get("description") {
         element(text, "description", to_string(description).trim());
     }
-    other_elements(text, schema, &["name", "type", "description"]);
+    if let Some((key, value)) = first.and_then(|key| Some((key, schema.get(key)?))) {
+        element(text, key, &written(value));
+    }
+    other_elements(text, schema, |key| {
+        ["name", "type", "description"].contains(&key) || first == Some(key)
+    });
     text.push_str("\n</parameter>");
 }
 
 /// Writes the other keys of a mapping as elements.
-fn other_elements(text: &mut String, mapping: &Value<'_>, without: &[&str]) {
+fn other_elements(text: &mut String, mapping: &Value<'_>, is_written: impl Fn(&str) -> bool) {
     for (key, value) in mapping.as_map().into_iter().flatten() {
-        if !without.contains(&&**key) {
+        if !is_written(key) {
             element(text, key, &written(value));
         }
     }
@@ -72,8 +103,8 @@ fn written(value: &Value<'_>) -> String {
     }
 }
 
-/// The instructions behind the tools.
-const INSTRUCTIONS: &str = "\
+/// How to call tools whose arguments are parameters.
+pub(crate) const PARAMETER_CALLS: &str = "\
 If you choose to call a function ONLY reply in the following format with NO suffix:
 
 <tool_call>

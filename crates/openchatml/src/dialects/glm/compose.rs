@@ -1,21 +1,18 @@
 //! Composes a conversation like the chat template: a system message of its own declares the tools.
 
-use super::RULES;
 use crate::Span;
 use crate::declare::whole_function;
-use crate::grammar::sections::{self, Opened};
+use crate::grammar::sections::{self, Opened, Opening, Rules};
 use crate::json::python;
 use crate::model::{Conversation, Message, Role, Tool};
 use crate::options::RenderOptions;
-use crate::rules::{Carries, Composed, Composer, Loss, Lost};
+use crate::rules::{Composed, Loss, Lost};
 use crate::writing::RenderError;
 
-pub(super) static COMPOSER: Composer = Composer { carries: &CARRIES, compose };
-
-/// What the input of the template can contain.
-static CARRIES: Carries = Carries { tools: true, call_ids: true, ..super::CARRIES };
-
-fn compose<'a>(
+/// `form` is what the declaration of tools says about calls.
+pub(super) fn compose<'a>(
+    rules: &'static Rules,
+    form: &str,
     mut conversation: Conversation<'a>,
     tools: &[Tool<'a>],
     options: &RenderOptions,
@@ -23,15 +20,18 @@ fn compose<'a>(
     let mut opened = Opened::new(std::mem::take(&mut conversation.messages));
     if !tools.is_empty() {
         opened.composed.remarks.push(Loss::new(None, Span::default(), Lost::ToolsAsText));
-        opened.composed.push(Message::new(Role::System, declaration(tools)), None);
+        // The template writes a line break here even where turns have none.
+        let has_line = rules.turns.iter().any(|turn| matches!(turn.opening, Opening::Line(_)));
+        let text = [if has_line { "" } else { "\n" }, &declaration(tools, form)].concat();
+        opened.composed.push(Message::new(Role::System, text), None);
     }
-    let mut composed = sections::compose(&RULES, &conversation, opened, options)?;
+    let mut composed = sections::compose(rules, &conversation, opened, options)?;
     composed.conversation.layout = conversation.layout;
     Ok(composed)
 }
 
 /// Returns the system message that declares tools.
-fn declaration(tools: &[Tool<'_>]) -> String {
+fn declaration(tools: &[Tool<'_>], form: &str) -> String {
     let mut text = String::from(
         "# Tools\n\nYou may call one or more functions to assist with the user query.\n\n\
          You are provided with function signatures within <tools></tools> XML tags:\n<tools>\n",
@@ -42,9 +42,8 @@ fn declaration(tools: &[Tool<'_>]) -> String {
     }
     text.push_str(
         "</tools>\n\nFor each function call, output the function name and arguments within the \
-         following XML format:\n<tool_call>{function-name}\n<arg_key>{arg-key-1}</arg_key>\n\
-         <arg_value>{arg-value-1}</arg_value>\n<arg_key>{arg-key-2}</arg_key>\n\
-         <arg_value>{arg-value-2}</arg_value>\n...\n</tool_call>",
+         following XML format:\n",
     );
+    text.push_str(form);
     text
 }

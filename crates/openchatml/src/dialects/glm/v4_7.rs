@@ -1,0 +1,94 @@
+//! GLM 4.7.
+
+use super::tokens::CONTROLS;
+use super::{CALLS, CARRIES, PROMPTS, REASONING, compose};
+use crate::Control;
+use crate::check::CheckRules;
+use crate::declare::ToolPlace;
+use crate::dialect::{Carrier, Dialect, TextForm};
+use crate::grammar::sections::{
+    self, Calls, Opening, Piece, PromptEnd, Prompts, Rules, Sections, Turn,
+};
+use crate::lex::Mode;
+use crate::model::{FormId, Role};
+use crate::rules::{Carries, Completion, Composer, History, kept_after_last_user};
+use crate::signs::{Framing, TextSigns};
+
+/// GLM 4.7: the format of GLM 4.5 without line breaks. A turn without reasoning begins with
+/// `</think>`.
+///
+/// ```
+/// use openchatml::{Format, ReadOptions, parse};
+///
+/// let mut options = ReadOptions::completion();
+/// options.in_reasoning = true; // The prompt ends in `<think>`.
+/// let text = "A tool.</think><tool_call>weather<arg_key>city</arg_key>\
+///     <arg_value>Paris</arg_value></tool_call><|endoftext|>";
+/// let parsed = parse(text, Format::GLM_4_7, &options);
+/// assert!(parsed.diagnostics.is_empty());
+/// let messages = parsed.into_conversation().messages;
+/// assert!(messages[0].is_reasoning());
+/// assert_eq!(messages[1].body.text(), r#"{"city": "Paris"}"#);
+/// ```
+pub static DIALECT: Dialect = Dialect {
+    id: "glm-4.7",
+    aliases: &[],
+    title: "GLM 4.7",
+    used_by: "GLM 4.7 and 5",
+    carrier: Carrier::Text,
+    controls: &CONTROLS,
+    carries: &CARRIES,
+    tools: ToolPlace::Conversation,
+    dated: false,
+    opening: None,
+    text: Some(&TEXT),
+    json: None,
+};
+
+static TEXT: TextForm = TextForm {
+    id: RULES.form,
+    controls: &CONTROLS,
+    header: None,
+    legacy: None,
+    completion: Mode::Body,
+    checks: &CHECKS,
+    reader: |_, options, _| Box::new(sections::reader(&RULES, options)),
+    write: |_, document, options, sink| sections::write(&RULES, document, options, sink),
+    composer: Some(|it, _| COMPOSER.unless_read(it, RULES.form)),
+    signs: TextSigns { framing: Framing::Pairs, look: |scan, case| super::look(false, scan, case) },
+    stripped: None,
+    history: |_| History::Kept(kept_after_last_user),
+    stops: &super::STOPS,
+    framing: Some(Completion::Sections(&SECTIONS)),
+};
+
+static COMPOSER: Composer = Composer {
+    carries: &Carries { tools: true, call_ids: true, ..CARRIES },
+    compose: |it, tools, options| compose::compose(&RULES, FORM, it, tools, options),
+};
+
+static CHECKS: CheckRules = CheckRules::by_order(&CONTROLS);
+
+/// What the declaration of tools says about calls.
+const FORM: &str = "<tool_call>{function-name}<arg_key>{arg-key-1}</arg_key>\
+    <arg_value>{arg-value-1}</arg_value><arg_key>{arg-key-2}</arg_key>\
+    <arg_value>{arg-value-2}</arg_value>...</tool_call>";
+
+static SECTIONS: Sections = Sections {
+    reasoning: REASONING,
+    calls: Calls {
+        pieces: &[Piece::NameBefore(""), Piece::Parameters(&super::PARAMETERS)],
+        ..CALLS
+    },
+    close: Control::Eos,
+    prompts: Prompts { ends: [PromptEnd::Open, PromptEnd::Close], ..PROMPTS },
+};
+
+static TURNS: [Turn; 4] = super::turns([
+    Opening::Mark(Control::Open(Role::System)),
+    Opening::Mark(Control::Open(Role::User)),
+    Opening::Mark(Control::Open(Role::Assistant)),
+    Opening::Mark(Control::Open(Role::Tool)),
+]);
+
+static RULES: Rules = super::rules(FormId::new("glm-4.7"), &TURNS, &SECTIONS, 0);

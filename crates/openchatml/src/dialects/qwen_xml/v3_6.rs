@@ -1,0 +1,82 @@
+//! Qwen 3.6.
+
+use super::tokens::CONTROLS;
+use super::{CARRIES, JSON, JSON_WORDS, Traits, compose, pieces};
+use crate::Control;
+use crate::check::CheckRules;
+use crate::declare::ToolPlace;
+use crate::dialect::{Carrier, Dialect, TextForm};
+use crate::grammar::sections::{self, NoReasoning, Opened, Piece, Rules, Sections};
+use crate::lex::Mode;
+use crate::model::FormId;
+use crate::rules::{Carries, Completion, Composer, History, kept_after_last_user};
+use crate::signs::{Framing, TextSigns};
+
+/// Qwen 3.6: the format of Qwen 3.5, in which values are JSON unless they are strings.
+///
+/// ```
+/// use openchatml::{Format, ReadOptions, parse};
+///
+/// let mut options = ReadOptions::completion();
+/// options.in_reasoning = true; // The prompt ends in `<think>`.
+/// let text = "A tool.\n</think>\n\n<tool_call>\n<function=weather>\n<parameter=city>\nParis\n\
+///     </parameter>\n</function>\n</tool_call><|im_end|>";
+/// let parsed = parse(text, Format::QWEN3_6, &options);
+/// assert!(parsed.diagnostics.is_empty());
+/// let messages = parsed.into_conversation().messages;
+/// assert!(messages[0].is_reasoning());
+/// assert_eq!(messages[1].body.text(), r#"{"city": "Paris"}"#);
+/// ```
+pub static DIALECT: Dialect = Dialect {
+    id: "qwen3.6",
+    aliases: &[],
+    title: "Qwen 3.6",
+    used_by: "Qwen 3.6",
+    carrier: Carrier::Text,
+    controls: &CONTROLS,
+    carries: &CARRIES,
+    tools: ToolPlace::Conversation,
+    dated: false,
+    opening: None,
+    text: Some(&TEXT),
+    json: None,
+};
+
+static TEXT: TextForm = TextForm {
+    id: RULES.form,
+    controls: &CONTROLS,
+    header: None,
+    legacy: None,
+    completion: Mode::Body,
+    checks: &CHECKS,
+    reader: |_, options, _| Box::new(sections::reader(&RULES, options)),
+    write: |_, document, options, sink| sections::write(&RULES, document, options, sink),
+    composer: Some(|it, _| COMPOSER.unless_read(it, RULES.form)),
+    signs: TextSigns {
+        framing: Framing::Turns,
+        look: |scan, case| super::look(&Traits { thinks: true, words: JSON_WORDS }, scan, case),
+    },
+    stripped: None,
+    history: |_| History::Kept(kept_after_last_user),
+    stops: &[Control::End, Control::Eos],
+    framing: Some(Completion::Sections(&SECTIONS)),
+};
+
+static COMPOSER: Composer = Composer {
+    carries: &Carries { tools: true, call_ids: true, ..CARRIES },
+    compose: |it, tools, options| {
+        let open = |messages| match tools {
+            [] => Opened::new(messages),
+            _ => Opened::declaring(messages, "", |system| compose::lines(system, tools)),
+        };
+        compose::compose(&RULES, it, open, options)
+    },
+};
+
+static CHECKS: CheckRules = CheckRules::by_order(&CONTROLS);
+
+static SECTIONS: Sections = super::thinking(NoReasoning::AfterUser, &PIECES);
+
+static PIECES: [Piece; 4] = pieces(&JSON);
+
+static RULES: Rules = super::rules(FormId::new("qwen3.6"), &SECTIONS);
