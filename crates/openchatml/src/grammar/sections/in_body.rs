@@ -7,6 +7,7 @@ use super::quote::Quote;
 use super::tree;
 use super::{InnerCalls, Rules};
 use crate::Control;
+use crate::grammar::python;
 use crate::lex::{Lexeme, Lexer, Mode};
 use crate::limits::Limits;
 use crate::model::{Message, Role};
@@ -42,6 +43,13 @@ impl Rules {
             put(0, Piece::Text(text))?;
             let id = message.call_id.as_deref().filter(|_| self.has_ids());
             return put(text.len(), Piece::Text(&tail_of_listed(id)));
+        }
+        if message.is_call() && self.sections.calls.has_python() {
+            let written = python::arguments(text, &Limits::default());
+            return match written.as_deref().unwrap_or(text) {
+                "" => Ok(()),
+                written => put(0, Piece::Text(written)),
+            };
         }
         if let Some(tree) = self.sections.calls.tree().filter(|_| message.is_call()) {
             return tree::pieces(self, tree, text, &mut put);

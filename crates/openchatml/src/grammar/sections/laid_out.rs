@@ -129,10 +129,22 @@ impl LaidOut<'_> {
         to: &mut T,
     ) -> Result<(), T::Error> {
         let mut owner = Owner::Before;
+        let after_title = self.rules.turns.iter().map(Turn::breaks_after_title).max();
+        let after_title = usize::from(after_title.unwrap_or_default());
         let (mut is_behind_opening, mut in_title) = (false, false);
         for piece in raw.pieces() {
             let is_first = std::mem::take(&mut is_behind_opening);
             match piece {
+                // The line breaks after the name belong to the opening.
+                RawPiece::Text(text) if is_first && after_title > 0 => {
+                    let count = text.bytes().take(after_title).take_while(|it| *it == b'\n');
+                    let (opening, rest) = text.split_at(count.count());
+                    for (owner, text) in [(Owner::Opening, opening), (owner, rest)] {
+                        if !text.is_empty() {
+                            to.piece(owner, Written::Text(text), index)?;
+                        }
+                    }
+                }
                 RawPiece::Control(control) if in_title => {
                     to.piece(Owner::Opening, Written::Control(control), index)?;
                     in_title = self.rules.end_of_title() != Some(control);

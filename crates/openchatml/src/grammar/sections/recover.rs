@@ -3,7 +3,7 @@
 use super::between::Kind;
 use super::body::Body;
 use super::reader::{Reader, State};
-use super::{Mark, Opening, Rules};
+use super::{Mark, Rules};
 use crate::diagnostic::{did_you_mean, quote};
 use crate::grammar::rest::Rest;
 use crate::grammar::{hidden, no_stop_token, stray, stray_token, token_in_message};
@@ -329,7 +329,7 @@ impl<'a> Reader<'a> {
         self.layout.opened = None;
         self.layout.keeps = false;
         self.layout.trail.clear_before(place.end);
-        self.turn = self.rules.turns.iter().find(|turn| matches!(turn.opening, Opening::Named(..)));
+        self.turn = self.rules.turns.iter().find(|turn| turn.is_of_words());
         let kind = Kind::Said(role.unwrap_or(Role::System));
         self.layout.place = self.rules.after(self.layout.place, kind);
         self.said = self.layout.place.last;
@@ -370,6 +370,7 @@ impl<'a> Reader<'a> {
                 None => out.leave_out(self.layout.opened.unwrap_or(call.from)),
             },
             State::Reply(reply) => reply.stop(at, out),
+            State::Guarded(guarded) => out.leave_out(guarded.from()),
             State::Rest(rest) => rest.end(at, out),
             State::Header(span, _) => out.leave_out(span.start),
             State::Outside(gap) | State::Turn(gap) => {

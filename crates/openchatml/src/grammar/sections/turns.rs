@@ -173,7 +173,8 @@ impl<'a> Reader<'a> {
     /// Enters a turn at byte `at`.
     fn enter(&mut self, turn: &'static Turn, at: usize, out: &mut Out<'a, '_>) {
         self.turn = Some(turn);
-        self.pad = u8::from(matches!(turn.opening, Opening::Line(_)));
+        let is_line = matches!(turn.opening, Opening::Line(_));
+        self.pad = if is_line { 1 } else { turn.breaks_after_title() };
         let has_sections = turn.role == Role::Assistant || self.rules.has_replies(turn);
         match has_sections || self.pad > 0 {
             true => {
@@ -203,6 +204,9 @@ impl<'a> Reader<'a> {
         }
         let turn = self.opener.and_then(|opener| self.rules.opened_by(opener));
         let Some(turn) = turn else { return };
+        if turn.is_of_words() {
+            return self.unknown_role(&line, place, start, out);
+        }
         let speaks = !matches!(turn.role, Role::Assistant | Role::Tool);
         if name.is_empty() {
             let text = "the header must contain the name of a role or a speaker";
@@ -313,6 +317,9 @@ impl<'a> Reader<'a> {
             // The white space before it is layout, but not after a token of reasoning.
             blank.trim_start();
         }
+        if self.begins_guarded(kind, &blank) {
+            return self.begin_guarded(blank, out);
+        }
         self.speak(kind, blank, out);
     }
 
@@ -385,6 +392,10 @@ impl<'a> Reader<'a> {
                     out.to.close_turn(span.end);
                 }
                 self.state = State::Turn(Kept::default());
+            }
+            Control::OpenSection(Section::Call) if self.rules.sections.calls.guard.is_some() => {
+                self.open_at(span);
+                self.begin_marked_calls(span);
             }
             Control::OpenSection(Section::Call) => {
                 self.uncertain_call(span, out);

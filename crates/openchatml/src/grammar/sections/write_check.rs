@@ -12,6 +12,7 @@ use super::tree;
 use super::writer::Failed;
 use crate::grammar::dry_run::{DryRun, unlimited};
 use crate::grammar::owner::Owner;
+use crate::grammar::python;
 use crate::limits::Limits;
 use crate::model::{End, FormId, Infill, Message, Part, Raw};
 use crate::reading::{Place, Receiver};
@@ -129,6 +130,9 @@ impl Rules {
         match (self.sections.calls.parameters(), self.sections.calls.tree()) {
             (Some(form), _) => Some(respelled(&text, form, &limits)?.into()),
             (_, Some(_)) => Some(tree::respelled(&text, &limits)?.into()),
+            _ if self.sections.calls.has_python() => {
+                Some(python::respelled(&text, &limits)?.into())
+            }
             _ => Some(text),
         }
     }
