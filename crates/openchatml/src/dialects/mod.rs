@@ -15,6 +15,7 @@ mod gemma_4;
 mod glm_4_5;
 mod harmony;
 mod kimi_k2;
+mod llama;
 mod mistral;
 mod older;
 mod openai;
@@ -42,6 +43,8 @@ pub use self::gemma_4::DIALECT as GEMMA_4;
 pub use self::glm_4_5::DIALECT as GLM_4_5;
 pub use self::harmony::DIALECT as HARMONY;
 pub use self::kimi_k2::DIALECT as KIMI_K2;
+pub use self::llama::V3 as LLAMA_3;
+pub use self::llama::V4 as LLAMA_4;
 pub use self::mistral::V7 as MISTRAL_V7;
 pub use self::mistral::V11 as MISTRAL_V11;
 pub use self::mistral::V13 as MISTRAL_V13;
@@ -57,8 +60,8 @@ pub use self::sharegpt::DIALECT as SHAREGPT;
 
 pub use crate::dialect::{Carrier, Dialect, Format};
 pub use crate::rules::{
-    Array, CallPiece, Calls, Completion, Framed, InnerCalls, Mark, NoReasoning, Parameters,
-    PromptEnd, Prompts, Reasoning, Sections, Tag, Tree, Words,
+    Array, CallForm, CallPiece, Calls, Completion, Framed, Guard, InnerCalls, Mark, NoReasoning,
+    Parameters, PromptEnd, Prompts, Reasoning, Sections, Tag, Tree, Words,
 };
 
 use std::str::FromStr;
@@ -101,6 +104,8 @@ pub static ALL: &[&Dialect] = &[
     &MISTRAL_V7,
     &GEMMA_4,
     &KIMI_K2,
+    &LLAMA_4,
+    &LLAMA_3,
     &JSON,
     &OPENAI,
     &RESPONSES,
@@ -197,6 +202,12 @@ impl Format {
 
     /// Kimi K2, as text: [`dialects::KIMI_K2`](KIMI_K2).
     pub const KIMI_K2: Self = Self { dialect: &KIMI_K2, carrier: Carrier::Text };
+
+    /// Llama 4, as text: [`dialects::LLAMA_4`](LLAMA_4).
+    pub const LLAMA_4: Self = Self { dialect: &LLAMA_4, carrier: Carrier::Text };
+
+    /// Llama 3.1, 3.2 and 3.3, as text: [`dialects::LLAMA_3`](LLAMA_3).
+    pub const LLAMA_3: Self = Self { dialect: &LLAMA_3, carrier: Carrier::Text };
 
     /// Mistral v11, as text: [`dialects::MISTRAL_V11`](MISTRAL_V11).
     pub const MISTRAL_V11: Self = Self { dialect: &MISTRAL_V11, carrier: Carrier::Text };
@@ -314,6 +325,12 @@ impl TextFormat {
 
     /// Kimi K2.
     pub const KIMI_K2: Self = Self::of(&KIMI_K2);
+
+    /// Llama 4.
+    pub const LLAMA_4: Self = Self::of(&LLAMA_4);
+
+    /// Llama 3.1, 3.2 and 3.3.
+    pub const LLAMA_3: Self = Self::of(&LLAMA_3);
 
     /// Mistral v11.
     pub const MISTRAL_V11: Self = Self::of(&MISTRAL_V11);

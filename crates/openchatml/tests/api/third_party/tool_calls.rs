@@ -25,6 +25,8 @@ const VARIANTS: &[(&str, &str, &str, usize)] = &[
     ("gemma4", "gemma4", "gemma-4", 47),
     ("glm", "glm", "glm-4.5", 50),
     ("gpt-oss", "gpt-oss", "harmony", 48),
+    ("llama", "llama3", "llama-3", 24),
+    ("llama", "llama4", "llama-4", 10),
     ("mistral", "devstral", "mistral-v11", 2),
     ("mistral", "v11", "mistral-v11", 10),
     ("mistral", "v13", "mistral-v13", 25),
