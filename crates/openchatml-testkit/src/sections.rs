@@ -18,8 +18,9 @@ fn form_of_calls(format: Format) -> Option<&'static Calls> {
 /// Whether arguments are objects that are written anew: as parameters or in a syntax of their own, or
 /// like `json.dumps` in calls that end with their arguments.
 pub(crate) fn has_parameters(format: Format) -> bool {
-    let is_other =
-        |piece: &CallPiece| matches!(piece, CallPiece::Parameters(_) | CallPiece::Tree(_));
+    let is_other = |piece: &CallPiece| {
+        matches!(piece, CallPiece::Parameters(_) | CallPiece::Tree(_) | CallPiece::Python)
+    };
     form_of_calls(format)
         .is_some_and(|calls| calls.item.1.is_none() || calls.pieces.iter().any(is_other))
 }
@@ -89,7 +90,12 @@ pub(crate) fn conversation(source: &mut Source<'_>, format: Format) -> Conversat
         let mut turn = Turn::default();
         for _ in 0..source.int_in_range(0..=4).unwrap_or(0) {
             if is_text {
-                turn.text_form(source, !has_section, has_parameters(format), &mut messages)
+                let form = TurnForm {
+                    trims: !has_section,
+                    has_parameters: has_parameters(format),
+                    has_reasoning: format.carries().reasoning,
+                };
+                turn.text_form(source, form, &mut messages)
             } else {
                 json_form(source, &mut messages)
             }
@@ -125,16 +131,24 @@ fn end(source: &mut Source<'_>, carries: &Carries, messages: &mut Vec<Message<'s
     }
 }
 
+/// What the turns of a format can contain.
+#[derive(Clone, Copy)]
+struct TurnForm {
+    /// Whether white space between calls and replies is layout.
+    trims: bool,
+    has_parameters: bool,
+    has_reasoning: bool,
+}
+
 impl Turn {
-    /// If text `trims`, white space between calls and replies is layout.
     fn text_form(
         &mut self,
         source: &mut Source<'_>,
-        trims: bool,
-        has_parameters: bool,
+        form: TurnForm,
         messages: &mut Vec<Message<'static>>,
     ) {
-        let inner = one_in(source, 2);
+        let TurnForm { trims, has_parameters, has_reasoning } = form;
+        let inner = one_in(source, 2) && has_reasoning;
         if one_in(source, 2) && !(self.in_text && inner == self.inner) {
             let mut said = text::hostile(source);
             if self.in_list && inner == self.inner {

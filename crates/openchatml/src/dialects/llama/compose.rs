@@ -1,5 +1,7 @@
-//! Composes a conversation like the chat templates: the date in the system message, and the tools in
-//! the first message of the user.
+//! Composes a conversation like the chat templates: the date and the tools in the system message.
+//!
+//! The templates can also declare tools in the first message of the user. Then a user would see them as
+//! a part of what the user said, so this is not done.
 
 use std::borrow::Cow;
 
@@ -11,9 +13,6 @@ use crate::model::{Conversation, Message, Role, Tool};
 use crate::options::RenderOptions;
 use crate::rules::{Composed, Loss, Lost};
 use crate::writing::RenderError;
-
-/// The date in the templates, which do not know the current one.
-const DATE: &str = "26 Jul 2024";
 
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -28,36 +27,31 @@ pub(super) fn compose<'a>(
 ) -> Result<Composed<'a>, RenderError> {
     RenderError::of_tools(tools).map_or(Ok(()), Err)?;
     let mut opened = Opened::new(std::mem::take(&mut conversation.messages));
-    let is_read = conversation.origin == rules.form;
-    if !is_read {
+    if conversation.origin != rules.form {
         opened.respell_arguments();
     }
     let is_system = opened.rest.first().is_some_and(|(first, _)| first.role == Role::System);
-    let system = is_system.then(|| opened.rest.remove(0));
-    let is_user = opened.rest.first().is_some_and(|(first, _)| first.role == Role::User);
+    let (mut message, place) = match is_system {
+        true => {
+            let (message, place) = opened.rest.remove(0);
+            (message, Some(place))
+        }
+        false => (Message::new(Role::System, ""), None),
+    };
     let mut text = String::new();
     if !tools.is_empty() {
         opened.composed.remarks.push(Loss::new(None, Span::default(), Lost::ToolsAsText));
         text.push_str("Environment: ipython\n");
     }
-    let dates = before(options).filter(|_| !is_read);
-    let is_dated = dates.is_some();
-    text.push_str(&dates.unwrap_or_default());
-    match (tools.is_empty(), is_user) {
-        (false, true) => opened.say_before_first(&declaration(IN_USER, tools)),
-        (false, false) => text.push_str(&declaration(IN_SYSTEM, tools)),
-        (true, _) => {}
+    text.push_str(&before(options).unwrap_or_default());
+    if !tools.is_empty() {
+        text.push_str(&declaration(tools));
     }
-    let (mut message, place) = match system {
-        Some((message, place)) => (message, Some(place)),
-        None => (Message::new(Role::System, ""), None),
-    };
-    let needs_system = place.is_some() || is_dated || !tools.is_empty() && !is_user;
     if !text.is_empty() {
         let text = [&text, &*message.body.text()].concat();
         sections::say(&mut message, text);
     }
-    if needs_system {
+    if place.is_some() || !message.body.is_empty() {
         opened.composed.push(message, place);
     }
     let mut composed = sections::compose(rules, &conversation, opened, options)?;
@@ -65,9 +59,9 @@ pub(super) fn compose<'a>(
     Ok(composed)
 }
 
-/// Returns the dates of Llama 3.
+/// Returns the dates of Llama 3, if the current date is known.
 pub(super) fn dated(options: &RenderOptions) -> Option<String> {
-    let date = options.date.as_deref().map_or(DATE.into(), spelled);
+    let date = spelled(options.date.as_deref()?);
     Some(format!("Cutting Knowledge Date: December 2023\nToday Date: {date}\n\n"))
 }
 
@@ -84,18 +78,12 @@ fn spelled(date: &str) -> Cow<'_, str> {
     month.map_or(date.into(), |month| format!("{day} {month} {year}").into())
 }
 
-const IN_USER: &str = "Given the following functions, please respond with a JSON for a function call \
-     with its proper arguments that best answers the given prompt.\n\n";
-
-const IN_SYSTEM: &str = "You have access to the following functions. To call a function, please respond with JSON for \
-     a function call.";
-
-/// Returns the declaration of tools after its first sentence.
-fn declaration(first: &str, tools: &[Tool<'_>]) -> String {
-    let mut text = first.to_owned();
-    text.push_str(
-        "Respond in the format {\"name\": function name, \"parameters\": dictionary of argument \
-         name and its value}.Do not use variables.\n\n",
+/// Returns the declaration of tools.
+fn declaration(tools: &[Tool<'_>]) -> String {
+    let mut text = String::from(
+        "You have access to the following functions. To call a function, please respond with JSON \
+         for a function call.Respond in the format {\"name\": function name, \"parameters\": \
+         dictionary of argument name and its value}.Do not use variables.\n\n",
     );
     for tool in tools {
         python::to_indented_json(&mut text, &whole_function(tool), 4);

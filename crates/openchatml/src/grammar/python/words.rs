@@ -32,6 +32,9 @@ fn number(word: &str) -> Option<String> {
         Some(_) => return None,
         None => (mantissa, None),
     };
+    if whole.is_empty() && fraction.is_none() {
+        return None;
+    }
     let trimmed = whole.trim_start_matches('0');
     // Python allows zeros before a number with a fraction or an exponent.
     let is_float = fraction.is_some() || !exponent.is_empty();

@@ -67,14 +67,6 @@ impl<'a> Opened<'a> {
         self.declared = Some((at.unwrap_or(self.rest.len()), message));
     }
 
-    /// Writes a text before that of the first message.
-    pub(crate) fn say_before_first(&mut self, text: &str) {
-        if let Some((message, _)) = self.rest.first_mut() {
-            let text = [text, &*message.body.text()].concat();
-            say(message, text);
-        }
-    }
-
     /// Writes the arguments of calls like `json.dumps`.
     pub(crate) fn respell_arguments(&mut self) {
         for (message, place) in self.rest.iter_mut().filter(|(message, _)| message.is_call()) {
