@@ -15,6 +15,11 @@ pub(crate) use self::write::{arguments, respelled};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NotPython;
 
+/// Whether a text can be the name of a tool.
+pub(crate) fn is_name(text: &str) -> bool {
+    text.starts_with(begins_name) && text.chars().all(is_of_name) && !text.ends_with('.')
+}
+
 /// Whether a character can begin the name of a tool or a keyword.
 fn begins_name(char: char) -> bool {
     char == '_' || char.is_alphabetic()

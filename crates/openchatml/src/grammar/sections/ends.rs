@@ -194,10 +194,7 @@ impl<'a> Reader<'a> {
             let span = *span;
             return self.end_in_header(span, at, out);
         }
-        self.settle_reply(at, out);
-        self.settle_call(at, out);
-        self.settle_guarded(None, out);
-        self.settle_uncertain(None, out);
+        self.settle_at_end(at, out);
         self.say_blank(at, false, out);
         match std::mem::replace(&mut self.state, State::Outside(Kept::default())) {
             State::Body(body) => {
@@ -251,6 +248,14 @@ impl<'a> Reader<'a> {
             State::Header(..) | State::Guarded(_) => {}
         }
         self.keep_tail(at, out);
+    }
+
+    /// Decides what is uncertain until the input ends.
+    fn settle_at_end(&mut self, at: usize, out: &mut Out<'a, '_>) {
+        self.settle_reply(at, out);
+        self.settle_call(at, out);
+        self.settle_guarded(None, out);
+        self.settle_uncertain(None, out);
     }
 
     /// Ends the input at the beginning of the assistant's turn, where any message can follow.

@@ -137,12 +137,8 @@ impl LaidOut<'_> {
             match piece {
                 // The line breaks after the name belong to the opening.
                 RawPiece::Text(text) if is_first && after_title > 0 => {
-                    let count = text.bytes().take(after_title).take_while(|it| *it == b'\n');
-                    let (opening, rest) = text.split_at(count.count());
-                    for (owner, text) in [(Owner::Opening, opening), (owner, rest)] {
-                        if !text.is_empty() {
-                            to.piece(owner, Written::Text(text), index)?;
-                        }
+                    for (owner, text) in split_breaks(text, after_title, owner) {
+                        to.piece(owner, Written::Text(text), index)?;
                     }
                 }
                 RawPiece::Control(control) if in_title => {
@@ -197,4 +193,12 @@ impl LaidOut<'_> {
     fn closes_turn(&self, control: Control) -> bool {
         self.rules.turns.iter().any(|turn| turn.close.is_some_and(|it| it.control == control))
     }
+}
+
+/// Returns the line breaks at the beginning of a text, at most `most`, which belong to the opening of a
+/// turn, and the rest, which has this owner.
+fn split_breaks(text: &str, most: usize, owner: Owner) -> impl Iterator<Item = (Owner, &str)> {
+    let count = text.bytes().take(most).take_while(|byte| *byte == b'\n').count();
+    let (breaks, rest) = text.split_at(count);
+    [(Owner::Opening, breaks), (owner, rest)].into_iter().filter(|(_, text)| !text.is_empty())
 }

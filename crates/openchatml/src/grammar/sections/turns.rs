@@ -393,24 +393,26 @@ impl<'a> Reader<'a> {
                 }
                 self.state = State::Turn(Kept::default());
             }
-            Control::OpenSection(Section::Call) if self.rules.sections.calls.guard.is_some() => {
-                self.open_at(span);
-                self.begin_marked_calls(span);
-            }
-            Control::OpenSection(Section::Call) => {
-                self.uncertain_call(span, out);
-                self.open_at(span);
-                let mut call = match self.rules.sections.calls.are_listed() {
-                    true => Call::list(span.start),
-                    false => Call::new(span.start),
-                };
-                call.is_odd = self.is_uncertain();
-                self.state = State::Call(Box::new(call));
-                self.pad = 0;
-            }
+            Control::OpenSection(Section::Call) => self.open_call(span, out),
             Control::OpenSection(Section::Reply) => self.open_reply(span, out),
             _ => self.stray_section(control, span, out),
         }
+    }
+
+    /// Begins a call at the token at `span`.
+    fn open_call(&mut self, span: Span, out: &mut Out<'a, '_>) {
+        self.uncertain_call(span, out);
+        self.open_at(span);
+        if self.rules.sections.calls.guard.is_some() {
+            return self.begin_marked_calls(span);
+        }
+        let mut call = match self.rules.sections.calls.are_listed() {
+            true => Call::list(span.start),
+            false => Call::new(span.start),
+        };
+        call.is_odd = self.is_uncertain();
+        self.state = State::Call(Box::new(call));
+        self.pad = 0;
     }
 
     /// Reports calls inside of reasoning. It is unknown whether the model makes them or only thinks of

@@ -163,7 +163,9 @@ impl<'a> Reader<'a> {
             let (place, end) = (whole.place(call.place), whole.at(end));
             let written = &whole.text[call.place.range()];
             let json = call.json.or_else(|| self.rules.respelled(written));
-            self.state = State::Call(Box::new(Call::new(whole.from)));
+            let mut begun = Call::new(whole.from);
+            begun.is_odd = self.is_uncertain();
+            self.state = State::Call(Box::new(begun));
             self.layout.keeps &= is_canonical;
             self.start_call(&call.name, None, place.start, out);
             let state = std::mem::replace(&mut self.state, State::Turn(Kept::default()));
