@@ -20,16 +20,15 @@ use crate::{Control, Section};
 /// use openchatml::{Format, ReadOptions, parse};
 ///
 /// let options = ReadOptions::completion();
-/// let read = |text: &str| {
-///     let parsed = parse(text, Format::LLAMA_3, &options);
-///     assert!(parsed.diagnostics.is_empty());
-///     parsed.into_conversation().messages.remove(0)
-/// };
-/// let call = read("{\"name\": \"weather\", \"parameters\": {\"city\": \"Paris\"}}<|eot_id|>");
-/// assert_eq!(call.recipient.as_deref(), Some("functions.weather"));
-/// assert_eq!(call.body.text(), r#"{"city": "Paris"}"#);
+/// let text = "{\"name\": \"weather\", \"parameters\": {\"city\": \"Paris\"}}<|eot_id|>";
+/// let parsed = parse(text, Format::LLAMA_3, &options);
+/// assert!(parsed.diagnostics.is_empty());
+/// let messages = parsed.into_conversation().messages;
+/// assert_eq!(messages[0].recipient.as_deref(), Some("functions.weather"));
+/// assert_eq!(messages[0].body.text(), r#"{"city": "Paris"}"#);
 /// // JSON without the keys of a call is an answer.
-/// assert!(!read("{\"capital\": \"Paris\"}<|eot_id|>").is_call());
+/// let parsed = parse("{\"capital\": \"Paris\"}<|eot_id|>", Format::LLAMA_3, &options);
+/// assert!(!parsed.into_conversation().messages[0].is_call());
 /// ```
 pub static DIALECT: Dialect = Dialect {
     id: "llama-3",
