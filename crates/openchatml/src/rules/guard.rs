@@ -13,7 +13,7 @@
 ///     unreachable!("its turns have sections")
 /// };
 /// let guard = sections.calls.guard.expect("no token opens its calls");
-/// assert!(matches!(guard.bare, [CallForm::Json { .. }]));
+/// assert!(matches!(guard.bare[0], CallForm::Json { .. }));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -52,7 +52,7 @@ fn text_appears_as_soon_as_it_cannot_be_a_call() {
         ("{\"name\": 1}", three, "{\"name\": "),
         ("{\"name\": \"f\", \"parameters\": []}", three, "{\"name\": \"f\", \"parameters\": "),
         ("{} ", three, "{"),
-        ("[1]", three, ""),
+        ("[1]", three, "["),
         ("[Bern](x)", four, "[Bern"),
         ("[1]", four, "["),
         ("[f(a=x)]", four, "[f(a=x"),

@@ -6,7 +6,7 @@ use crate::check::CheckRules;
 use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, TextForm};
 use crate::grammar::sections::{
-    self, Array, Calls, Guard, Mark, Owner, Piece, Prompts, Rules, Sections,
+    self, Array, CallForm, Calls, Guard, Mark, Owner, Piece, Prompts, Rules, Sections,
 };
 use crate::lex::Mode;
 use crate::model::FormId;
@@ -81,7 +81,11 @@ static SECTIONS: Sections = Sections {
             Piece::Arguments,
             Piece::Json("}"),
         ],
-        guard: Some(&Guard { bare: &[JSON], marked: &[JSON, METHOD] }),
+        // The small models of Llama 3.2 write a list in the syntax of Python.
+        guard: Some(&Guard {
+            bare: &[JSON, CallForm::Python],
+            marked: &[JSON, CallForm::Python, METHOD],
+        }),
         ..Calls::NONE
     },
     close: Control::End,
