@@ -129,9 +129,9 @@ fn chunks_of_hostile_text_make_no_difference() {
                 let chars: Vec<_> = text.chars().collect();
                 for chunk in chars.chunks(size) {
                     let chunk: String = chunk.iter().collect();
-                    stream.feed(&chunk).into_iter().for_each(&mut take);
+                    stream.feed(&chunk).for_each(&mut take);
                 }
-                stream.finish().into_iter().for_each(&mut take);
+                stream.finish().for_each(&mut take);
                 assert_eq!(told(&messages), whole, "{format}: {text}");
                 assert_eq!(format!("{found:?}"), findings, "{format}: {text}");
             }
