@@ -13,10 +13,11 @@ fn format_of(path: &Path) -> Option<String> {
     let template = Template::new(file.choose(None, true).ok()?, &Default::default()).ok()?;
     let mut options = Options::default();
     options.date = Some("2025-07-10".parse().expect("a date"));
-    let is_deepseek =
-        path.file_name().is_some_and(|it| it.to_string_lossy().starts_with("deepseek"));
-    let tokens = match is_deepseek {
+    let is_of =
+        |family: &str| path.file_name().is_some_and(|it| it.to_string_lossy().starts_with(family));
+    let tokens = match is_of("deepseek") {
         true => ["<｜begin▁of▁sentence｜>", "<｜end▁of▁sentence｜>"],
+        false if is_of("llama") => ["<|begin_of_text|>", "<|eot_id|>"],
         false => ["<bos>", "</s>"],
     };
     for (name, token) in ["bos_token", "eos_token"].into_iter().zip(tokens) {
@@ -51,7 +52,9 @@ fn templates_of_other_projects() {
         ("glm4moe.jinja", Some("glm-4.5")),
         ("deepseekv3.jinja", Some("deepseek-v3")),
         ("gemma4.jinja", Some("gemma-4")),
-        ("llama3.jinja", None),
+        ("llama3.jinja", Some("llama-3")),
+        ("llama3_1.jinja", Some("llama-3")),
+        ("llama3_2.jinja", Some("llama-3")),
         ("phi3.jinja", None),
     ];
     for (name, format) in known {

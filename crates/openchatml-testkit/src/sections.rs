@@ -18,10 +18,23 @@ fn form_of_calls(format: Format) -> Option<&'static Calls> {
 /// Whether arguments are objects that are written anew: as parameters or in a syntax of their own, or
 /// like `json.dumps` in calls that end with their arguments.
 pub(crate) fn has_parameters(format: Format) -> bool {
-    let is_other =
-        |piece: &CallPiece| matches!(piece, CallPiece::Parameters(_) | CallPiece::Tree(_));
+    let is_other = |piece: &CallPiece| {
+        matches!(piece, CallPiece::Parameters(_) | CallPiece::Tree(_) | CallPiece::Python)
+    };
     form_of_calls(format)
         .is_some_and(|calls| calls.item.1.is_none() || calls.pieces.iter().any(is_other))
+}
+
+/// Whether calls are written in the syntax of Python.
+fn has_python(format: Format) -> bool {
+    form_of_calls(format).is_some_and(|calls| calls.pieces.contains(&CallPiece::Python))
+}
+
+/// Returns a name that can be written in the syntax of Python.
+fn python_name(name: &str) -> String {
+    let is_of_name = |char: char| char.is_alphanumeric() || matches!(char, '_' | '.' | '-');
+    let name: String = name.chars().map(|it| if is_of_name(it) { it } else { '_' }).collect();
+    ["f", name.trim_matches('.')].concat()
 }
 
 /// Returns the form of calls, if their ids contain the names of tools.
@@ -89,7 +102,13 @@ pub(crate) fn conversation(source: &mut Source<'_>, format: Format) -> Conversat
         let mut turn = Turn::default();
         for _ in 0..source.int_in_range(0..=4).unwrap_or(0) {
             if is_text {
-                turn.text_form(source, !has_section, has_parameters(format), &mut messages)
+                let form = TurnForm {
+                    trims: !has_section,
+                    has_parameters: has_parameters(format),
+                    has_reasoning: format.carries().reasoning,
+                    has_python: has_python(format),
+                };
+                turn.text_form(source, form, &mut messages)
             } else {
                 json_form(source, &mut messages)
             }
@@ -125,16 +144,25 @@ fn end(source: &mut Source<'_>, carries: &Carries, messages: &mut Vec<Message<'s
     }
 }
 
+/// What the turns of a format can contain.
+#[derive(Clone, Copy)]
+struct TurnForm {
+    /// Whether white space between calls and replies is layout.
+    trims: bool,
+    has_parameters: bool,
+    has_reasoning: bool,
+    has_python: bool,
+}
+
 impl Turn {
-    /// If text `trims`, white space between calls and replies is layout.
     fn text_form(
         &mut self,
         source: &mut Source<'_>,
-        trims: bool,
-        has_parameters: bool,
+        form: TurnForm,
         messages: &mut Vec<Message<'static>>,
     ) {
-        let inner = one_in(source, 2);
+        let TurnForm { trims, has_parameters, has_reasoning, has_python } = form;
+        let inner = one_in(source, 2) && has_reasoning;
         if one_in(source, 2) && !(self.in_text && inner == self.inner) {
             let mut said = text::hostile(source);
             if self.in_list && inner == self.inner {
@@ -159,7 +187,7 @@ impl Turn {
         if messages.last().is_some_and(Message::is_call) {
             return;
         }
-        let calls = calls(source, has_parameters, messages);
+        let calls = calls(source, has_parameters, has_python, messages);
         if calls == ["functions.display_answers"] {
             self.inner = false;
         }
@@ -180,6 +208,7 @@ impl Turn {
 fn calls(
     source: &mut Source<'_>,
     has_parameters: bool,
+    has_python: bool,
     messages: &mut Vec<Message<'static>>,
 ) -> Vec<String> {
     let count = source.int_in_range(1..=3).unwrap_or(1);
@@ -188,6 +217,7 @@ fn calls(
         // A name ends at the text behind it.
         let ends: &[char] = if has_parameters { &['"', '\n', '>', '{'] } else { &['"', '\n'] };
         let name = text::value(source).replace(ends, "_");
+        let name = if has_python { python_name(&name) } else { name };
         // A function whose name has a dot is read back as a tool of another namespace.
         let is_dotted = name.strip_prefix("functions.").is_some_and(|it| it.contains('.'));
         let name = if is_dotted { name.replace("functions.", "space.") } else { name };
@@ -199,6 +229,11 @@ fn calls(
         let arguments = match has_parameters {
             true => text::parameters(source),
             false => text::json(source),
+        };
+        // An empty key is no keyword.
+        let arguments = match has_python && arguments.starts_with("{\"\"") {
+            true => "{}".to_owned(),
+            false => arguments,
         };
         let mut call = Message::new(Role::Assistant, arguments);
         call.channel = Some(Channel::Commentary);
@@ -227,7 +262,7 @@ fn json_form(source: &mut Source<'_>, messages: &mut Vec<Message<'static>>) {
             if messages.last().is_some_and(Message::is_call) {
                 return;
             }
-            let tools = calls(source, false, messages);
+            let tools = calls(source, false, false, messages);
             for tool in &tools {
                 if one_in(source, 4) {
                     break;

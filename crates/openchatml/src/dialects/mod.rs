@@ -15,6 +15,7 @@ mod gemma_4;
 mod glm;
 mod harmony;
 mod kimi_k2;
+mod llama;
 mod mistral;
 mod nemotron_3;
 mod older;
@@ -44,6 +45,8 @@ pub use self::glm::V4_5 as GLM_4_5;
 pub use self::glm::V4_7 as GLM_4_7;
 pub use self::harmony::DIALECT as HARMONY;
 pub use self::kimi_k2::DIALECT as KIMI_K2;
+pub use self::llama::V3 as LLAMA_3;
+pub use self::llama::V4 as LLAMA_4;
 pub use self::mistral::V7 as MISTRAL_V7;
 pub use self::mistral::V11 as MISTRAL_V11;
 pub use self::mistral::V13 as MISTRAL_V13;
@@ -64,8 +67,8 @@ pub use self::sharegpt::DIALECT as SHAREGPT;
 
 pub use crate::dialect::{Carrier, Dialect, Format};
 pub use crate::rules::{
-    Array, CallPiece, Calls, Completion, Framed, InnerCalls, Mark, NoReasoning, Parameters,
-    PromptEnd, Prompts, Reasoning, Sections, Tag, Tree, Words,
+    Array, CallForm, CallPiece, Calls, Completion, Framed, Guard, InnerCalls, Mark, NoReasoning,
+    Parameters, PromptEnd, Prompts, Reasoning, Sections, Tag, Tree, Words,
 };
 
 use std::str::FromStr;
@@ -114,6 +117,8 @@ pub static ALL: &[&Dialect] = &[
     &KIMI_K2,
     &NEMOTRON_3,
     &NEMOTRON_3_ULTRA,
+    &LLAMA_4,
+    &LLAMA_3,
     &JSON,
     &OPENAI,
     &RESPONSES,
@@ -228,6 +233,12 @@ impl Format {
 
     /// Nemotron 3 Ultra, as text: [`dialects::NEMOTRON_3_ULTRA`](NEMOTRON_3_ULTRA).
     pub const NEMOTRON_3_ULTRA: Self = Self { dialect: &NEMOTRON_3_ULTRA, carrier: Carrier::Text };
+
+    /// Llama 4, as text: [`dialects::LLAMA_4`](LLAMA_4).
+    pub const LLAMA_4: Self = Self { dialect: &LLAMA_4, carrier: Carrier::Text };
+
+    /// Llama 3.1, 3.2 and 3.3, as text: [`dialects::LLAMA_3`](LLAMA_3).
+    pub const LLAMA_3: Self = Self { dialect: &LLAMA_3, carrier: Carrier::Text };
 
     /// Mistral v11, as text: [`dialects::MISTRAL_V11`](MISTRAL_V11).
     pub const MISTRAL_V11: Self = Self { dialect: &MISTRAL_V11, carrier: Carrier::Text };
@@ -363,6 +374,12 @@ impl TextFormat {
 
     /// Nemotron 3 Ultra: [`dialects::NEMOTRON_3_ULTRA`](NEMOTRON_3_ULTRA).
     pub const NEMOTRON_3_ULTRA: Self = Self::of(&NEMOTRON_3_ULTRA);
+
+    /// Llama 4.
+    pub const LLAMA_4: Self = Self::of(&LLAMA_4);
+
+    /// Llama 3.1, 3.2 and 3.3.
+    pub const LLAMA_3: Self = Self::of(&LLAMA_3);
 
     /// Mistral v11.
     pub const MISTRAL_V11: Self = Self::of(&MISTRAL_V11);

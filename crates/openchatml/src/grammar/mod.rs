@@ -6,6 +6,7 @@ mod dry_run;
 pub(crate) mod frame;
 mod owner;
 pub(crate) mod paired;
+mod python;
 mod rest;
 pub(crate) mod sections;
 mod spaces;

@@ -36,6 +36,41 @@ pub(crate) fn to_json(out: &mut String, value: &Value<'_>) {
     }
 }
 
+/// Writes a value like `json.dumps` with an indentation of this number of spaces for each level.
+pub(crate) fn to_indented_json(out: &mut String, value: &Value<'_>, indent: usize) {
+    indented(out, value, indent, 0);
+}
+
+fn indented(out: &mut String, value: &Value<'_>, indent: usize, depth: usize) {
+    let line = |out: &mut String, index: usize, depth: usize| {
+        out.push_str(if index == 0 { "\n" } else { ",\n" });
+        out.extend(std::iter::repeat_n(' ', indent * depth));
+    };
+    match &value.data {
+        Data::List(items) if !items.is_empty() => {
+            out.push('[');
+            for (index, item) in items.iter().enumerate() {
+                line(out, index, depth + 1);
+                indented(out, item, indent, depth + 1);
+            }
+            line(out, 0, depth);
+            out.push(']');
+        }
+        Data::Map(entries) if !entries.is_empty() => {
+            out.push('{');
+            for (index, (key, value)) in entries.iter().enumerate() {
+                line(out, index, depth + 1);
+                write_string(out, key);
+                out.push_str(": ");
+                indented(out, value, indent, depth + 1);
+            }
+            line(out, 0, depth);
+            out.push('}');
+        }
+        _ => to_json(out, value),
+    }
+}
+
 /// Writes a value like `str`. Returns `None` for a list and a mapping.
 pub(crate) fn to_text(value: &Value<'_>) -> Option<String> {
     Some(match &value.data {

@@ -50,6 +50,8 @@ pub struct Carries {
     pub roles: &'static [Role],
     /// Whether it can carry the name of a message.
     pub names: fn(&Message<'_>) -> bool,
+    /// Whether it has reasoning, in formats with sections.
+    pub reasoning: bool,
     /// The supported channels.
     pub channels: Channels,
     /// Whether it has recipients, and so calls.
@@ -188,6 +190,7 @@ impl Carries {
         declarations: false,
         roles: &[],
         names: |_| false,
+        reasoning: true,
         channels: Channels::None,
         recipients: false,
         reply_recipients: false,

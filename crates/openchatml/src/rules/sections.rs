@@ -1,6 +1,6 @@
 //! The sections of the assistant's turn, as data: reasoning and calls.
 
-use super::{Parameters, Tree};
+use super::{Guard, Parameters, Tree};
 use crate::control::{Control, Section};
 use crate::model::Role;
 use crate::options::RenderOptions;
@@ -121,6 +121,8 @@ pub enum NoReasoning {
     /// After the user's last message with empty reasoning, and before it without any token. Both are
     /// read everywhere.
     AfterUser,
+    /// The format has no reasoning.
+    Never,
 }
 
 /// How calls are written.
@@ -152,6 +154,9 @@ pub struct Calls {
     /// The text behind the name that ends a call without arguments at once, if there is one. It is
     /// read, and not written.
     pub empty: Option<&'static str>,
+    /// How calls are read that are the whole rest of the turn. The writer then writes the token that
+    /// opens calls only after a text, and no token that closes them.
+    pub guard: Option<&'static Guard>,
     /// The namespace of tools that are called without it.
     pub namespace: &'static str,
 }
@@ -222,6 +227,8 @@ pub enum CallPiece {
     Parameters(&'static Parameters),
     /// The arguments, as the members of an object and the brace that closes it.
     Tree(&'static Tree),
+    /// The arguments, as keyword arguments of Python: `city='Bern', days=3`.
+    Python,
 }
 
 /// How generation prompts handle reasoning.
@@ -339,7 +346,7 @@ impl Mark {
 impl CallPiece {
     /// Whether it is the arguments.
     pub(crate) fn is_arguments(&self) -> bool {
-        matches!(self, Self::Arguments | Self::Parameters(_) | Self::Tree(_))
+        matches!(self, Self::Arguments | Self::Parameters(_) | Self::Tree(_) | Self::Python)
     }
 }
 
@@ -352,6 +359,7 @@ impl Calls {
         array: None,
         pieces: &[],
         empty: None,
+        guard: None,
         namespace: "functions",
     };
 
@@ -363,7 +371,7 @@ impl Calls {
 
     /// Whether calls are the objects of a JSON list.
     pub(crate) fn are_listed(&self) -> bool {
-        self.array.is_some() && self.item.1.is_none()
+        self.array.is_some() && self.item.1.is_none() && self.guard.is_none()
     }
 
     /// Whether this token closes a call.
@@ -381,7 +389,12 @@ impl Calls {
 
     /// Whether the arguments are written as JSON.
     pub(crate) fn has_json(&self) -> bool {
-        self.parameters().is_none() && self.tree().is_none()
+        self.parameters().is_none() && self.tree().is_none() && !self.has_python()
+    }
+
+    /// Whether the arguments are written in the syntax of Python.
+    pub(crate) fn has_python(&self) -> bool {
+        self.pieces.contains(&CallPiece::Python)
     }
 
     /// Returns the form of the arguments, if they are written in a syntax of their own.

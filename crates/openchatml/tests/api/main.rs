@@ -3,6 +3,7 @@
 mod attributes;
 mod declared;
 mod detect;
+mod guarded;
 mod header;
 mod history;
 mod layout;

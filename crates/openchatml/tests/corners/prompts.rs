@@ -89,6 +89,25 @@ fn prompts_of_kimi_keep_the_reasoning_after_the_last_answer() {
 }
 
 #[test]
+fn prompts_of_llama_have_no_reasoning_and_a_date_if_it_is_known() {
+    let kept = ["Question 1", "Answer 1", "Question 2", "Answer 2"];
+    for format in ["llama-3", "llama-4"] {
+        let format: Format = format.parse().expect("a format");
+        let document = two_turns().into();
+        let mut options = RenderOptions::default();
+        let told = prepare(&document, format, &options).expect("a prompt");
+        let told = told.document.as_conversation().expect("a conversation").clone();
+        assert_eq!(texts(&told), kept, "{format}");
+        options.date = Some("2026-01-31".into());
+        let dated = prepare(&document, format, &options).expect("a prompt");
+        let dated = dated.document.as_conversation().expect("a conversation").clone();
+        assert_eq!(dated.messages.len(), if format == Format::LLAMA_3 { 5 } else { 4 });
+        let says = "Today Date: 31 Jan 2026\n";
+        assert_eq!(texts(&dated)[0].contains(says), format == Format::LLAMA_3);
+    }
+}
+
+#[test]
 fn prepared_prompts_have_the_positions_of_the_original() {
     let conversation = two_turns();
     let options = RenderOptions::default();

@@ -40,6 +40,8 @@ FORMATS = {
     "deepseek-ai/DeepSeek-V4": "deepseek-v4",
     "deepseek-ai/DeepSeek-V4.1": "deepseek-v4.1",
     "google/gemma-4": "gemma-4",
+    "meta-llama/Llama-3": "llama-3",
+    "meta-llama/Llama-4": "llama-4",
     "mistralai/": "mistral-v13",
     "mistralai/Devstral-Small-2507": "mistral-v11",
     "mistralai/Mistral-Small-3.2": "mistral-v11",

@@ -8,8 +8,8 @@ use crate::check::CheckRules;
 use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, TextForm};
 use crate::grammar::sections::{
-    self, Calls, InnerCalls, Mark, NoReasoning, Opening, Piece, PromptEnd, Prompts, Reasoning,
-    Replies, Rules, Sections, Title, Turn,
+    self, Calls, InnerCalls, Mark, NoReasoning, Opening, OtherNames, Piece, PromptEnd, Prompts,
+    Reasoning, Replies, Rules, Sections, Title, Turn,
 };
 use crate::lex::Mode;
 use crate::model::{End, FormId, Role};
@@ -137,7 +137,14 @@ const fn turn(role: Role, title: &'static Title) -> Turn {
 }
 
 const fn title(role: Role, name: &'static str, heading: Option<&'static str>) -> Title {
-    Title { open: Control::Open(role), name, end: Control::Message, heading }
+    Title {
+        open: Control::Open(role),
+        name,
+        end: Control::Message,
+        heading,
+        after: 0,
+        others: OtherNames::Speaker,
+    }
 }
 
 /// Adds the evidence: the tokens of the roles, and of the section of calls.

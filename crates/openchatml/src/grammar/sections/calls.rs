@@ -36,6 +36,7 @@ impl Rules {
             Piece::NameBefore(text) => ["NAME", text].concat(),
             Piece::Parameters(parameters) => self.form_of_parameter(parameters),
             Piece::Tree(_) => "KEY:VALUE,…}".to_owned(),
+            Piece::Python => "KEY=VALUE, …".to_owned(),
         });
         pieces.collect()
     }
@@ -162,7 +163,13 @@ impl<'a> Reader<'a> {
         self.layout.keeps = false;
     }
 
-    fn start_call(&mut self, name: &str, id: Option<&str>, at: usize, out: &mut Out<'a, '_>) {
+    pub(super) fn start_call(
+        &mut self,
+        name: &str,
+        id: Option<&str>,
+        at: usize,
+        out: &mut Out<'a, '_>,
+    ) {
         if !out.admits(Span::at(at)) {
             return out.leave_out(self.layout.edge);
         }
@@ -317,7 +324,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Ends a complete call at byte `at`.
-    fn end_whole(&mut self, mut call: Box<Call<'a>>, at: usize, out: &mut Out<'a, '_>) {
+    pub(super) fn end_whole(&mut self, mut call: Box<Call<'a>>, at: usize, out: &mut Out<'a, '_>) {
         self.layout.edge = at;
         if let Some(mut draft) = call.draft.take() {
             draft.message.recovered |= call.is_odd;
@@ -449,7 +456,13 @@ impl<'a> Reader<'a> {
 
     /// Reports that a call is malformed or exceeds a limit at `text`, and hides the text after
     /// that.
-    fn broken_call(&mut self, text: &str, span: Span, is_long: bool, out: &mut Out<'a, '_>) {
+    pub(super) fn broken_call(
+        &mut self,
+        text: &str,
+        span: Span,
+        is_long: bool,
+        out: &mut Out<'a, '_>,
+    ) {
         let State::Call(mut call) =
             std::mem::replace(&mut self.state, State::Turn(Kept::default()))
         else {

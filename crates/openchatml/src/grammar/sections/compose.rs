@@ -7,6 +7,7 @@ use super::tree;
 use super::waiting::Waiting;
 use super::{DECLARATION, Rules};
 use crate::Span;
+use crate::grammar::python as python_calls;
 use crate::json::{Value, python};
 use crate::limits::Limits;
 use crate::model::{Body, Conversation, End, Message, Role, Tool};
@@ -166,7 +167,8 @@ impl<'a> Opened<'a> {
 /// The text between joined system messages.
 pub(crate) const BETWEEN: &str = "\n\n";
 
-fn say(message: &mut Message<'_>, text: String) {
+/// Replaces the text of a message.
+pub(crate) fn say(message: &mut Message<'_>, text: String) {
     (message.body, message.body_at, message.pieces) = (Body::from(text), 0, None);
 }
 
@@ -321,10 +323,23 @@ impl<'a> Settled<'a> {
         (message.body, message.body_at, message.pieces) = (Body::from(read), 0, None);
     }
 
+    /// Writes the arguments of a call as they are read back from the syntax of Python.
+    fn respell(&mut self, message: &mut Message<'a>, place: usize) {
+        let text = message.body.text();
+        let Some(read) = python_calls::respelled(&text, &Limits::default()) else { return };
+        if read != text {
+            self.remark(message, place, Lost::Arguments);
+            (message.body, message.body_at, message.pieces) = (Body::from(read), 0, None);
+        }
+    }
+
     /// Writes the arguments of a call as a template writes parameters.
     fn spell(&mut self, message: &mut Message<'a>, place: usize) {
         if self.rules.sections.calls.tree().is_some() {
             return self.sort(message, place);
+        }
+        if self.rules.sections.calls.has_python() {
+            return self.respell(message, place);
         }
         let Some(form) = self.rules.sections.calls.parameters() else { return };
         let limits = Limits::default();

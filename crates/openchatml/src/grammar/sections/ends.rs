@@ -62,7 +62,8 @@ impl<'a> Reader<'a> {
         let is_assistant = turn.role == Role::Assistant;
         // In a completion, the token of the next turn only ends it.
         let stops = self.is_completion && is_assistant && self.rules.stops.contains(&control);
-        let closes = is_own || stops || control == Control::Eos && is_assistant;
+        let is_end = control == Control::Eos || self.rules.is_other_end(control);
+        let closes = is_own || stops || is_end && is_assistant;
         let opens = self.rules.opened_by(control);
         let may_stay_open = turn.close.is_none() || turn.may_stay_open;
         if closes || may_stay_open && opens.is_some() {
@@ -138,7 +139,7 @@ impl<'a> Reader<'a> {
                 self.end_completion(true, out);
                 self.layout.edge = self.layout.edge.max(at);
             }
-            State::Outside(_) | State::Header(..) | State::Reply(_) => {}
+            State::Outside(_) | State::Header(..) | State::Reply(_) | State::Guarded(_) => {}
         }
         self.inside = None;
         self.in_list = false;
@@ -193,9 +194,7 @@ impl<'a> Reader<'a> {
             let span = *span;
             return self.end_in_header(span, at, out);
         }
-        self.settle_reply(at, out);
-        self.settle_call(at, out);
-        self.settle_uncertain(None, out);
+        self.settle_at_end(at, out);
         self.say_blank(at, false, out);
         match std::mem::replace(&mut self.state, State::Outside(Kept::default())) {
             State::Body(body) => {
@@ -246,9 +245,17 @@ impl<'a> Reader<'a> {
                 self.state = State::Outside(gap);
                 self.end_gap(out);
             }
-            State::Header(..) => {}
+            State::Header(..) | State::Guarded(_) => {}
         }
         self.keep_tail(at, out);
+    }
+
+    /// Decides what is uncertain until the input ends.
+    fn settle_at_end(&mut self, at: usize, out: &mut Out<'a, '_>) {
+        self.settle_reply(at, out);
+        self.settle_call(at, out);
+        self.settle_guarded(None, out);
+        self.settle_uncertain(None, out);
     }
 
     /// Ends the input at the beginning of the assistant's turn, where any message can follow.

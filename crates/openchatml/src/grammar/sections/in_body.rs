@@ -7,6 +7,7 @@ use super::quote::Quote;
 use super::tree;
 use super::{InnerCalls, Rules};
 use crate::Control;
+use crate::grammar::python;
 use crate::lex::{Lexeme, Lexer, Mode};
 use crate::limits::Limits;
 use crate::model::{Message, Role};
@@ -35,16 +36,10 @@ impl Rules {
         text: &str,
         mut put: impl FnMut(usize, Piece<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        if let Some(form) = self.sections.calls.parameters().filter(|_| message.is_call()) {
-            return self.in_arguments(form, text, put);
-        }
-        if message.is_call() && self.sections.calls.are_listed() {
-            put(0, Piece::Text(text))?;
-            let id = message.call_id.as_deref().filter(|_| self.has_ids());
-            return put(text.len(), Piece::Text(&tail_of_listed(id)));
-        }
-        if let Some(tree) = self.sections.calls.tree().filter(|_| message.is_call()) {
-            return tree::pieces(self, tree, text, &mut put);
+        if message.is_call()
+            && (!self.sections.calls.has_json() || self.sections.calls.are_listed())
+        {
+            return self.in_call(message, text, put);
         }
         let is_example = matches!(message.role, Role::System | Role::Developer);
         let may_quote =
@@ -94,6 +89,32 @@ impl Rules {
             put(done, Piece::Text(&text[done..]))?;
         }
         Ok(())
+    }
+
+    /// Gives the pieces of the arguments of a call that are not only JSON.
+    fn in_call<E>(
+        &self,
+        message: &Message<'_>,
+        text: &str,
+        mut put: impl FnMut(usize, Piece<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let calls = &self.sections.calls;
+        if let Some(form) = calls.parameters() {
+            return self.in_arguments(form, text, put);
+        }
+        if let Some(tree) = calls.tree() {
+            return tree::pieces(self, tree, text, &mut put);
+        }
+        if calls.has_python() {
+            let written = python::arguments(text, &Limits::default());
+            return match written.as_deref().unwrap_or(text) {
+                "" => Ok(()),
+                written => put(0, Piece::Text(written)),
+            };
+        }
+        put(0, Piece::Text(text))?;
+        let id = message.call_id.as_deref().filter(|_| self.has_ids());
+        put(text.len(), Piece::Text(&tail_of_listed(id)))
     }
 
     /// Whether a token in a message is read as a word. `before` is the text before it.

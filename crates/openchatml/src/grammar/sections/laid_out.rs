@@ -131,10 +131,18 @@ impl LaidOut<'_> {
         to: &mut T,
     ) -> Result<(), T::Error> {
         let mut owner = Owner::Before;
+        let after_title = self.rules.turns.iter().map(Turn::breaks_after_title).max();
+        let after_title = usize::from(after_title.unwrap_or_default());
         let (mut is_behind_opening, mut in_title) = (false, false);
         for piece in raw.pieces() {
             let is_first = std::mem::take(&mut is_behind_opening);
             match piece {
+                // The line breaks after the name belong to the opening.
+                RawPiece::Text(text) if is_first && after_title > 0 => {
+                    for (owner, text) in split_breaks(text, after_title, owner) {
+                        to.piece(owner, Written::Text(text), index)?;
+                    }
+                }
                 RawPiece::Control(control) if in_title => {
                     to.piece(Owner::Opening, Written::Control(control), index)?;
                     in_title = self.rules.end_of_title() != Some(control);
@@ -187,4 +195,12 @@ impl LaidOut<'_> {
     fn closes_turn(&self, control: Control) -> bool {
         self.rules.turns.iter().any(|turn| turn.close.is_some_and(|it| it.control == control))
     }
+}
+
+/// Returns the line breaks at the beginning of a text, at most `most`, which belong to the opening of a
+/// turn, and the rest, which has this owner.
+fn split_breaks(text: &str, most: usize, owner: Owner) -> impl Iterator<Item = (Owner, &str)> {
+    let count = text.bytes().take(most).take_while(|byte| *byte == b'\n').count();
+    let (breaks, rest) = text.split_at(count);
+    [(Owner::Opening, breaks), (owner, rest)].into_iter().filter(|(_, text)| !text.is_empty())
 }

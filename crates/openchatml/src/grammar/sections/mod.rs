@@ -10,6 +10,7 @@ mod call;
 mod calls;
 mod compose;
 mod ends;
+mod guarded;
 mod ids;
 mod in_body;
 mod in_parameters;
@@ -28,7 +29,7 @@ mod waiting;
 mod write_check;
 mod writer;
 
-pub(crate) use self::compose::{BETWEEN, Opened, Which, compose};
+pub(crate) use self::compose::{BETWEEN, Opened, Which, compose, say};
 pub(crate) use self::reader::reader;
 pub(crate) use self::writer::write;
 pub(crate) use crate::grammar::owner::Owner;
@@ -38,8 +39,8 @@ use crate::lex::TokenTable;
 use crate::model::{Conversation, DocumentLayout, FormId, Message, Raw, Role};
 use crate::options::{LayoutChoice, RenderOptions};
 pub(crate) use crate::rules::{
-    Array, CallPiece as Piece, Calls, InnerCalls, Mark, NoReasoning, PromptEnd, Prompts, Reasoning,
-    Sections,
+    Array, CallForm, CallPiece as Piece, Calls, Guard, InnerCalls, Mark, NoReasoning, PromptEnd,
+    Prompts, Reasoning, Sections,
 };
 use crate::{Control, Section};
 
@@ -94,6 +95,25 @@ impl Turn {
         }
     }
 
+    /// Whether another name than that of a role can be in its opening.
+    fn has_speakers(&self) -> bool {
+        matches!(self.opening, Opening::Titled(title) if title.others == OtherNames::Speaker)
+    }
+
+    /// Returns the number of line breaks at the end of its opening, after a name between two tokens.
+    fn breaks_after_title(&self) -> u8 {
+        if let Opening::Titled(title) = self.opening { title.after } else { 0 }
+    }
+
+    /// Whether its opening contains the word of a role, and nothing else.
+    fn is_of_words(&self) -> bool {
+        match self.opening {
+            Opening::Named(..) => true,
+            Opening::Titled(title) => title.others == OtherNames::Unknown,
+            _ => false,
+        }
+    }
+
     /// Whether its opening has a name between two tokens.
     fn is_titled(&self) -> bool {
         matches!(self.opening, Opening::Titled(_))
@@ -135,6 +155,19 @@ pub(crate) struct Title {
     /// In turns of replies, the text before the id of the call, which has a line of its own. Such a
     /// turn has one reply.
     pub(crate) heading: Option<&'static str>,
+    /// The number of line breaks after the token that ends the name.
+    pub(crate) after: u8,
+    /// What a name means that is not the name of a role.
+    pub(crate) others: OtherNames,
+}
+
+/// What a name in the beginning of a turn means that is not the name of a role.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OtherNames {
+    /// It is the name of the speaker.
+    Speaker,
+    /// The role is unknown, and the message is hidden.
+    Unknown,
 }
 
 /// The form of replies of tools.
@@ -218,7 +251,7 @@ impl Rules {
     /// Whether the opening of a turn can contain the name of the speaker of this message.
     pub(crate) fn is_speaker(&self, message: &Message<'_>) -> bool {
         let Some(name) = message.name.as_deref() else { return false };
-        let turn = self.turn(message.role).filter(|turn| turn.is_titled());
+        let turn = self.turn(message.role).filter(|turn| turn.has_speakers());
         let is_role = |turn: &Turn| self.titled(turn.opener(), name).is_some();
         matches!(message.role, Role::System | Role::Developer | Role::User)
             && turn.is_some_and(|turn| !is_role(turn))
@@ -236,8 +269,14 @@ impl Rules {
     fn frames(&self, control: Control) -> bool {
         control == Control::Eos
             || self.begins(control)
+            || self.is_other_end(control)
             || self.opened_by(control).is_some()
             || self.turns.iter().any(|turn| turn.close.is_some_and(|it| it.control == control))
+    }
+
+    /// Whether a token ends the turn of the assistant instead of the one that closes it.
+    fn is_other_end(&self, control: Control) -> bool {
+        control.ends_message() && self.stops.contains(&control)
     }
 
     /// Whether a token of calls is text in reasoning.
@@ -385,13 +424,15 @@ impl Rules {
 
     /// Whether a turn without reasoning can have no token for that.
     fn is_silent_at_first(&self) -> bool {
-        matches!(self.sections.reasoning.none, NoReasoning::Nothing | NoReasoning::AfterUser)
+        use NoReasoning::{AfterUser, Never, Nothing};
+        matches!(self.sections.reasoning.none, Nothing | Never | AfterUser)
     }
 
     /// Returns the role words.
     fn role_words(&self) -> impl Iterator<Item = &'static str> {
         self.turns.iter().filter_map(|turn| match turn.opening {
             Opening::Named(_, word) => Some(word),
+            Opening::Titled(title) if title.others == OtherNames::Unknown => Some(title.name),
             _ => None,
         })
     }

@@ -3,11 +3,12 @@
 use super::between::Kind;
 use super::body::Body;
 use super::call::Call;
+use super::guarded::Guarded;
 use super::layout_tracker::LayoutTracker;
 use super::reasoning::Thought;
 use super::tree::TreeReply;
 use super::waiting::Waiting;
-use super::{Mark, Opening, Rules, Turn, is_of_replies};
+use super::{Mark, Rules, Turn, is_of_replies};
 use crate::grammar::rest::Rest;
 use crate::grammar::{check_speaker, repeated_header, repeated_opening};
 use crate::lex::Lexeme;
@@ -69,6 +70,8 @@ pub(super) enum State<'a> {
     Call(Box<Call<'a>>),
     /// In a reply inside of the turn of the assistant.
     Reply(Box<TreeReply<'a>>),
+    /// In text that can be calls if nothing else follows in the turn.
+    Guarded(Box<Guarded<'a>>),
     /// In uncertain text, which is hidden or dropped.
     Rest(Rest<'a>),
 }
@@ -105,6 +108,9 @@ impl<'a> crate::reading::Reader<'a> for Reader<'a> {
         self.complete(Some(lexeme), lexeme.span().start, out);
         match lexeme {
             Lexeme::Text(text, span) => self.take(text, span, out),
+            Lexeme::Control(control, span) if self.is_held(control) => {
+                self.hold(control, span, out);
+            }
             Lexeme::Control(control, span) if self.counts(control) => {
                 self.layout.trail.push(control, span, out.keep);
                 self.control(control, span, out);
@@ -129,7 +135,7 @@ impl<'a> crate::reading::Reader<'a> for Reader<'a> {
             State::Call(call) => call.draft.as_ref().map(|draft| &draft.message),
             State::Reply(reply) => reply.message(),
             State::Rest(rest) => rest.message(),
-            State::Outside(_) | State::Header(..) | State::Turn(_) => None,
+            State::Outside(_) | State::Header(..) | State::Turn(_) | State::Guarded(_) => None,
         }
     }
 
@@ -153,11 +159,9 @@ impl<'a> Reader<'a> {
     /// Begins a completion, at its first lexeme.
     fn complete(&mut self, first: Option<Lexeme<'_>>, at: usize, out: &mut Out<'a, '_>) {
         let Some(role) = self.continues.take() else { return };
-        let is_named = |turn: &Turn| matches!(turn.opening, Opening::Named(..));
-        let opens = |control| {
-            let turn = self.rules.opened_by(control);
-            turn.is_some_and(|turn| turn.role == Role::Assistant || is_named(turn))
-        };
+        let is_own = |turn: &&Turn| turn.role == Role::Assistant;
+        let opener = self.rules.turns.iter().find(is_own).and_then(Turn::opener);
+        let opens = |control| opener == Some(control);
         if role == Role::Assistant
             && let Some(span) = repeated_opening(first, opens)
         {
@@ -252,6 +256,7 @@ impl<'a> Reader<'a> {
             State::Call(call) if call.tree.is_some() => self.tree_text(text, span, out),
             State::Reply(_) => self.reply_text(text, span, out),
             State::Call(_) => self.call(text, span, out),
+            State::Guarded(_) => self.guarded_text(text, span, out),
             State::Rest(rest) => rest.push(text, span, out),
         }
     }
@@ -262,6 +267,9 @@ impl<'a> Reader<'a> {
         }
         self.settle_reply(span.start, out);
         self.settle_call(span.start, out);
+        if self.settle_guarded(Some((control, span)), out) {
+            return;
+        }
         self.settle_uncertain(Some(control), out);
         if self.rules.frames(control) && self.settle_parameters(control, span, out) {
             return;
@@ -277,6 +285,7 @@ impl<'a> Reader<'a> {
             State::Body(_) => self.in_body(control, span, out),
             State::Call(_) => self.call_token(control, span, out),
             State::Reply(_) => self.reply_token(control, span, out),
+            State::Guarded(_) => {}
             State::Rest(_) => self.in_rest(control, span, out),
         }
         let is_stop = self.rules.stops.contains(&control);

@@ -3,7 +3,7 @@
 use super::between::Kind;
 use super::body::Body;
 use super::reader::{Reader, State};
-use super::{Mark, Opening, Rules};
+use super::{Mark, Rules};
 use crate::diagnostic::{did_you_mean, quote};
 use crate::grammar::rest::Rest;
 use crate::grammar::{hidden, no_stop_token, stray, stray_token, token_in_message};
@@ -241,7 +241,8 @@ impl<'a> Reader<'a> {
             None => "the header must end with a line break".to_owned(),
             Some(end) => format!("the header must end with `{}`", self.rules.spelling(end)),
         };
-        let found = Code::ParseHeader.at(Span::new(start.start, stop), text);
+        let from = self.layout.opened.unwrap_or(start.start);
+        let found = Code::ParseHeader.at(Span::new(from, stop), text);
         let keeps = out.options.recover.keeps();
         out.malformed(match keeps {
             true => found.help("its text is kept in a hidden message"),
@@ -260,7 +261,8 @@ impl<'a> Reader<'a> {
     pub(super) fn cut_header(&mut self, start: Span, at: usize, out: &mut Out<'a, '_>) {
         let State::Header(_, header) = &self.state else { return };
         let keeps = out.options.recover.keeps();
-        let span = if keeps { Span::at(at) } else { Span::new(start.start, at) };
+        let from = self.layout.opened.unwrap_or(start.start);
+        let span = if keeps { Span::at(at) } else { Span::new(from, at) };
         let found = Code::StreamTruncated.at(span, "the text ends inside a header");
         if header.as_str().trim_ascii().is_empty() {
             self.state = State::Outside(Kept::default());
@@ -279,7 +281,7 @@ impl<'a> Reader<'a> {
     fn hide_header(&mut self, start: Span, stop: usize, out: &mut Out<'a, '_>) {
         let state = std::mem::replace(&mut self.state, State::Outside(Kept::default()));
         let State::Header(_, mut header) = state else { return };
-        self.layout.opened = None;
+        let from = self.layout.opened.take().unwrap_or(start.start);
         self.layout.keeps = false;
         (self.layout.since, self.layout.edge) = (stop, stop);
         if !out.options.recover.keeps() {
@@ -288,6 +290,7 @@ impl<'a> Reader<'a> {
         let place = header.span();
         let role = header.as_str().split_ascii_whitespace().next().and_then(Role::from_word);
         let role = role.filter(|role| self.rules.turn(*role).is_some());
+        let start = Span::new(from, start.end);
         let message = hidden(role.unwrap_or(Role::Tool), start, place.start);
         let mut draft = Draft::started(message, out);
         draft.push(&header.take(), place, out);
@@ -322,14 +325,16 @@ impl<'a> Reader<'a> {
         let role = self.rules.turns.iter().find(|turn| turn.is_named(first)).map(|turn| turn.role);
         let mut message = Message::new(role.unwrap_or(Role::Tool), "");
         hide(&mut message);
-        message.span = Span::new(start.start, place.end);
+        // The token that begins the document belongs to the first turn.
+        let from = self.layout.opened.unwrap_or(start.start);
+        message.span = Span::new(from, place.end);
         message.body_at = place.end;
         message.unread = Some(line.split_ascii_whitespace().collect::<Vec<_>>().join(" ").into());
         crate::grammar::check_speaker(&mut message, start, out);
         self.layout.opened = None;
         self.layout.keeps = false;
         self.layout.trail.clear_before(place.end);
-        self.turn = self.rules.turns.iter().find(|turn| matches!(turn.opening, Opening::Named(..)));
+        self.turn = self.rules.turns.iter().find(|turn| turn.is_of_words());
         let kind = Kind::Said(role.unwrap_or(Role::System));
         self.layout.place = self.rules.after(self.layout.place, kind);
         self.said = self.layout.place.last;
@@ -370,6 +375,7 @@ impl<'a> Reader<'a> {
                 None => out.leave_out(self.layout.opened.unwrap_or(call.from)),
             },
             State::Reply(reply) => reply.stop(at, out),
+            State::Guarded(guarded) => out.leave_out(guarded.from()),
             State::Rest(rest) => rest.end(at, out),
             State::Header(span, _) => out.leave_out(span.start),
             State::Outside(gap) | State::Turn(gap) => {

@@ -173,7 +173,8 @@ impl<'a> Reader<'a> {
     /// Enters a turn at byte `at`.
     fn enter(&mut self, turn: &'static Turn, at: usize, out: &mut Out<'a, '_>) {
         self.turn = Some(turn);
-        self.pad = u8::from(matches!(turn.opening, Opening::Line(_)));
+        let is_line = matches!(turn.opening, Opening::Line(_));
+        self.pad = if is_line { 1 } else { turn.breaks_after_title() };
         let has_sections = turn.role == Role::Assistant || self.rules.has_replies(turn);
         match has_sections || self.pad > 0 {
             true => {
@@ -203,6 +204,9 @@ impl<'a> Reader<'a> {
         }
         let turn = self.opener.and_then(|opener| self.rules.opened_by(opener));
         let Some(turn) = turn else { return };
+        if turn.is_of_words() {
+            return self.unknown_role(&line, place, start, out);
+        }
         let speaks = !matches!(turn.role, Role::Assistant | Role::Tool);
         if name.is_empty() {
             let text = "the header must contain the name of a role or a speaker";
@@ -313,6 +317,9 @@ impl<'a> Reader<'a> {
             // The white space before it is layout, but not after a token of reasoning.
             blank.trim_start();
         }
+        if self.begins_guarded(kind, &blank) {
+            return self.begin_guarded(blank, out);
+        }
         self.speak(kind, blank, out);
     }
 
@@ -394,20 +401,26 @@ impl<'a> Reader<'a> {
                 }
                 self.state = State::Turn(Kept::default());
             }
-            Control::OpenSection(Section::Call) => {
-                self.uncertain_call(span, out);
-                self.open_at(span);
-                let mut call = match self.rules.sections.calls.are_listed() {
-                    true => Call::list(span.start),
-                    false => Call::new(span.start),
-                };
-                call.is_odd = self.is_uncertain();
-                self.state = State::Call(Box::new(call));
-                self.pad = 0;
-            }
+            Control::OpenSection(Section::Call) => self.open_call(span, out),
             Control::OpenSection(Section::Reply) => self.open_reply(span, out),
             _ => self.stray_section(control, span, out),
         }
+    }
+
+    /// Begins a call at the token at `span`.
+    fn open_call(&mut self, span: Span, out: &mut Out<'a, '_>) {
+        self.uncertain_call(span, out);
+        self.open_at(span);
+        if self.rules.sections.calls.guard.is_some() {
+            return self.begin_marked_calls(span);
+        }
+        let mut call = match self.rules.sections.calls.are_listed() {
+            true => Call::list(span.start),
+            false => Call::new(span.start),
+        };
+        call.is_odd = self.is_uncertain();
+        self.state = State::Call(Box::new(call));
+        self.pad = 0;
     }
 
     /// Reports calls inside of reasoning. It is unknown whether the model makes them or only thinks of

@@ -12,6 +12,8 @@ use super::tree;
 use super::writer::Failed;
 use crate::grammar::dry_run::{DryRun, unlimited};
 use crate::grammar::owner::Owner;
+use crate::grammar::python;
+use crate::json::Json;
 use crate::limits::Limits;
 use crate::model::{End, FormId, Infill, Message, Part, Raw};
 use crate::reading::{Place, Receiver};
@@ -129,9 +131,20 @@ impl Rules {
         match (self.sections.calls.parameters(), self.sections.calls.tree()) {
             (Some(form), _) => Some(respelled(&text, form, &limits)?.into()),
             (_, Some(_)) => Some(tree::respelled(&text, &limits)?.into()),
+            _ if self.sections.calls.has_python() => {
+                Some(python::respelled(&text, &limits)?.into())
+            }
+            // A call that is not valid JSON would be text.
+            _ if self.sections.calls.guard.is_some() && !is_object(&text, &limits) => None,
             _ => Some(text),
         }
     }
+}
+
+/// Whether a text is a JSON object.
+fn is_object(text: &str, limits: &Limits) -> bool {
+    let mut json = Json::new(text, limits).without_notes();
+    json.object(|json, _, _| json.skip()).and_then(|_| json.end()).is_ok()
 }
 
 impl Comparison<'_> {

@@ -6,6 +6,7 @@ use super::laid_out::{LaidOut, Target};
 use super::write_check::WriteCheck;
 use super::{Opening, Rules, Turn};
 use crate::grammar::owner::Owner;
+use crate::grammar::python;
 use crate::model::{Document, Message};
 use crate::options::RenderOptions;
 use crate::writing::{Part, Place, RenderError, Sink, SinkError};
@@ -28,11 +29,7 @@ pub(crate) fn write(
         return Err(RenderError::not_a_conversation(rules.form.name()));
     };
     rules.has_prompt(options, conversation.messages.len())?;
-    if let Some(at) = rules.unwritable_call(&conversation.messages) {
-        let text = match rules.sections.calls.tree() {
-            None => "the arguments of this call are not a JSON object",
-            Some(_) => "the arguments of this call are not a JSON object whose keys can be written",
-        };
+    if let Some((at, text)) = rules.unwritable_call(&conversation.messages) {
         let error = RenderError::new(Code::RenderUnsupported, Some(at), text);
         return Err(error.at(Place::Body, Span::default()));
     }
@@ -63,15 +60,31 @@ impl Rules {
 }
 
 impl Rules {
-    /// Returns the position of the first call whose arguments cannot be written: they must be an object
-    /// where they end the call, and JSON where they are written in another syntax.
-    fn unwritable_call(&self, messages: &[Message<'_>]) -> Option<usize> {
+    /// Returns the position of the first call that cannot be written, and why: arguments must be an
+    /// object where they end the call, and JSON where they are written in another syntax.
+    fn unwritable_call(&self, messages: &[Message<'_>]) -> Option<(usize, &'static str)> {
+        let calls = &self.sections.calls;
+        let has_keys = calls.tree().is_some() || calls.has_python();
         let is_open = |message: &Message<'_>| message.body.text().starts_with('{');
-        let is_unwritable = |message: &Message<'_>| {
-            let is_object = self.sections.calls.item.1.is_some() || is_open(message);
-            message.is_call() && !is_object || self.read_back(message).is_none()
-        };
-        messages.iter().position(is_unwritable)
+        let mut all = messages.iter().enumerate().filter(|(_, message)| message.is_call());
+        all.find_map(|(at, message)| {
+            if calls.has_python() && !python::is_name(self.tool(message)) {
+                return Some((at, "this name of a tool cannot be written in the syntax of Python"));
+            }
+            let is_object = calls.item.1.is_some() || is_open(message);
+            if is_object && self.read_back(message).is_some() {
+                return None;
+            }
+            Some((
+                at,
+                match has_keys {
+                    false => "the arguments of this call are not a JSON object",
+                    true => {
+                        "the arguments of this call are not a JSON object whose keys can be written"
+                    }
+                },
+            ))
+        })
     }
 }
 

@@ -27,11 +27,14 @@ fn lost(message: &Message<'_>, at: &At<'_>) -> Option<Lost> {
         (Role::User, _) => (is_hidden(), Lost::Hidden),
         (Role::Assistant, _) if message.is_call() => return None,
         (Role::Assistant, Channel::Analysis) => {
-            (matches!(at.carries.channels, Channels::None | Channels::Calls), Lost::Analysis)
+            let has_channel = !matches!(at.carries.channels, Channels::None | Channels::Calls);
+            (!has_channel || !at.carries.reasoning, Lost::Analysis)
         }
         (Role::Assistant, Channel::Commentary) => {
             let is_lost = match at.carries.channels {
-                Channels::All | Channels::Sections => false,
+                Channels::All => false,
+                // It would become reasoning.
+                Channels::Sections => !at.carries.reasoning && is_hidden(),
                 Channels::None | Channels::Calls => is_hidden(),
                 Channels::Turns => at.carries.intents == Intents::None,
             };

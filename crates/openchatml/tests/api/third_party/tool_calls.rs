@@ -27,6 +27,8 @@ const VARIANTS: &[(&str, &str, &str, usize)] = &[
     ("glm", "glm47", "glm-4.7", 28),
     ("glm", "glm53", "glm-4.7", 4),
     ("gpt-oss", "gpt-oss", "harmony", 48),
+    ("llama", "llama3", "llama-3", 24),
+    ("llama", "llama4", "llama-4", 10),
     ("mistral", "devstral", "mistral-v11", 2),
     ("mistral", "v11", "mistral-v11", 10),
     ("mistral", "v13", "mistral-v13", 25),

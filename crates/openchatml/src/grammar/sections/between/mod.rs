@@ -254,7 +254,9 @@ impl Rules {
         match (last, next) {
             (Kind::Reasoning, Kind::Text { .. } | Kind::Call { .. })
             | (Kind::Call { .. }, Kind::Call { .. }) => true,
-            (Kind::Reply, Kind::Reply) => self.heading().is_none(),
+            (Kind::Reply, Kind::Reply) => {
+                self.replies.item.is_some() || self.replies.array.is_some()
+            }
             (Kind::Text { apart }, Kind::Call { .. }) => !apart,
             (Kind::Reply, Kind::Said(role)) => {
                 self.replies.said.is_some() && self.replies.turn == Some(role)
@@ -416,7 +418,7 @@ impl Rules {
                 }
             }
         }
-        if calls.array.is_none() || !goes_on {
+        if calls.guard.is_none() && (calls.array.is_none() || !goes_on) {
             calls.item.1.map_or(Ok(()), |close| mark(Owner::Before, close, emit))?;
         }
         match calls.list {

@@ -35,6 +35,7 @@ impl Rules {
                 emit(Owner::Opening, Written::Control(title.open))?;
                 emit(Owner::Opening, name)?;
                 emit(Owner::Opening, Written::Control(title.end))?;
+                line_breaks(Owner::Opening, title.after, emit)?;
             }
             Opening::Named(control, word) => {
                 emit(Owner::Opening, Written::Control(control))?;
@@ -139,7 +140,7 @@ impl Rules {
     ) -> Result<(), E> {
         let Reasoning { open, close, none, .. } = self.sections.reasoning;
         match none {
-            NoReasoning::Nothing => Ok(()),
+            NoReasoning::Nothing | NoReasoning::Never => Ok(()),
             NoReasoning::AfterUser if !place.is_current => Ok(()),
             NoReasoning::Close => {
                 emit(self.owner_behind_opening(close.control), Written::Control(close.control))
@@ -183,11 +184,11 @@ impl Rules {
     ) -> Result<(), E> {
         let calls = &self.sections.calls;
         let goes_on = matches!(before, Some(Kind::Call { .. }));
+        let follows_text = matches!(before, Some(Kind::Text { .. }));
         if let Some((open, _)) = calls.list
             && !goes_on
         {
-            let follows = matches!(before, Some(Kind::Text { .. }));
-            let before = if follows { calls.lead } else { open.before };
+            let before = if follows_text { calls.lead } else { open.before };
             mark(Owner::Header, Mark { before, ..open }, emit)?;
         }
         match calls.array {
@@ -199,7 +200,10 @@ impl Rules {
                     _ if calls.list.is_none() => lead,
                     _ => 0,
                 };
-                mark(Owner::Header, Mark { before, ..open }, emit)?;
+                // A call that begins the turn needs no token.
+                if calls.guard.is_none() || follows_text {
+                    mark(Owner::Header, Mark { before, ..open }, emit)?;
+                }
                 if let Some(array) = array {
                     emit(Owner::Header, Written::Word(array.open))?;
                 }
@@ -228,7 +232,7 @@ impl Rules {
                     emit(Owner::Header, Written::Name(name))?;
                     emit(Owner::Header, Written::Word(text))?;
                 }
-                Piece::Arguments | Piece::Parameters(_) | Piece::Tree(_) => break,
+                Piece::Arguments | Piece::Parameters(_) | Piece::Tree(_) | Piece::Python => break,
             }
         }
         Ok(())

@@ -283,7 +283,7 @@ impl<'a> Call<'a> {
                     return Found::Begins(at);
                 }
                 // It is part of arrays, which have another reader.
-                (Piece::PlainName | Piece::Token(_), _) => return Found::Wrong(at),
+                (Piece::PlainName | Piece::Token(_) | Piece::Python, _) => return Found::Wrong(at),
             }
         }
         Found::Head(text.len())
