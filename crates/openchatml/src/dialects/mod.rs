@@ -15,6 +15,7 @@ mod gemma_4;
 mod glm_4_5;
 mod harmony;
 mod kimi_k2;
+mod kimi_k3;
 mod mistral;
 mod older;
 mod openai;
@@ -42,6 +43,7 @@ pub use self::gemma_4::DIALECT as GEMMA_4;
 pub use self::glm_4_5::DIALECT as GLM_4_5;
 pub use self::harmony::DIALECT as HARMONY;
 pub use self::kimi_k2::DIALECT as KIMI_K2;
+pub use self::kimi_k3::DIALECT as KIMI_K3;
 pub use self::mistral::V7 as MISTRAL_V7;
 pub use self::mistral::V11 as MISTRAL_V11;
 pub use self::mistral::V13 as MISTRAL_V13;
@@ -57,8 +59,8 @@ pub use self::sharegpt::DIALECT as SHAREGPT;
 
 pub use crate::dialect::{Carrier, Dialect, Format};
 pub use crate::rules::{
-    Array, CallPiece, Calls, Completion, Framed, InnerCalls, Mark, NoReasoning, Parameters,
-    PromptEnd, Prompts, Reasoning, Sections, Tag, Tree, Words,
+    Array, CallAttributes, CallPiece, Calls, Completion, Framed, InnerCalls, Mark, NoReasoning,
+    ParameterAttributes, Parameters, PromptEnd, Prompts, Reasoning, Sections, Tag, Tree, Words,
 };
 
 use std::str::FromStr;
@@ -100,6 +102,7 @@ pub static ALL: &[&Dialect] = &[
     &MISTRAL_V11,
     &MISTRAL_V7,
     &GEMMA_4,
+    &KIMI_K3,
     &KIMI_K2,
     &JSON,
     &OPENAI,
@@ -194,6 +197,9 @@ impl Format {
 
     /// Gemma 4, as text: [`dialects::GEMMA_4`](GEMMA_4).
     pub const GEMMA_4: Self = Self { dialect: &GEMMA_4, carrier: Carrier::Text };
+
+    /// Kimi K3, as text: [`dialects::KIMI_K3`](KIMI_K3).
+    pub const KIMI_K3: Self = Self { dialect: &KIMI_K3, carrier: Carrier::Text };
 
     /// Kimi K2, as text: [`dialects::KIMI_K2`](KIMI_K2).
     pub const KIMI_K2: Self = Self { dialect: &KIMI_K2, carrier: Carrier::Text };

@@ -84,6 +84,7 @@ static SECTIONS: Sections = Sections {
         calls: InnerCalls::End,
         ended_by: &[],
     },
+    answer: None,
     calls: Calls {
         item: (
             Mark::new(Control::OpenSection(Section::Call), 1, 0),
@@ -107,6 +108,7 @@ static PARAMETERS: Parameters = Parameters {
     open: Tag::Token(Mark::plain(Control::OpenSection(Section::Key))),
     name_end: Tag::Token(Mark::new(Control::CloseSection(Section::Key), 0, 1)),
     typed: None,
+    attributes: None,
     value: Some(Tag::Token(Mark::plain(Control::OpenSection(Section::Value)))),
     close: Tag::Token(Mark::new(Control::CloseSection(Section::Value), 0, 1)),
     words: Words::Json,

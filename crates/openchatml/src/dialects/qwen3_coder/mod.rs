@@ -85,6 +85,7 @@ static SECTIONS: Sections = Sections {
         calls: InnerCalls::End,
         ended_by: &[],
     },
+    answer: None,
     calls: Calls {
         item: (
             Mark::new(Control::OpenSection(Section::Call), 1, 1),
@@ -113,6 +114,7 @@ static PARAMETERS: Parameters = Parameters {
     open: Tag::Text("<parameter="),
     name_end: Tag::Text(">\n"),
     typed: None,
+    attributes: None,
     value: None,
     close: Tag::Text("\n</parameter>\n"),
     words: Words::Python,

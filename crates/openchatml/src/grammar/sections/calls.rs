@@ -11,6 +11,7 @@ use crate::grammar::within_limit;
 use crate::lex::Lexeme;
 use crate::model::End;
 use crate::reading::{Kept, Out};
+use crate::rules::CallAttributes;
 use crate::{Code, Control, Dropped, Fix, Section, Span};
 
 /// No call ends reasoning that stays open.
@@ -32,6 +33,10 @@ impl Rules {
             }
             Piece::Token(token) => self.spelling(*token).to_owned(),
             Piece::Arguments => "{…}".to_owned(),
+            Piece::Attributes(attributes) => {
+                let CallAttributes { name, index, end } = attributes;
+                format!(" {name}=\"NAME\" {index}=\"1\"{}", self.spelling(*end))
+            }
             Piece::Word(text) => (*text).to_owned(),
             Piece::NameBefore(text) => ["NAME", text].concat(),
             Piece::Parameters(parameters) => self.form_of_parameter(parameters),
@@ -258,7 +263,13 @@ impl<'a> Reader<'a> {
     /// Reads a control token in a call.
     pub(super) fn in_call(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         let State::Call(call) = &mut self.state else { return };
+        let was_odd = call.is_odd;
         if call.control(control, self.rules) {
+            if call.is_odd && !was_odd {
+                let found =
+                    Code::ParseFrame.at(span, "the call has unknown or malformed attributes");
+                out.malformed(found.help("the call is not run"));
+            }
             call.keep(self.rules.spelling(control), span, out.keep);
             return;
         }

@@ -1,8 +1,8 @@
 //! Reads the ends of turns and of the input.
 
-use super::NoReasoning;
 use super::between::Kind;
 use super::reader::{Reader, State};
+use super::{NoReasoning, Turn};
 use crate::model::{End, Message, Role};
 use crate::reading::{Draft, Kept, Out, Place};
 use crate::{Code, Control, Dropped, Fix, Span};
@@ -12,6 +12,9 @@ impl<'a> Reader<'a> {
     /// that is a message.
     pub(super) fn say_blank(&mut self, at: usize, is_end: bool, out: &mut Out<'a, '_>) {
         if self.say_heading(at, out) {
+            return;
+        }
+        if self.say_empty_answer(at, is_end, out) {
             return;
         }
         let State::Turn(blank) = &mut self.state else { return };
@@ -62,7 +65,11 @@ impl<'a> Reader<'a> {
         let is_assistant = turn.role == Role::Assistant;
         // In a completion, the token of the next turn only ends it.
         let stops = self.is_completion && is_assistant && self.rules.stops.contains(&control);
-        let closes = is_own || stops || control == Control::Eos && is_assistant;
+        let ends = turn.stop() == Some(control);
+        if ends {
+            self.tell_unclosed_turn(turn, span, out);
+        }
+        let closes = is_own || stops || ends || control == Control::Eos && is_assistant;
         let opens = self.rules.opened_by(control);
         let may_stay_open = turn.close.is_none() || turn.may_stay_open;
         if closes || may_stay_open && opens.is_some() {
@@ -97,7 +104,11 @@ impl<'a> Reader<'a> {
         }
         match std::mem::replace(&mut self.state, State::Outside(Kept::default())) {
             State::Body(body) => {
-                let is_cut = body.is_marked;
+                let is_text = matches!(body.kind, Kind::Text { .. });
+                if is_text {
+                    self.tell_unclosed_answer(&body, span, out);
+                }
+                let is_cut = body.is_marked && !is_text;
                 if is_cut {
                     self.unclosed_section(body.kind, span, out);
                 }
@@ -142,6 +153,8 @@ impl<'a> Reader<'a> {
         }
         self.inside = None;
         self.in_list = false;
+        let stop = self.turn.filter(|_| closes).and_then(Turn::stop);
+        self.awaited = stop.filter(|stop| *stop != control);
         self.turn = None;
         self.state = State::Outside(Kept::default());
         if !closes && let Some(turn) = self.rules.opened_by(control) {
@@ -245,6 +258,7 @@ impl<'a> Reader<'a> {
             State::Outside(gap) => {
                 self.state = State::Outside(gap);
                 self.end_gap(out);
+                self.lacks_awaited(Span::at(at), out);
             }
             State::Header(..) => {}
         }

@@ -1,5 +1,6 @@
 //! Reads turns: their beginning, their end, and their sections.
 
+use super::answer::Answer;
 use super::between::Kind;
 use super::call::Call;
 use super::reader::{Reader, State};
@@ -20,6 +21,9 @@ impl<'a> Reader<'a> {
         }
         if let Some(turn) = self.rules.opened_by(control) {
             return self.open_turn(turn, span, out);
+        }
+        if self.ends_awaited(control, span, out) {
+            return;
         }
         if control == Control::Eos
             && self.layout.place.last.is_some()
@@ -55,7 +59,8 @@ impl<'a> Reader<'a> {
         if is_own && (self.rules.implied().is_some() || self.goes_on()) {
             self.turn = self.rules.turn(Role::Assistant);
             (self.said, self.in_replies) = (None, false);
-            (self.thought, self.spoken) = (Thought::default(), None);
+            (self.thought, self.spoken, self.answer) =
+                (Thought::default(), None, Answer::default());
             let State::Outside(gap) = &mut self.state else { return };
             let gap = std::mem::take(gap);
             self.layout.opened.get_or_insert(span.start);
@@ -141,16 +146,18 @@ impl<'a> Reader<'a> {
     pub(super) fn speak(&mut self, kind: Kind, mut text: Kept<'a>, out: &mut Out<'a, '_>) {
         let at = text.span();
         let at = if text.is_empty() { Span::at(at.end) } else { at };
+        let is_marked = kind == Kind::Reasoning || self.answers();
         self.begin_body(kind, at.start, out);
         let text = text.take();
         if let State::Body(body) = &mut self.state {
-            body.is_marked = kind == Kind::Reasoning;
+            body.is_marked = is_marked;
             body.text(&text, at, out);
         }
     }
 
     pub(super) fn open_turn(&mut self, turn: &'static Turn, span: Span, out: &mut Out<'a, '_>) {
         self.end_gap(out);
+        self.lacks_awaited(span, out);
         if !out.admits(span) {
             return;
         }
@@ -159,10 +166,10 @@ impl<'a> Reader<'a> {
         self.said = None;
         self.before = out.state.messages;
         self.inside = None;
-        (self.thought, self.spoken) = (Thought::default(), None);
+        (self.thought, self.spoken, self.answer) = (Thought::default(), None, Answer::default());
         (self.in_list, self.in_replies) = (false, false);
         match turn.opening {
-            Opening::Named(..) | Opening::Titled(_) => {
+            Opening::Named(..) | Opening::Titled(_) | Opening::Attributes(_) => {
                 (self.turn, self.opener, self.speaker) = (None, turn.opener(), None);
                 self.state = State::Header(span, Kept::default());
             }
@@ -174,20 +181,24 @@ impl<'a> Reader<'a> {
     fn enter(&mut self, turn: &'static Turn, at: usize, out: &mut Out<'a, '_>) {
         self.turn = Some(turn);
         self.pad = u8::from(matches!(turn.opening, Opening::Line(_)));
-        let has_sections = turn.role == Role::Assistant || self.rules.has_replies(turn);
+        let has_replies = self.rules.has_replies(turn) && turn.attributes().is_none();
+        let has_sections = turn.role == Role::Assistant || has_replies;
         match has_sections || self.pad > 0 {
             true => {
                 // A completion that repeats its header goes on where its prompt ended.
-                if out.options.in_reasoning
-                    && self.is_completion
-                    && self.before == 0
-                    && turn.role == Role::Assistant
-                {
-                    self.inside = Some(Section::Reasoning);
-                    self.pad = self.rules.sections.reasoning.open.after;
+                let goes_on =
+                    self.is_completion && self.before == 0 && turn.role == Role::Assistant;
+                match out.options.in_reasoning {
+                    true if goes_on => {
+                        self.inside = Some(Section::Reasoning);
+                        self.pad = self.rules.sections.reasoning.open.after;
+                    }
+                    false if goes_on => self.continue_answer(),
+                    _ => {}
                 }
                 self.state = State::Turn(Kept::default());
             }
+            false if turn.role == Role::Tool => self.begin_body(Kind::Reply, at, out),
             false => self.begin_body(Kind::Said(turn.role), at, out),
         }
     }
@@ -198,11 +209,16 @@ impl<'a> Reader<'a> {
         let (start, place) = (*start, header.span());
         let line = header.take();
         let name = line.trim_ascii();
-        if let Some(turn) = self.rules.titled(self.opener, name) {
+        let turn = self.rules.titled(self.opener, name);
+        if let Some(turn) = turn.filter(|turn| turn.attributes().is_none()) {
             return self.enter(turn, span.end, out);
         }
         let turn = self.opener.and_then(|opener| self.rules.opened_by(opener));
         let Some(turn) = turn else { return };
+        if let Some(header) = turn.attributes() {
+            self.take_attributes(header, turn.role, &line, place, out);
+            return self.enter(turn, span.end, out);
+        }
         let speaks = !matches!(turn.role, Role::Assistant | Role::Tool);
         if name.is_empty() {
             let text = "the header must contain the name of a role or a speaker";
@@ -278,9 +294,10 @@ impl<'a> Reader<'a> {
             return self.take(text, span, out);
         }
         let thinks = self.thinks();
-        let State::Turn(blank) = &mut self.state else { return };
         let lead = text.len() - text.trim_ascii_start().len();
         let is_uncertain = self.thought.is_uncertain() && !thinks;
+        let answers = self.answers();
+        let State::Turn(blank) = &mut self.state else { return };
         let counted = if is_uncertain { text.len() } else { lead };
         let (within, _) = within_limit(&text[..counted], span, blank.len(), out);
         if within.len() < counted {
@@ -298,6 +315,7 @@ impl<'a> Reader<'a> {
                 }
                 Kind::Reasoning
             }
+            _ if answers && !is_uncertain => Kind::Text { apart: false },
             _ if is_blank => return,
             (Some(Role::Assistant) | None, _) if self.in_list => {
                 return self.stray_in_list(out);
@@ -308,8 +326,11 @@ impl<'a> Reader<'a> {
             (Some(role), _) => Kind::Said(role),
         };
         let mut blank = std::mem::take(blank);
+        if matches!(kind, Kind::Text { .. }) && !answers {
+            self.tell_bare(blank.span(), out);
+        }
         let is_exact = matches!(kind, Kind::Said(_)) && self.rules.replies.said.is_some();
-        if kind != Kind::Reasoning && !is_exact && self.has_layout_before_text() {
+        if kind != Kind::Reasoning && !is_exact && !answers && self.has_layout_before_text() {
             // The white space before it is layout, but not after a token of reasoning.
             blank.trim_start();
         }
@@ -334,7 +355,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Begins a message at the token at `span`, and at the line breaks before it in its turn.
-    fn open_at(&mut self, span: Span) {
+    pub(super) fn open_at(&mut self, span: Span) {
         let follows = self.said.is_some() && matches!(self.state, State::Turn(_));
         self.layout.opened.get_or_insert(if follows { self.layout.edge } else { span.start });
     }
@@ -342,6 +363,7 @@ impl<'a> Reader<'a> {
     /// Reads a token of a section, in a turn.
     pub(super) fn section(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         let State::Turn(_) = &self.state else { return };
+        self.leave_answer(control, span, out);
         let reasoning = &self.rules.sections.reasoning;
         match control {
             Control::OpenSection(Section::Reasoning) if self.inside.is_none() && !self.in_list => {
@@ -365,6 +387,11 @@ impl<'a> Reader<'a> {
                 self.thought = self.thought.close();
                 self.behind(reasoning.close);
             }
+            Control::OpenSection(Section::Answer) if self.may_answer() => {
+                self.open_at(span);
+                self.open_answer(span, out);
+            }
+            Control::CloseSection(Section::Answer) if self.answers() => self.close_answer(span),
             Control::OpenSection(Section::Calls) if self.rules.sections.calls.list.is_some() => {
                 self.uncertain_call(span, out);
                 self.open_at(span);
@@ -444,7 +471,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Ends the section of a body, at its own end token.
-    fn end_section(&mut self, mark: Mark, span: Span, out: &mut Out<'a, '_>) {
+    pub(super) fn end_section(&mut self, mark: Mark, span: Span, out: &mut Out<'a, '_>) {
         let State::Body(body) = std::mem::replace(&mut self.state, State::Turn(Kept::default()))
         else {
             return;
@@ -468,6 +495,9 @@ impl<'a> Reader<'a> {
             (Kind::Reasoning, Control::CloseSection(Section::Reasoning)) => {
                 Some(self.rules.sections.reasoning.close)
             }
+            (Kind::Text { .. }, Control::CloseSection(Section::Answer)) => {
+                self.rules.sections.answer.map(|(_, close)| close)
+            }
             (Kind::Reply, _) => {
                 let close = self.rules.replies.item.map(|(_, close)| close);
                 close.filter(|close| close.control == control)
@@ -485,6 +515,14 @@ impl<'a> Reader<'a> {
                 let reasoning = &self.rules.sections.reasoning;
                 let ends = reasoning.calls == InnerCalls::End;
                 Some(if ends { reasoning.close.before } else { 0 })
+            }
+            (Kind::Reasoning, Control::OpenSection(Section::Answer))
+                if self.rules.sections.answer.is_some() =>
+            {
+                Some(self.rules.sections.reasoning.close.before)
+            }
+            (Kind::Text { .. }, Control::OpenSection(Section::Answer)) if !body.is_marked => {
+                Some(0)
             }
             (Kind::Text { .. }, Control::OpenSection(Section::Calls | Section::Call)) => {
                 Some(self.rules.sections.calls.lead)
@@ -508,6 +546,7 @@ impl<'a> Reader<'a> {
             return;
         };
         let reasoned = body.kind == Kind::Reasoning;
+        self.tell_unclosed_answer(&body, span, out);
         body.settle(before, out);
         let at = body.end();
         self.end_body(body, before, End::End, at, out);

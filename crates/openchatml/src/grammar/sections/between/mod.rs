@@ -2,6 +2,7 @@
 
 mod open;
 
+use super::attributes::escaped;
 use super::quote::Quote;
 use super::{DECLARATION, Mark, Piece, PromptEnd, Reasoning, Rules, Turn};
 use crate::Control;
@@ -42,6 +43,10 @@ pub(in crate::grammar) enum Written<'m> {
     Name(&'m str),
     /// The name of a tool, as a JSON string.
     JsonName(&'m str),
+    /// The value of an attribute.
+    Attribute(&'m str),
+    /// A number.
+    Count(usize),
 }
 
 /// The words of a message that stand in the text before it.
@@ -74,11 +79,22 @@ pub(in crate::grammar) struct Place {
     pub(in crate::grammar) last: Option<Kind>,
     /// Whether reasoning is open around the next message.
     pub(in crate::grammar) in_reasoning: bool,
+    /// The number of calls or of replies up to here, if the last message is one.
+    pub(in crate::grammar) count: usize,
 }
 
 impl Place {
     /// The beginning of the text.
-    pub(in crate::grammar) const START: Self = Self { last: None, in_reasoning: false };
+    pub(in crate::grammar) const START: Self = Self { last: None, in_reasoning: false, count: 0 };
+
+    /// Returns the number of the next message among the calls or the replies that follow each other.
+    pub(super) fn number(self, next: Kind) -> usize {
+        let goes_on = matches!(
+            (self.last, next),
+            (Some(Kind::Call { .. }), Kind::Call { .. }) | (Some(Kind::Reply), Kind::Reply)
+        );
+        if goes_on { self.count + 1 } else { 1 }
+    }
 
     /// Whether the last message is in the turn of the assistant or a reply.
     pub(in crate::grammar) fn is_turn(self) -> bool {
@@ -108,6 +124,8 @@ impl Written<'_> {
             Self::Text(text) => sink.text(text).map_err(at(Where::Role)),
             Self::Name(name) => sink.text(name).map_err(at(Where::Recipient)),
             Self::JsonName(name) => write_quoted(name, sink).map_err(at(Where::Recipient)),
+            Self::Attribute(name) => sink.text(&escaped(name)).map_err(at(Where::Name)),
+            Self::Count(count) => sink.text(&count.to_string()).map_err(at(Where::Role)),
         }
     }
 
@@ -122,6 +140,8 @@ impl Written<'_> {
             Self::Word(text) => rest.take(RawPiece::Text(text)),
             Self::Text(text) | Self::Name(text) => rest.take(RawPiece::Text(text)),
             Self::JsonName(name) => strip_quoted(name, rest),
+            Self::Attribute(name) => rest.take(RawPiece::Text(&escaped(name))),
+            Self::Count(count) => rest.take(RawPiece::Text(&count.to_string())),
         };
         if is_next { Ok(()) } else { Err(()) }
     }
@@ -154,6 +174,10 @@ impl Rules {
 
     /// Whether a call after this text begins a new turn.
     fn is_apart(&self, text: &str) -> bool {
+        if self.sections.answer.is_some() {
+            // Without text, the section of a text is that of a call.
+            return text.is_empty();
+        }
         text.trim_ascii().is_empty() || self.reads_quotes() && Quote::is_block_after(text)
     }
 
@@ -197,7 +221,7 @@ impl Rules {
             Kind::Reply => place.in_reasoning,
             Kind::Said(_) | Kind::Text { .. } | Kind::Prompt => false,
         };
-        Place { last: Some(kind), in_reasoning }
+        Place { last: Some(kind), in_reasoning, count: place.number(kind) }
     }
 
     /// Writes the text between the last message and the next, which has this label.
@@ -251,7 +275,7 @@ impl Rules {
         match (last, next) {
             (Kind::Reasoning, Kind::Text { .. } | Kind::Call { .. })
             | (Kind::Call { .. }, Kind::Call { .. }) => true,
-            (Kind::Reply, Kind::Reply) => self.heading().is_none(),
+            (Kind::Reply, Kind::Reply) => self.heading().is_none() && !self.names_replies(),
             (Kind::Text { apart }, Kind::Call { .. }) => !apart,
             (Kind::Reply, Kind::Said(role)) => {
                 self.replies.said.is_some() && self.replies.turn == Some(role)
@@ -263,6 +287,17 @@ impl Rules {
             ) => self.replies.inside.is_some(),
             _ => false,
         }
+    }
+
+    /// Writes the section of a text that is not there, if texts have one.
+    pub(super) fn empty_answer<'m, E>(
+        &self,
+        owner: Owner,
+        emit: &mut impl Emit<'m, E>,
+    ) -> Result<(), E> {
+        let Some((open, close)) = self.sections.answer else { return Ok(()) };
+        mark(owner, open, emit)?;
+        mark(owner, close, emit)
     }
 
     /// Writes the part of a generation prompt that is about reasoning, after the opening of the
@@ -298,6 +333,10 @@ impl Rules {
                 mark(Owner::Header, open, emit)?;
                 mark(Owner::Header, Mark { before: 0, ..close }, emit)
             }
+            PromptEnd::Answer => match self.sections.answer {
+                Some((open, _)) => mark(Owner::Header, open, emit),
+                None => Ok(()),
+            },
         }
     }
 
@@ -354,8 +393,13 @@ impl Rules {
                 line_breaks(Owner::Before, before, emit)?;
                 emit(Owner::Before, Written::Control(control))?;
                 // The reader ends the message before these line breaks.
-                line_breaks(Owner::Header, if next.is_some() { after } else { 0 }, emit)
+                line_breaks(Owner::Header, if next.is_some() { after } else { 0 }, emit)?;
+                if next.is_none() { self.empty_answer(Owner::Before, emit) } else { Ok(()) }
             }
+            Kind::Text { .. } => match self.sections.answer {
+                Some((_, close)) => mark(Owner::Before, close, emit),
+                None => Ok(()),
+            },
             Kind::Call { .. } => self.close_call(next, emit),
             Kind::Reply => {
                 if let Some(inside) = self.replies.inside {
@@ -380,7 +424,7 @@ impl Rules {
                     None => Ok(()),
                 }
             }
-            Kind::Said(_) | Kind::Text { .. } | Kind::Prompt => Ok(()),
+            Kind::Said(_) | Kind::Prompt => Ok(()),
         }
     }
 
@@ -423,6 +467,7 @@ impl Rules {
         let owner = if is_over { Owner::Gap } else { Owner::Before };
         line_breaks(owner, close.before, emit)?;
         emit(owner, Written::Control(close.control))?;
+        turn.stop().map_or(Ok(()), |stop| emit(owner, Written::Control(stop)))?;
         line_breaks(Owner::Gap, close.after, emit)
     }
 
@@ -442,7 +487,7 @@ impl Rules {
         let is_of_prompt = self.sections.prompts.ends.iter().any(|end| match end {
             PromptEnd::Open => control == marks.open.control,
             PromptEnd::Close => control == marks.close.control,
-            PromptEnd::Turn | PromptEnd::Pair | PromptEnd::Empty => false,
+            PromptEnd::Turn | PromptEnd::Pair | PromptEnd::Empty | PromptEnd::Answer => false,
         });
         if is_of_prompt { Owner::Opening } else { Owner::Header }
     }

@@ -1,8 +1,10 @@
 //! The text that opens turns, sections and calls.
 
+use super::super::attributes::attribute;
 use super::super::{Mark, NoReasoning, Opening, Piece, Reasoning, Rules};
 use super::{Emit, Kind, Label, Owner, Place, Written, line_breaks, mark};
 use crate::model::Role;
+use crate::rules::CallAttributes;
 
 impl Rules {
     /// Opens the turn of a message. Returns whether it wrote an opening, after which a turn can say
@@ -35,6 +37,9 @@ impl Rules {
                 emit(Owner::Opening, Written::Control(title.open))?;
                 emit(Owner::Opening, name)?;
                 emit(Owner::Opening, Written::Control(title.end))?;
+            }
+            Opening::Attributes(header) => {
+                self.open_attributes(header, next, name, place.number(next), emit)?;
             }
             Opening::Named(control, word) => {
                 emit(Owner::Opening, Written::Control(control))?;
@@ -95,7 +100,11 @@ impl Rules {
             _ => {}
         }
         match next {
-            Kind::Call { .. } => self.open_call(before.last, label, emit),
+            Kind::Text { .. } => match self.sections.answer {
+                Some((open, _)) => mark(Owner::Header, open, emit),
+                None => Ok(()),
+            },
+            Kind::Call { .. } => self.open_call(before, label, emit),
             Kind::Reply if self.replies.inside.is_some() => {
                 self.open_inside(before, label.name, emit)
             }
@@ -151,11 +160,15 @@ impl Rules {
 
     fn open_call<'m, E>(
         &self,
-        before: Option<Kind>,
+        place: Place,
         Label { name, id: call_id }: Label<'m>,
         emit: &mut impl Emit<'m, E>,
     ) -> Result<(), E> {
         let calls = &self.sections.calls;
+        let before = place.last;
+        if matches!(before, None | Some(Kind::Reasoning)) {
+            self.empty_answer(Owner::Header, emit)?;
+        }
         let goes_on = matches!(before, Some(Kind::Call { .. }));
         if let Some((open, _)) = calls.list
             && !goes_on
@@ -199,6 +212,12 @@ impl Rules {
                     emit(Owner::Header, Written::Control(*end))?;
                 }
                 Piece::Word(text) => emit(Owner::Header, Written::Word(text))?,
+                Piece::Attributes(CallAttributes { name: key, index, end }) => {
+                    attribute(Owner::Header, key, Written::Attribute(name), emit)?;
+                    let number = place.number(Kind::Call { leaves: false });
+                    attribute(Owner::Header, index, Written::Count(number), emit)?;
+                    emit(Owner::Header, Written::Control(*end))?;
+                }
                 Piece::NameBefore(text) => {
                     emit(Owner::Header, Written::Name(name))?;
                     emit(Owner::Header, Written::Word(text))?;

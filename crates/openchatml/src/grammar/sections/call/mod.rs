@@ -5,6 +5,9 @@ mod objects;
 
 pub(super) use self::objects::{Parts, tail_of_listed};
 
+use std::borrow::Cow;
+
+use super::attributes::Attributes;
 use super::parameters::{Scanner, To};
 use super::tree::Scanner as TreeScanner;
 use super::{Piece, Rules};
@@ -14,7 +17,7 @@ use crate::grammar::brackets::Brackets;
 use crate::json::Json;
 use crate::limits::Limits;
 use crate::reading::{Draft, Keep, Kept, Out};
-use crate::rules::Tag;
+use crate::rules::{CallAttributes, Tag};
 
 /// A call while it is read.
 pub(super) struct Call<'a> {
@@ -239,7 +242,13 @@ impl<'a> Call<'a> {
                     self.name.push('"');
                     self.step = Step::Name(false);
                 }
-                (Piece::NameUpTo(_) | Piece::IdUpTo(_) | Piece::NameAndId { .. }, _) => {
+                (
+                    Piece::NameUpTo(_)
+                    | Piece::IdUpTo(_)
+                    | Piece::NameAndId { .. }
+                    | Piece::Attributes(_),
+                    _,
+                ) => {
                     self.id.as_mut().unwrap_or(&mut self.name).push_str(&text[at..]);
                     return Found::Head(text.len());
                 }
@@ -492,6 +501,9 @@ impl<'a> Call<'a> {
             return false;
         }
         let (id, end) = match rules.sections.calls.pieces.get(self.piece) {
+            Some(Piece::Attributes(attributes)) if attributes.end == control => {
+                return self.take_attributes(attributes);
+            }
             Some(Piece::NameUpTo(end) | Piece::IdUpTo(end) | Piece::Token(end)) => (None, *end),
             Some(Piece::NameAndId { id, end }) => (Some(*id), *end),
             _ => return false,
@@ -502,6 +514,18 @@ impl<'a> Call<'a> {
         }
         self.piece += usize::from(control == end);
         control == end
+    }
+
+    /// Takes the name of the tool from its attributes. Returns whether there is one.
+    fn take_attributes(&mut self, form: &CallAttributes) -> bool {
+        let text = std::mem::take(&mut self.name);
+        let found = Attributes::read(&text);
+        let known = |(key, _): &(&str, Cow<'_, str>)| *key == form.name || *key == form.index;
+        // What else is said about the call is not understood.
+        self.is_odd |= !found.is_whole || !found.list.iter().all(known);
+        self.name = found.get(form.name).unwrap_or_default().to_owned();
+        self.piece += usize::from(!self.name.is_empty());
+        !self.name.is_empty()
     }
 
     /// Returns the decoded name of the tool. `None` if it is empty or not a JSON string.
