@@ -84,6 +84,7 @@ impl<'a> Reader<'a> {
     /// Closes an empty section of a text.
     pub(super) fn close_answer(&mut self, span: Span) {
         let Some((_, close)) = self.rules.sections.answer else { return };
+        self.open_at(span);
         self.inside = None;
         self.answer = Answer { empty: Some(span.start), is_prompted: false };
         self.behind(close);

@@ -373,6 +373,7 @@ impl<'a> Reader<'a> {
                 self.behind(reasoning.open);
             }
             Control::CloseSection(Section::Reasoning) if self.thinks() => {
+                self.open_at(span);
                 self.inside = None;
                 self.thought = self.thought.close();
                 self.behind(reasoning.close);
