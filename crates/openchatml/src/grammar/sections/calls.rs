@@ -266,18 +266,13 @@ impl<'a> Reader<'a> {
         let was_odd = call.is_odd;
         if call.control(control, self.rules) {
             if call.is_odd && !was_odd {
-                let found =
-                    Code::ParseFrame.at(span, "the call has unknown or malformed attributes");
-                out.malformed(found.help("the call is not run"));
+                tell_attributes(span, out);
             }
             call.keep(self.rules.spelling(control), span, out.keep);
             return;
         }
-        let State::Call(mut call) =
-            std::mem::replace(&mut self.state, State::Turn(Kept::default()))
-        else {
-            return;
-        };
+        let state = std::mem::replace(&mut self.state, State::Turn(Kept::default()));
+        let State::Call(mut call) = state else { return };
         self.tell_dropped(&mut call, out);
         let calls = &self.rules.sections.calls;
         let close = calls.item.1.filter(|close| close.control == control);
@@ -509,6 +504,12 @@ impl<'a> Reader<'a> {
         rest.push(&text, span, out);
         self.state = State::Rest(rest);
     }
+}
+
+/// Reports attributes of a call that are not understood.
+fn tell_attributes(span: Span, out: &mut Out<'_, '_>) {
+    let found = Code::ParseFrame.at(span, "the call has unknown or malformed attributes");
+    out.malformed(found.help("the call is not run"));
 }
 
 /// Whether a call in a list is spelled as it is written.

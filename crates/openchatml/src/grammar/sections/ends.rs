@@ -1,6 +1,7 @@
 //! Reads the ends of turns and of the input.
 
 use super::between::Kind;
+use super::body::Body;
 use super::reader::{Reader, State};
 use super::{NoReasoning, Turn};
 use crate::model::{End, Message, Role};
@@ -97,26 +98,12 @@ impl<'a> Reader<'a> {
     ) {
         self.say_blank(span.start, true, out);
         let at = if closes { span.end } else { span.start };
-        let before = self.turn.and_then(|turn| turn.close).map_or(0, |close| close.before);
         let is_blank = self.said.is_none() && matches!(self.state, State::Turn(_));
         if is_blank && self.thinks() && out.admits(Span::at(span.start)) {
             self.begin_marked(Kind::Reasoning, span.start, out);
         }
         match std::mem::replace(&mut self.state, State::Outside(Kept::default())) {
-            State::Body(body) => {
-                let is_text = matches!(body.kind, Kind::Text { .. });
-                if is_text {
-                    self.tell_unclosed_answer(&body, span, out);
-                }
-                let is_cut = body.is_marked && !is_text;
-                if is_cut {
-                    self.unclosed_section(body.kind, span, out);
-                }
-                let is_own = !body.draft.message.foreign;
-                let end = if is_cut { End::Open } else { End::End };
-                self.end_cut(body, before, end, at, out);
-                self.end_completion(is_own, out);
-            }
+            State::Body(body) => self.end_last(body, span, at, out),
             State::Call(mut call) => {
                 self.tell_dropped(&mut call, out);
                 self.unclosed_call(span, out);
@@ -160,6 +147,21 @@ impl<'a> Reader<'a> {
         if !closes && let Some(turn) = self.rules.opened_by(control) {
             self.open_turn(turn, span, out);
         }
+    }
+
+    /// Ends the last body of a turn at byte `at`. `span` is the token that ends the turn.
+    fn end_last(&mut self, body: Body<'a>, span: Span, at: usize, out: &mut Out<'a, '_>) {
+        let before = self.turn.and_then(|turn| turn.close).map_or(0, |close| close.before);
+        self.tell_unclosed_answer(&body, span, out);
+        // The turn ends a text, too.
+        let is_cut = body.is_marked && !matches!(body.kind, Kind::Text { .. });
+        if is_cut {
+            self.unclosed_section(body.kind, span, out);
+        }
+        let is_own = !body.draft.message.foreign;
+        let end = if is_cut { End::Open } else { End::End };
+        self.end_cut(body, before, end, at, out);
+        self.end_completion(is_own, out);
     }
 
     /// Reports a list of calls without its end token. The calls in it are complete.
@@ -258,7 +260,6 @@ impl<'a> Reader<'a> {
             State::Outside(gap) => {
                 self.state = State::Outside(gap);
                 self.end_gap(out);
-                self.lacks_awaited(Span::at(at), out);
             }
             State::Header(..) => {}
         }
@@ -305,6 +306,7 @@ impl<'a> Reader<'a> {
         if self.is_completion {
             return;
         }
+        self.lacks_awaited(Span::at(at), out);
         if let Some(raw) = self.layout.tail(true, at, out.keep) {
             out.to.layout(Place::Tail, raw, self.rules.form);
         }

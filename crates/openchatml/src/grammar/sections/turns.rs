@@ -5,12 +5,31 @@ use super::between::Kind;
 use super::call::Call;
 use super::reader::{Reader, State};
 use super::reasoning::Thought;
-use super::{InnerCalls, Mark, NoReasoning, Opening, Turn, is_of_replies};
+use super::{InnerCalls, Mark, NoReasoning, Opening, Rules, Turn, is_of_replies};
 use crate::grammar::within_limit;
 use crate::lex::Lexeme;
 use crate::model::{End, Role};
 use crate::reading::{Kept, Out};
 use crate::{Code, Control, Dropped, Section, Span};
+
+impl Rules {
+    /// Returns the token that closes the section of a message of this kind, if it is this one.
+    fn closing(&self, kind: Kind, control: Control) -> Option<Mark> {
+        match (kind, control) {
+            (Kind::Reasoning, Control::CloseSection(Section::Reasoning)) => {
+                Some(self.sections.reasoning.close)
+            }
+            (Kind::Text { .. }, Control::CloseSection(Section::Answer)) => {
+                self.sections.answer.map(|(_, close)| close)
+            }
+            (Kind::Reply, _) => {
+                let close = self.replies.item.map(|(_, close)| close);
+                close.filter(|close| close.control == control)
+            }
+            _ => None,
+        }
+    }
+}
 
 impl<'a> Reader<'a> {
     /// Reads a control token between turns.
@@ -282,8 +301,7 @@ impl<'a> Reader<'a> {
         }
         // The text after this does not belong to the token.
         self.pad = 0;
-        let heading = self.turn.and_then(Turn::heading).filter(|_| self.said.is_none());
-        if let Some(heading) = heading {
+        if let Some(heading) = self.turn.and_then(Turn::heading).filter(|_| self.said.is_none()) {
             return self.in_heading(heading, text, span, out);
         }
         if self.inside == Some(Section::Reply) {
@@ -399,21 +417,7 @@ impl<'a> Reader<'a> {
                 self.in_list = true;
                 self.state = State::Turn(Kept::default());
             }
-            Control::CloseSection(Section::Calls) if self.in_list => {
-                self.in_list = false;
-                if self.thinks() {
-                    self.open_at(span);
-                }
-                self.layout.edge = span.end;
-                if self.said.is_some() && out.state.messages == self.before {
-                    let text = "this token ends calls of which nothing is left";
-                    out.report(Code::ParseFrame.at(span, text).drops(Dropped::Text));
-                } else {
-                    // The token belongs to the last call, whatever follows.
-                    out.to.close_turn(span.end);
-                }
-                self.state = State::Turn(Kept::default());
-            }
+            Control::CloseSection(Section::Calls) if self.in_list => self.end_list(span, out),
             Control::OpenSection(Section::Call) => {
                 self.uncertain_call(span, out);
                 self.open_at(span);
@@ -428,6 +432,23 @@ impl<'a> Reader<'a> {
             Control::OpenSection(Section::Reply) => self.open_reply(span, out),
             _ => self.stray_section(control, span, out),
         }
+    }
+
+    /// Ends a list of calls.
+    fn end_list(&mut self, span: Span, out: &mut Out<'a, '_>) {
+        self.in_list = false;
+        if self.thinks() {
+            self.open_at(span);
+        }
+        self.layout.edge = span.end;
+        if self.said.is_some() && out.state.messages == self.before {
+            let text = "this token ends calls of which nothing is left";
+            out.report(Code::ParseFrame.at(span, text).drops(Dropped::Text));
+        } else {
+            // The token belongs to the last call, whatever follows.
+            out.to.close_turn(span.end);
+        }
+        self.state = State::Turn(Kept::default());
     }
 
     /// Reports calls inside of reasoning. It is unknown whether the model makes them or only thinks of
@@ -492,20 +513,7 @@ impl<'a> Reader<'a> {
     /// Reads a token of a section, in a body.
     pub(super) fn in_body(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         let State::Body(body) = &self.state else { return };
-        let closing = match (body.kind, control) {
-            (Kind::Reasoning, Control::CloseSection(Section::Reasoning)) => {
-                Some(self.rules.sections.reasoning.close)
-            }
-            (Kind::Text { .. }, Control::CloseSection(Section::Answer)) => {
-                self.rules.sections.answer.map(|(_, close)| close)
-            }
-            (Kind::Reply, _) => {
-                let close = self.rules.replies.item.map(|(_, close)| close);
-                close.filter(|close| close.control == control)
-            }
-            _ => None,
-        };
-        if let Some(mark) = closing {
+        if let Some(mark) = self.rules.closing(body.kind, control) {
             return self.end_section(mark, span, out);
         }
         if self.ends_unopened(control) {

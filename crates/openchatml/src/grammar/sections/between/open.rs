@@ -108,35 +108,43 @@ impl Rules {
             Kind::Reply if self.replies.inside.is_some() => {
                 self.open_inside(before, label.name, emit)
             }
-            Kind::Reply => {
-                if let Some(heading) = self.heading().filter(|_| !label.name.is_empty()) {
-                    emit(Owner::Header, Written::Word(heading))?;
-                    emit(Owner::Header, Written::Name(label.name))?;
-                    emit(Owner::Header, Written::Word("\n"))?;
-                }
-                let follows = before.last == Some(Kind::Reply);
-                if let Some((open, _)) = self.replies.list
-                    && !follows
-                {
-                    line_breaks(Owner::Gap, open.before, emit)?;
-                    mark(Owner::Header, Mark { before: 0, ..open }, emit)?;
-                }
-                if let Some(array) = self.replies.array {
-                    let text = if follows { array.between } else { array.open };
-                    emit(Owner::Header, Written::Word(text))?;
-                }
-                let Some((open, _)) = self.replies.item else { return Ok(()) };
-                let before = if follows { open.before } else { 0 };
-                mark(Owner::Header, Mark { before, ..open }, emit)?;
-                let Some(content) = self.replies.content else { return Ok(()) };
-                label.id.map_or(Ok(()), |id| emit(Owner::Header, Written::Name(id)))?;
-                emit(Owner::Header, Written::Control(content))
-            }
+            Kind::Reply => self.open_reply(before, label, emit),
             Kind::Said(_) if before.last == Some(Kind::Reply) => {
                 line_breaks(Owner::Header, self.replies.said.unwrap_or_default(), emit)
             }
             _ => Ok(()),
         }
+    }
+
+    /// Opens a reply in a turn of its own, or outside of turns.
+    fn open_reply<'m, E>(
+        &self,
+        before: Place,
+        label: Label<'m>,
+        emit: &mut impl Emit<'m, E>,
+    ) -> Result<(), E> {
+        if let Some(heading) = self.heading().filter(|_| !label.name.is_empty()) {
+            emit(Owner::Header, Written::Word(heading))?;
+            emit(Owner::Header, Written::Name(label.name))?;
+            emit(Owner::Header, Written::Word("\n"))?;
+        }
+        let follows = before.last == Some(Kind::Reply);
+        if let Some((open, _)) = self.replies.list
+            && !follows
+        {
+            line_breaks(Owner::Gap, open.before, emit)?;
+            mark(Owner::Header, Mark { before: 0, ..open }, emit)?;
+        }
+        if let Some(array) = self.replies.array {
+            let text = if follows { array.between } else { array.open };
+            emit(Owner::Header, Written::Word(text))?;
+        }
+        let Some((open, _)) = self.replies.item else { return Ok(()) };
+        let before = if follows { open.before } else { 0 };
+        mark(Owner::Header, Mark { before, ..open }, emit)?;
+        let Some(content) = self.replies.content else { return Ok(()) };
+        label.id.map_or(Ok(()), |id| emit(Owner::Header, Written::Name(id)))?;
+        emit(Owner::Header, Written::Control(content))
     }
 
     /// Opens a reply inside of the turn of the assistant. The model ends its completion with the token
@@ -193,7 +201,17 @@ impl Rules {
                 }
             }
         }
-        for piece in calls.pieces {
+        self.call_head(place, Label { name, id: call_id }, emit)
+    }
+
+    /// Writes the parts of a call before its arguments.
+    fn call_head<'m, E>(
+        &self,
+        place: Place,
+        Label { name, id: call_id }: Label<'m>,
+        emit: &mut impl Emit<'m, E>,
+    ) -> Result<(), E> {
+        for piece in self.sections.calls.pieces {
             match piece {
                 Piece::Json(text) => emit(Owner::Header, Written::Word(text))?,
                 Piece::Name => emit(Owner::Header, Written::JsonName(name))?,

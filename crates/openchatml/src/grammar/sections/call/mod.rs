@@ -116,6 +116,14 @@ fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\n' | b'\r' | b'\t')
 }
 
+/// Whether a piece is text up to a token.
+fn ends_at_token(piece: &Piece) -> bool {
+    matches!(
+        piece,
+        Piece::NameUpTo(_) | Piece::IdUpTo(_) | Piece::NameAndId { .. } | Piece::Attributes(_)
+    )
+}
+
 impl<'a> Call<'a> {
     pub(super) fn new(from: usize) -> Self {
         Self {
@@ -242,13 +250,7 @@ impl<'a> Call<'a> {
                     self.name.push('"');
                     self.step = Step::Name(false);
                 }
-                (
-                    Piece::NameUpTo(_)
-                    | Piece::IdUpTo(_)
-                    | Piece::NameAndId { .. }
-                    | Piece::Attributes(_),
-                    _,
-                ) => {
+                (piece, _) if ends_at_token(piece) => {
                     self.id.as_mut().unwrap_or(&mut self.name).push_str(&text[at..]);
                     return Found::Head(text.len());
                 }
@@ -292,7 +294,7 @@ impl<'a> Call<'a> {
                     return Found::Begins(at);
                 }
                 // It is part of arrays, which have another reader.
-                (Piece::PlainName | Piece::Token(_), _) => return Found::Wrong(at),
+                _ => return Found::Wrong(at),
             }
         }
         Found::Head(text.len())
