@@ -491,7 +491,11 @@ impl<'a> Reader<'a> {
         let shown = text.trim_ascii_start();
         let exact = span.len() == text.len();
         let start = if exact { span.end - shown.len() } else { span.start };
-        let place = first_char(shown, Span::new(start, span.end));
+        // A dropped token can be in the white space.
+        let place = match exact {
+            true => first_char(shown, Span::new(start, span.end)),
+            false => Span::at(span.start),
+        };
         let found = Code::ParseFrame.at(place, "text is not allowed between calls");
         out.malformed(found.help("the text is hidden"));
         if out.state.stopped.is_some() {

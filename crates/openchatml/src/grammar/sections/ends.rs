@@ -293,10 +293,19 @@ impl<'a> Reader<'a> {
             out.malformed(Code::StreamTruncated.at(Span::at(at), "the text ends inside a header"));
         }
         let role = turn.role;
-        let kind = if role == Role::Assistant { Kind::Prompt } else { Kind::Said(role) };
-        let message = Message::new(role, "");
+        let kind = match role {
+            Role::Assistant => Kind::Prompt,
+            Role::Tool if turn.attributes().is_some() => Kind::Reply,
+            role => Kind::Said(role),
+        };
+        let mut message = Message::new(role, "");
+        if kind == Kind::Reply {
+            message = self.rules.message(kind, "");
+            self.name_reply(&mut message);
+        }
+        let name = self.rules.name(&message).to_owned();
         self.layout.opened = Some(span.start);
-        let mut draft: Box<Draft<'a>> = self.begin(kind, "", message, at, out);
+        let mut draft: Box<Draft<'a>> = self.begin(kind, &name, message, at, out);
         self.layout.since = at;
         draft.end(if kind == Kind::Prompt { End::Prompt } else { End::Open }, at, out);
     }

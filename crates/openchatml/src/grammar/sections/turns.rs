@@ -314,12 +314,17 @@ impl<'a> Reader<'a> {
         let thinks = self.thinks();
         let lead = text.len() - text.trim_ascii_start().len();
         let is_uncertain = self.thought.is_uncertain() && !thinks;
-        let answers = self.answers();
+        let (answers, in_list) = (self.answers(), self.in_list);
         let State::Turn(blank) = &mut self.state else { return };
-        let counted = if is_uncertain { text.len() } else { lead };
-        let (within, _) = within_limit(&text[..counted], span, blank.len(), out);
+        let counted = match is_uncertain {
+            true => text.len(),
+            // The text of a message counts toward the limit of its body.
+            false if answers || thinks && !in_list => 0,
+            false => lead,
+        };
+        let (within, place) = within_limit(&text[..counted], span, blank.len(), out);
         if within.len() < counted {
-            return;
+            return blank.push(within, place, out.keep);
         }
         blank.push(text, span, out.keep);
         let is_blank = blank.as_str().trim_ascii().is_empty();
