@@ -73,7 +73,7 @@ pub(crate) struct Callee {
 fn has_parameters(sections: &Sections) -> bool {
     // Calls without an end token are in lists, or their tokens are not written in angle brackets, which
     // the languages of grammars require.
-    if sections.calls.item.1.is_none() {
+    if sections.calls.item.1.is_none() || sections.answer.is_some() {
         return true;
     }
     let is_other =
