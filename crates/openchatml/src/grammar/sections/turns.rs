@@ -289,13 +289,18 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads text in a turn, after a token and white space.
-    pub(super) fn in_turn(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
+    /// Returns text without the line breaks at its beginning that belong to the last token.
+    fn without_pad<'t>(&mut self, text: &'t str, span: Span) -> (&'t str, Span) {
         let own = text.bytes().take(self.pad.into()).take_while(|byte| *byte == b'\n').count();
         self.pad -= u8::try_from(own).unwrap_or(self.pad);
         self.is_short &= self.pad > 0;
         let split = if span.len() == text.len() { span.start + own } else { span.end };
-        let (text, span) = (&text[own..], Span::new(split, span.end));
+        (&text[own..], Span::new(split, span.end))
+    }
+
+    /// Reads text in a turn, after a token and white space.
+    pub(super) fn in_turn(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
+        let (text, span) = self.without_pad(text, span);
         if text.is_empty() {
             return;
         }
