@@ -130,7 +130,11 @@ impl<'a> Reader<'a> {
                         let text = "this token ends a turn of which nothing is left";
                         out.report(Code::ParseFrame.at(span, text).drops(Dropped::Text));
                     }
-                    true => out.to.close_turn(at),
+                    true => {
+                        // An empty section at the end belongs to the last message.
+                        self.layout.opened = self.layout.opened.filter(|_| self.said.is_none());
+                        out.to.close_turn(at);
+                    }
                     false => {}
                 }
                 self.end_completion(true, out);
