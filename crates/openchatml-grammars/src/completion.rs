@@ -74,7 +74,8 @@ fn has_parameters(sections: &Sections) -> bool {
     // Calls without an end token are in lists, or their tokens are not written in angle brackets, which
     // the languages of grammars require.
     // Guarded calls have no token that a grammar could begin with.
-    if sections.calls.item.1.is_none() || sections.calls.guard.is_some() {
+    let calls = &sections.calls;
+    if calls.item.1.is_none() || calls.guard.is_some() || sections.answer.is_some() {
         return true;
     }
     let is_other =

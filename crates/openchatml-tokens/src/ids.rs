@@ -31,6 +31,8 @@ pub(crate) struct Ids {
     /// The lowest and the highest id of a control token: most ids are outside this range.
     range: (u32, u32),
     spelled: Vec<Control>,
+    /// The tokens with an id that are parts of tokens without one, and their spellings.
+    parts: Vec<(u32, &'static str)>,
 }
 
 impl Ids {
@@ -38,7 +40,17 @@ impl Ids {
         let entries = table.entries().iter();
         let id =
             |(control, spelling): &(Control, &str)| Some((encoding.control(spelling)?, *control));
-        let ids: Vec<_> = entries.clone().filter_map(id).collect();
+        // A token that is part of one without an id is read and written as that part of it.
+        let is_part = |spelling: &str| {
+            let mut all = table.entries().iter().map(|(_, other)| *other);
+            all.any(|other| other.contains(spelling) && encoding.control(other).is_none())
+        };
+        let part = |(_, spelling): &(Control, &'static str)| {
+            Some((encoding.control(spelling)?, *spelling)).filter(|_| is_part(spelling))
+        };
+        let parts: Vec<_> = entries.clone().filter_map(part).collect();
+        let is_whole = |(id, _): &(u32, Control)| parts.iter().all(|part| part.0 != *id);
+        let ids: Vec<_> = entries.clone().filter_map(id).filter(is_whole).collect();
         let mut spelled = Vec::new();
         for (control, _) in entries {
             // A token with several spellings needs an id for only one of them.
@@ -53,7 +65,7 @@ impl Ids {
         }
         let of = |(id, _): &(u32, Control)| *id;
         let range = ids.iter().map(of).min().zip(ids.iter().map(of).max()).unwrap_or((1, 0));
-        Self { table, ids, range, spelled }
+        Self { table, ids, range, spelled, parts }
     }
 
     pub(crate) fn table(&self) -> &'static TokenTable {
@@ -62,6 +74,26 @@ impl Ids {
 
     pub(crate) fn spelled(&self) -> &[Control] {
         &self.spelled
+    }
+
+    /// Whether a token is part of a token without an id.
+    pub(crate) fn is_part(&self, id: u32) -> bool {
+        self.parts.iter().any(|part| part.0 == id)
+    }
+
+    /// Splits the spelling of a token without an id at its parts that have one.
+    pub(crate) fn split(&self, spelling: &'static str) -> Vec<Result<u32, &'static str>> {
+        let mut pieces = Vec::new();
+        let mut rest = spelling;
+        loop {
+            let places = self.parts.iter().filter_map(|part| Some((rest.find(part.1)?, part)));
+            let Some((at, (id, part))) = places.min_by_key(|(at, _)| *at) else { break };
+            pieces.extend(Some(Err(&rest[..at])).filter(|_| at > 0));
+            pieces.push(Ok(*id));
+            rest = &rest[at + part.len()..];
+        }
+        pieces.extend(Some(Err(rest)).filter(|_| !rest.is_empty()));
+        pieces
     }
 
     pub(crate) fn id(&self, control: Control) -> Option<u32> {

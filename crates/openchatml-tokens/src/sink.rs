@@ -210,6 +210,40 @@ impl<'t, E: Encoding, T: Target> TokenSink<'t, E, T> {
         }
     }
 
+    /// Writes a control token that has no id of its own, at the end of the text so far. Some of its
+    /// pieces have an id.
+    fn pieces(&mut self, control: Control, len: usize, pieces: &[Result<u32, &'static str>]) {
+        self.run.truncate(self.run.len() - len);
+        self.flush();
+        if std::mem::take(&mut self.ends) {
+            self.begin(3, self.target.len());
+        }
+        for piece in pieces {
+            match piece {
+                Ok(id) => {
+                    self.sampled.control(*id);
+                    self.target.ids(&[*id]);
+                }
+                Err(text) => {
+                    self.run.push_str(text);
+                    self.flush();
+                }
+            }
+        }
+        self.stop(control);
+    }
+
+    /// Notes that a stop token ends the message, if this is one.
+    fn stop(&mut self, control: Control) {
+        // The end of the message has begun.
+        if self.starts.len() > 3
+            && self.stops.contains(&control)
+            && let Some(span) = self.spans.last_mut()
+        {
+            span.is_stopped = true;
+        }
+    }
+
     /// Encodes the text so far.
     fn flush(&mut self) {
         if self.run.is_empty() {
@@ -299,6 +333,12 @@ impl<E: Encoding, T: Target> Sink for TokenSink<'_, E, T> {
     fn control(&mut self, control: Control) -> Result<(), SinkError> {
         let is_spelled = self.escaper.control(control, &mut self.run)?;
         if is_spelled {
+            let spelling = self.controls.table().spelling(control).unwrap_or_default();
+            let pieces = self.controls.split(spelling);
+            if pieces.iter().any(Result::is_ok) {
+                self.pieces(control, spelling.len(), &pieces);
+                return Ok(());
+            }
             self.spell(control);
         }
         if is_spelled && self.ends {
@@ -313,13 +353,7 @@ impl<E: Encoding, T: Target> Sink for TokenSink<'_, E, T> {
         if std::mem::take(&mut self.ends) {
             self.begin(3, self.target.len());
         }
-        // The end of the message has begun.
-        if self.starts.len() > 3
-            && self.stops.contains(&control)
-            && let Some(span) = self.spans.last_mut()
-        {
-            span.is_stopped = true;
-        }
+        self.stop(control);
         if !is_spelled {
             let id = self.controls.id(control);
             id.inspect(|id| self.sampled.control(*id));

@@ -223,6 +223,7 @@ impl<E: Encoding> Tokenizer<E> {
         match self.shared.encoding.token(id) {
             Some(Token::Text(text)) => Lexeme::Text(text),
             Some(Token::Bytes(bytes)) => Lexeme::Bytes(bytes),
+            Some(Token::Control(spelling)) if self.shared.ids.is_part(id) => Lexeme::Text(spelling),
             Some(Token::Control(spelling)) => Lexeme::Foreign(spelling),
             None => Lexeme::Unknown,
         }

@@ -76,3 +76,57 @@ fn glm_4_5_trains_the_token_of_the_next_turn() {
     let calls = calls.replacen("</think>\n<tool", "</think><tool", 1);
     assert_eq!(trained(&text, TextFormat::GLM_4_5), [&calls, answer].concat());
 }
+
+/// Only the tokens inside of elements have ids.
+fn kimi_k3() -> Tokenizer<ByteEncoding> {
+    let tokens = ["<|open|>", "<|close|>", "<|sep|>", "<|end_of_msg|>"];
+    Tokenizer::new("kimi-k3".parse().expect("a format"), ByteEncoding::new(tokens))
+}
+
+const CALL: &str = "<|open|>message role=\"user\"<|sep|>Go.<|close|>message<|sep|><|end_of_msg|>\
+    <|open|>message role=\"assistant\"<|sep|><|open|>think<|sep|>A tool.<|close|>think<|sep|>\
+    <|open|>response<|sep|>I look.<|close|>response<|sep|><|open|>tools<|sep|>\
+    <|open|>call tool=\"f\" index=\"1\"<|sep|><|open|>argument key=\"a\" type=\"number\"<|sep|>3\
+    <|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|><|close|>message<|sep|>\
+    <|end_of_msg|>";
+
+#[test]
+fn elements_of_kimi_k3_are_written_and_read_with_the_ids_of_their_tokens() {
+    let tokenizer = kimi_k3();
+    let parsed = parse(CALL, Format::KIMI_K3, &ReadOptions::default());
+    assert_eq!(parsed.diagnostics, []);
+    let rendered = tokenizer.render(&parsed.document, &RenderOptions::default()).expect("ids");
+    assert_eq!(rendered.spelled, []);
+    let is_token = |id: &&u32| {
+        let token = openchatml_tokens::Encoding::token(tokenizer.encoding(), **id);
+        matches!(token, Some(Token::Control(_)))
+    };
+    assert_eq!(rendered.ids.iter().filter(is_token).count(), CALL.matches("<|").count());
+    let read = tokenizer.parse(&rendered.ids, &ReadOptions::default());
+    assert_eq!(read.diagnostics(), []);
+    assert_eq!(*read.document(), parsed.document);
+}
+
+#[test]
+fn kimi_k3_trains_the_text_after_the_prompt() {
+    let tokenizer = kimi_k3();
+    let conversation = parse(CALL, Format::KIMI_K3, &ReadOptions::default()).into_conversation();
+    let rendered = tokenizer
+        .render(&conversation.clone().into(), &RenderOptions::default())
+        .expect("it was read");
+    let mask = MaskPolicy::default().mask(&conversation, &rendered);
+    let first = mask.iter().position(|is_trained| *is_trained).expect("a trained id");
+    let before = "<|open|>message role=\"user\"<|sep|>Go.<|close|>message<|sep|><|end_of_msg|>\
+        <|open|>message role=\"assistant\"<|sep|><|open|>think<|sep|>";
+    let text = |ids: &[u32]| -> Vec<u8> {
+        let token = |id: &u32| openchatml_tokens::Encoding::token(tokenizer.encoding(), *id);
+        let bytes = |token| match token {
+            Some(Token::Control(text) | Token::Text(text)) => text.as_bytes().to_vec(),
+            Some(Token::Bytes(bytes)) => bytes.to_vec(),
+            None => panic!("an id of no encoding"),
+        };
+        ids.iter().flat_map(|id| bytes(token(id))).collect()
+    };
+    assert_eq!(String::from_utf8(text(&rendered.ids[..first])).expect("text"), before);
+    assert!(mask[first..].iter().all(|is_trained| *is_trained));
+}

@@ -94,11 +94,15 @@ pub enum Section {
     Declaration,
     /// The instruction to think.
     Thinking,
+    /// The text of the assistant for the user, in formats that write tokens around it.
+    Answer,
+    /// A section of a kind that the format does not have.
+    Unknown,
 }
 
 impl Control {
     /// The number of controls.
-    pub(crate) const COUNT: usize = 48;
+    pub(crate) const COUNT: usize = 52;
 
     /// Returns a unique number for each control, counted from 0.
     pub(crate) const fn index(self) -> usize {
@@ -124,9 +128,9 @@ impl Control {
             Self::Open(role) => 18 + role as usize,
             Self::Close(role) => 23 + role as usize,
             Self::OpenSection(section) => 28 + section as usize,
-            Self::CloseSection(section) => 37 + section as usize,
-            Self::Arguments => 46,
-            Self::CallId => 47,
+            Self::CloseSection(section) => 39 + section as usize,
+            Self::Arguments => 50,
+            Self::CallId => 51,
         }
     }
 
@@ -149,9 +153,14 @@ impl Control {
         match self {
             Self::Channel => true,
             Self::OpenSection(section) => {
-                matches!(section, Section::Reasoning | Section::Calls | Section::Call)
+                matches!(
+                    section,
+                    Section::Reasoning | Section::Calls | Section::Call | Section::Answer
+                )
             }
-            Self::CloseSection(section) => matches!(section, Section::Reasoning),
+            Self::CloseSection(section) => {
+                matches!(section, Section::Reasoning | Section::Answer)
+            }
             _ => false,
         }
     }

@@ -15,6 +15,7 @@ mod gemma_4;
 mod glm;
 mod harmony;
 mod kimi_k2;
+mod kimi_k3;
 mod llama;
 mod mistral;
 mod nemotron_3;
@@ -45,6 +46,7 @@ pub use self::glm::V4_5 as GLM_4_5;
 pub use self::glm::V4_7 as GLM_4_7;
 pub use self::harmony::DIALECT as HARMONY;
 pub use self::kimi_k2::DIALECT as KIMI_K2;
+pub use self::kimi_k3::DIALECT as KIMI_K3;
 pub use self::llama::V3 as LLAMA_3;
 pub use self::llama::V4 as LLAMA_4;
 pub use self::mistral::V7 as MISTRAL_V7;
@@ -67,8 +69,9 @@ pub use self::sharegpt::DIALECT as SHAREGPT;
 
 pub use crate::dialect::{Carrier, Dialect, Format};
 pub use crate::rules::{
-    Array, CallForm, CallPiece, Calls, Completion, Framed, Guard, InnerCalls, Mark, NoReasoning,
-    Parameters, PromptEnd, Prompts, Reasoning, Sections, Tag, Tree, Words,
+    Array, CallAttributes, CallForm, CallPiece, Calls, Completion, Framed, Guard, InnerCalls, Mark,
+    NoReasoning, ParameterAttributes, Parameters, PromptEnd, Prompts, Reasoning, Sections, Tag,
+    Tree, Words,
 };
 
 use std::str::FromStr;
@@ -114,6 +117,7 @@ pub static ALL: &[&Dialect] = &[
     &MISTRAL_V11,
     &MISTRAL_V7,
     &GEMMA_4,
+    &KIMI_K3,
     &KIMI_K2,
     &NEMOTRON_3,
     &NEMOTRON_3_ULTRA,
@@ -224,6 +228,9 @@ impl Format {
 
     /// Gemma 4, as text: [`dialects::GEMMA_4`](GEMMA_4).
     pub const GEMMA_4: Self = Self { dialect: &GEMMA_4, carrier: Carrier::Text };
+
+    /// Kimi K3, as text: [`dialects::KIMI_K3`](KIMI_K3).
+    pub const KIMI_K3: Self = Self { dialect: &KIMI_K3, carrier: Carrier::Text };
 
     /// Kimi K2, as text: [`dialects::KIMI_K2`](KIMI_K2).
     pub const KIMI_K2: Self = Self { dialect: &KIMI_K2, carrier: Carrier::Text };
@@ -365,6 +372,9 @@ impl TextFormat {
 
     /// Gemma 4.
     pub const GEMMA_4: Self = Self::of(&GEMMA_4);
+
+    /// Kimi K3.
+    pub const KIMI_K3: Self = Self::of(&KIMI_K3);
 
     /// Kimi K2.
     pub const KIMI_K2: Self = Self::of(&KIMI_K2);

@@ -1,5 +1,6 @@
 //! What formats can carry, and the losses of a conversion.
 
+mod attributes;
 mod carries;
 mod carry;
 mod completion;
@@ -16,6 +17,7 @@ mod prepared;
 mod sections;
 mod tree;
 
+pub use self::attributes::{CallAttributes, ParameterAttributes};
 pub(crate) use self::carries::is_json_call;
 pub use self::carries::{Carries, Channels, Intents, Markers};
 pub(crate) use self::carry::{ConversationRule, NAMES, REQUIRED, adapt, fits};

@@ -1,6 +1,6 @@
 //! Calls whose arguments are parameters with raw values, as data.
 
-use super::Mark;
+use super::{Mark, ParameterAttributes};
 
 /// The form of arguments that are parameters with raw values, such as
 /// `<parameter=city>Paris</parameter>`.
@@ -34,6 +34,8 @@ pub struct Parameters {
     /// The tags that are written in its place if the tags of a format contain the type of the value:
     /// for a string, and for a value that is JSON. They begin with the same byte.
     pub typed: Option<[Tag; 2]>,
+    /// The attributes between `open` and `name_end`, if the name is one of several.
+    pub attributes: Option<ParameterAttributes>,
     /// The tag before the value, if it has one of its own.
     pub value: Option<Tag>,
     /// The tag after the value.
@@ -79,6 +81,13 @@ pub enum Words {
     Json,
     /// As in Python: `True`, `False` and `None`.
     Python,
+}
+
+impl Parameters {
+    /// Whether the tags of a parameter contain the type of its value.
+    pub(crate) fn says_types(&self) -> bool {
+        self.typed.is_some() || self.attributes.is_some()
+    }
 }
 
 impl Tag {

@@ -1,6 +1,6 @@
 //! The sections of the assistant's turn, as data: reasoning and calls.
 
-use super::{Guard, Parameters, Tree};
+use super::{CallAttributes, Guard, Parameters, Tree};
 use crate::control::{Control, Section};
 use crate::model::Role;
 use crate::options::RenderOptions;
@@ -20,6 +20,9 @@ use crate::options::RenderOptions;
 pub struct Sections {
     /// How reasoning is written.
     pub reasoning: Reasoning,
+    /// The tokens around a text for the user, if a text has tokens of its own. A turn whose calls have
+    /// no text before them has an empty text, which is no message.
+    pub answer: Option<(Mark, Mark)>,
     /// How calls are written.
     pub calls: Calls,
     /// The token that ends the turn.
@@ -218,6 +221,8 @@ pub enum CallPiece {
     IdUpTo(Control),
     /// The arguments, as a JSON value.
     Arguments,
+    /// The attributes of the call, and the token that ends them.
+    Attributes(CallAttributes),
     /// Text of the framing. White space around it is layout.
     Word(&'static str),
     /// The name of the tool, and the text that ends it. If that is only line breaks, the name ends
@@ -287,6 +292,8 @@ pub enum PromptEnd {
     Empty,
     /// Empty reasoning, without line breaks.
     Bare,
+    /// The token that opens the text for the user.
+    Answer,
 }
 
 impl Prompts {

@@ -59,6 +59,14 @@ impl ReadBack {
             match found {
                 Found::None => break,
                 Found::Prefix => {
+                    let next = self.tokens.get(taken);
+                    if next.is_none_or(|token| token.0 > at)
+                        && let Some((_, len)) = self.token_at(at)
+                    {
+                        // It is a token, whether it is the beginning of a longer one or not.
+                        let is_alone = next.is_none_or(|token| token.0 >= at + len);
+                        return Err(self.refuse(at..at + len, new, is_alone));
+                    }
                     self.tail.drain(..at);
                     self.tokens.drain(..taken);
                     self.tokens.iter_mut().for_each(|token| token.0 -= at);
@@ -80,6 +88,14 @@ impl ReadBack {
         self.tail.clear();
         self.tokens.clear();
         Ok(())
+    }
+
+    /// Returns the control token at this place in the tail, and its length.
+    fn token_at(&self, at: usize) -> Option<(Control, usize)> {
+        match self.controls.at(&self.tail.as_bytes()[at..], self.spelled, true) {
+            Found::Control(control, len) if !self.is_text(control) => Some((control, len)),
+            _ => None,
+        }
     }
 
     fn is_text(&self, control: Control) -> bool {

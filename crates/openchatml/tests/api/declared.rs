@@ -8,7 +8,9 @@ fn calls(values: &[(&str, &str)]) -> Vec<(TextFormat, String)> {
     let formats = TextFormat::all().filter_map(|format| {
         let Ok(Completion::Sections(sections)) = format.completion() else { return None };
         let form = sections.calls.pieces.iter().find_map(|piece| match piece {
-            CallPiece::Parameters(form) if form.typed.is_none() => Some(form),
+            CallPiece::Parameters(form) if form.typed.is_none() && form.attributes.is_none() => {
+                Some(form)
+            }
             _ => None,
         })?;
         let mut message =

@@ -78,6 +78,12 @@ fn all_reasoning_is_kept_if_there_are_tools() {
 }
 
 #[test]
+fn prompts_of_kimi_k3_keep_all_reasoning() {
+    let kept = prompted(&two_turns(), "kimi-k3");
+    assert_eq!(kept, ["Question 1", "Hm 1", "Answer 1", "Question 2", "Hm 2", "Answer 2"]);
+}
+
+#[test]
 fn prompts_of_kimi_keep_the_reasoning_after_the_last_answer() {
     let mut conversation = two_turns();
     let kept = prompted(&conversation, "kimi-k2");

@@ -493,8 +493,20 @@ fn a_marker_in_text_is_text_also_before_a_token() {
     escaper.finish(&mut out).unwrap();
     assert_eq!(out, "<m><a>");
     let mut escaper = Escaper::new(&NESTED);
-    escaper.text_among_markers("<m>", &mut out).unwrap();
-    assert!(escaper.control(Control::Start, &mut out).is_err());
+    assert!(escaper.text_among_markers("<m>", &mut out).is_err());
+}
+
+#[test]
+fn a_token_that_begins_a_longer_one_is_refused_with_its_text() {
+    let mut out = String::new();
+    let mut escaper = Escaper::new(dialects::KIMI_K3.controls);
+    escaper.text("<|ope", &mut out).unwrap();
+    let error = escaper.text("n|>thin", &mut out).unwrap_err();
+    assert_eq!(error.to_string(), "this dialect cannot escape `<|open|>`");
+    // It is part of a token that is written.
+    let mut escaper = Escaper::new(dialects::KIMI_K3.controls);
+    escaper.control(Control::OpenSection(Section::Call), &mut out).unwrap();
+    escaper.text(" tool=", &mut out).unwrap();
 }
 
 #[test]

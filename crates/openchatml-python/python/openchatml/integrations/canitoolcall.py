@@ -48,6 +48,7 @@ FORMATS = {
     "mistralai/Magistral-Small-2506": "mistral-v11",
     "mistralai/Mistral-7B": "mistral-v7",
     "moonshotai/Kimi-K2": "kimi-k2",
+    "moonshotai/Kimi-K3": "kimi-k3",
     "openai/gpt-oss": "harmony",
     "nvidia/NVIDIA-Nemotron-3": "nemotron-3",
     "zai-org/GLM": "glm-4.7",

@@ -99,6 +99,7 @@ static SECTIONS: Sections = Sections {
         calls: InnerCalls::Uncertain,
         ended_by: &["display_answers"],
     },
+    answer: None,
     calls: Calls {
         item: (
             Mark::plain(Control::OpenSection(Section::Calls)),

@@ -42,6 +42,7 @@ static SECTIONS: Sections = Sections {
         calls: InnerCalls::End,
         ended_by: &[],
     },
+    answer: None,
     calls: Calls {
         list: Some((
             Mark::new(Control::OpenSection(Section::Calls), 2, 1),
@@ -70,6 +71,7 @@ static PARAMETERS: Parameters = Parameters {
     open: Tag::Token(Mark::plain(Control::OpenSection(Section::Key))),
     name_end: Tag::Text("\">"),
     typed: Some([Tag::Text("\" string=\"true\">"), Tag::Text("\" string=\"false\">")]),
+    attributes: None,
     value: None,
     close: Tag::Token(Mark::new(Control::CloseSection(Section::Value), 0, 1)),
     words: Words::Json,

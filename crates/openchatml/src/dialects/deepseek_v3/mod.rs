@@ -82,6 +82,7 @@ static SECTIONS: Sections = Sections {
         calls: InnerCalls::Uncertain,
         ended_by: &[],
     },
+    answer: None,
     calls: Calls {
         list: Some((
             Mark::plain(Control::OpenSection(Section::Calls)),

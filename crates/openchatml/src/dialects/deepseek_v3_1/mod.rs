@@ -80,6 +80,7 @@ static SECTIONS: Sections = Sections {
         calls: InnerCalls::Uncertain,
         ended_by: &[],
     },
+    answer: None,
     calls: Calls {
         list: Some((
             Mark::plain(Control::OpenSection(Section::Calls)),

@@ -86,6 +86,7 @@ static SECTIONS: Sections = Sections {
         calls: InnerCalls::End,
         ended_by: &[],
     },
+    answer: None,
     calls: Calls {
         item: (
             Mark::plain(Control::OpenSection(Section::Call)),

@@ -61,6 +61,7 @@ static PARAMETERS: Parameters = Parameters {
     close: Tag::Token(Mark::plain(Control::CloseSection(Section::Value))),
     words: Words::Json,
     empty: 0,
+    attributes: None,
 };
 
 /// Returns the rules with this number of line breaks around replies.

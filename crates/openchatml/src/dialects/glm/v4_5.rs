@@ -88,6 +88,7 @@ static SECTIONS: Sections = Sections {
         pieces: &[Piece::NameBefore("\n"), Piece::Parameters(&PARAMETERS)],
         ..CALLS
     },
+    answer: None,
     close: Control::Eos,
     prompts: Prompts { ends: [PromptEnd::Turn, PromptEnd::Pair], ..PROMPTS },
 };

@@ -80,6 +80,7 @@ static SECTIONS: Sections = Sections {
         pieces: &[Piece::NameBefore(""), Piece::Parameters(&super::PARAMETERS)],
         ..CALLS
     },
+    answer: None,
     close: Control::Eos,
     prompts: Prompts { ends: [PromptEnd::Open, PromptEnd::Close], ..PROMPTS },
 };

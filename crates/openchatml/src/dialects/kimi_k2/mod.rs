@@ -90,6 +90,7 @@ static SECTIONS: Sections = Sections {
         calls: InnerCalls::End,
         ended_by: &[],
     },
+    answer: None,
     calls: Calls {
         list: Some((
             Mark::plain(Control::OpenSection(Section::Calls)),

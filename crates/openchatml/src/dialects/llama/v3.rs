@@ -88,6 +88,7 @@ static SECTIONS: Sections = Sections {
         }),
         ..Calls::NONE
     },
+    answer: None,
     close: Control::End,
     prompts: Prompts::NONE,
 };

@@ -85,6 +85,7 @@ static SECTIONS: Sections = Sections {
         }),
         ..Calls::NONE
     },
+    answer: None,
     close: Control::End,
     prompts: Prompts::NONE,
 };

@@ -68,6 +68,7 @@ static CHECKS: CheckRules = CheckRules::by_order(&V13);
 
 static SECTIONS: Sections = Sections {
     reasoning: super::REASONING,
+    answer: None,
     calls: Calls {
         pieces: &[Piece::NameUpTo(Control::Arguments), Piece::Arguments],
         ..super::CALLS

@@ -75,6 +75,7 @@ static SECTIONS: Sections = Sections {
         close: Mark::new(Control::CloseSection(Section::Reasoning), 1, 2),
         ..super::REASONING
     },
+    answer: None,
     calls: Calls {
         array: Some(Array { open: "[", between: ", ", close: "]" }),
         pieces: &[

@@ -47,6 +47,7 @@ const fn sections(before: u8, after: u8) -> Sections {
             namespace: "functions",
             ..Calls::NONE
         },
+        answer: None,
         close: Control::End,
         prompts: Prompts {
             thinks: true,
@@ -72,6 +73,7 @@ static PARAMETERS: Parameters = Parameters {
     close: Tag::Text("\n</parameter>\n"),
     words: Words::Python,
     empty: 0,
+    attributes: None,
 };
 
 const fn rules(form: FormId, sections: &'static Sections) -> Rules {

@@ -81,6 +81,7 @@ static SECTIONS: Sections = Sections {
         calls: InnerCalls::Uncertain,
         ended_by: &[],
     },
+    answer: None,
     calls: Calls {
         item: (
             Mark::new(Control::OpenSection(Section::Call), 1, 1),

@@ -80,6 +80,7 @@ static CHECKS: CheckRules = CheckRules::by_order(&CONTROLS);
 static SECTIONS: Sections = Sections {
     reasoning: REASONING,
     calls: Calls { pieces: &PIECES, ..CALLS },
+    answer: None,
     close: Control::End,
     prompts: Prompts { thinks: false, ends: [PromptEnd::Turn, PromptEnd::Turn], ..PROMPTS },
 };

@@ -69,6 +69,7 @@ const fn parameters(words: Words) -> Parameters {
         close: Tag::Text("\n</parameter>\n"),
         words,
         empty: 0,
+        attributes: None,
     }
 }
 
@@ -87,6 +88,7 @@ const fn thinking(none: NoReasoning, pieces: &'static [Piece]) -> Sections {
     Sections {
         reasoning: Reasoning { none, ..REASONING },
         calls: Calls { pieces, ..CALLS },
+        answer: None,
         close: Control::End,
         prompts: Prompts { thinks: true, ends: [PromptEnd::Open, PromptEnd::Pair], ..PROMPTS },
     }

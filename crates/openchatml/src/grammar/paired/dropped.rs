@@ -59,6 +59,8 @@ impl DroppedLayout {
                 Written::Word(text) => since.push_text(text),
                 Written::Text(text) | Written::Name(text) => since.push_text(text),
                 Written::JsonName(name) => since.push_text(&quoted(name)),
+                // Only openings with attributes have these.
+                Written::Attribute(_) | Written::Count(_) => {}
             }
             Ok(())
         });

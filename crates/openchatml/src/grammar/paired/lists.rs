@@ -230,7 +230,7 @@ impl<'a> Reader<'a> {
         self.layout.keeps = false;
         // The turn continues after the list, even if the list is its beginning.
         self.layout.place =
-            Place { last: Some(Kind::Prompt), in_reasoning: self.inner, ..self.layout.place };
+            Place { last: Some(Kind::Prompt), in_reasoning: self.inner, ..Place::START };
         if let Some(mut call) = list.call.take() {
             call.message.recovered = true;
             call.end(End::Open, span.start, out);

@@ -21,6 +21,8 @@ pub(super) struct Body<'a> {
     end: usize,
     /// Whether it consists of white space so far.
     blank: bool,
+    /// Whether it is empty so far.
+    empty: bool,
     /// The quoted code that its text ends in, as far as it was read.
     quote: Quote,
     /// The number of bytes of the kept text that were read for it.
@@ -38,6 +40,7 @@ impl<'a> Body<'a> {
             held: Vec::new(),
             end: at,
             blank: true,
+            empty: true,
             quote: Quote::default(),
             read: 0,
         }
@@ -50,13 +53,18 @@ impl<'a> Body<'a> {
 
     /// Returns the message, to add text that needs no check.
     pub(super) fn draft_mut(&mut self) -> &mut Draft<'a> {
-        self.blank = false;
+        (self.blank, self.empty) = (false, false);
         &mut self.draft
     }
 
     /// Whether it consists of white space.
     pub(super) fn is_blank(&self) -> bool {
         self.blank
+    }
+
+    /// Whether it is empty.
+    pub(super) fn is_empty(&self) -> bool {
+        self.empty
     }
 
     /// Whether a token of a section is text behind it, because it is quoted.
@@ -145,6 +153,7 @@ impl<'a> Body<'a> {
 
     fn push(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
         self.blank = self.blank && text.trim_ascii().is_empty();
+        self.empty = false;
         if self.draft.kept_text().is_none() && self.is_quoting() {
             self.quote.read(text);
         }

@@ -11,6 +11,7 @@ use crate::grammar::within_limit;
 use crate::lex::Lexeme;
 use crate::model::End;
 use crate::reading::{Kept, Out};
+use crate::rules::CallAttributes;
 use crate::{Code, Control, Dropped, Fix, Section, Span};
 
 /// No call ends reasoning that stays open.
@@ -32,6 +33,10 @@ impl Rules {
             }
             Piece::Token(token) => self.spelling(*token).to_owned(),
             Piece::Arguments => "{…}".to_owned(),
+            Piece::Attributes(attributes) => {
+                let CallAttributes { name, index, end } = attributes;
+                format!(" {name}=\"NAME\" {index}=\"1\"{}", self.spelling(*end))
+            }
             Piece::Word(text) => (*text).to_owned(),
             Piece::NameBefore(text) => ["NAME", text].concat(),
             Piece::Parameters(parameters) => self.form_of_parameter(parameters),
@@ -265,15 +270,16 @@ impl<'a> Reader<'a> {
     /// Reads a control token in a call.
     pub(super) fn in_call(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         let State::Call(call) = &mut self.state else { return };
+        let was_odd = call.is_odd;
         if call.control(control, self.rules) {
+            if call.is_odd && !was_odd {
+                tell_attributes(span, out);
+            }
             call.keep(self.rules.spelling(control), span, out.keep);
             return;
         }
-        let State::Call(mut call) =
-            std::mem::replace(&mut self.state, State::Turn(Kept::default()))
-        else {
-            return;
-        };
+        let state = std::mem::replace(&mut self.state, State::Turn(Kept::default()));
+        let State::Call(mut call) = state else { return };
         self.tell_dropped(&mut call, out);
         let calls = &self.rules.sections.calls;
         let close = calls.item.1.filter(|close| close.control == control);
@@ -498,7 +504,11 @@ impl<'a> Reader<'a> {
         let shown = text.trim_ascii_start();
         let exact = span.len() == text.len();
         let start = if exact { span.end - shown.len() } else { span.start };
-        let place = first_char(shown, Span::new(start, span.end));
+        // A dropped token can be in the white space.
+        let place = match exact {
+            true => first_char(shown, Span::new(start, span.end)),
+            false => Span::at(span.start),
+        };
         let found = Code::ParseFrame.at(place, "text is not allowed between calls");
         out.malformed(found.help("the text is hidden"));
         if out.state.stopped.is_some() {
@@ -511,6 +521,12 @@ impl<'a> Reader<'a> {
         rest.push(&text, span, out);
         self.state = State::Rest(rest);
     }
+}
+
+/// Reports attributes of a call that are not understood.
+fn tell_attributes(span: Span, out: &mut Out<'_, '_>) {
+    let found = Code::ParseFrame.at(span, "the call has unknown or malformed attributes");
+    out.malformed(found.help("the call is not run"));
 }
 
 /// Whether a call in a list is spelled as it is written.

@@ -1,8 +1,9 @@
 //! Reads the ends of turns and of the input.
 
-use super::NoReasoning;
 use super::between::Kind;
+use super::body::Body;
 use super::reader::{Reader, State};
+use super::{NoReasoning, Turn};
 use crate::model::{End, Message, Role};
 use crate::reading::{Draft, Kept, Out, Place};
 use crate::{Code, Control, Dropped, Fix, Span};
@@ -12,6 +13,9 @@ impl<'a> Reader<'a> {
     /// that is a message.
     pub(super) fn say_blank(&mut self, at: usize, is_end: bool, out: &mut Out<'a, '_>) {
         if self.say_heading(at, out) {
+            return;
+        }
+        if self.say_empty_answer(at, is_end, out) {
             return;
         }
         let State::Turn(blank) = &mut self.state else { return };
@@ -62,8 +66,12 @@ impl<'a> Reader<'a> {
         let is_assistant = turn.role == Role::Assistant;
         // In a completion, the token of the next turn only ends it.
         let stops = self.is_completion && is_assistant && self.rules.stops.contains(&control);
+        let ends = turn.stop() == Some(control);
+        if ends {
+            self.tell_unclosed_turn(turn, span, out);
+        }
         let is_end = control == Control::Eos || self.rules.is_other_end(control);
-        let closes = is_own || stops || is_end && is_assistant;
+        let closes = is_own || stops || ends || is_end && is_assistant;
         let opens = self.rules.opened_by(control);
         let may_stay_open = turn.close.is_none() || turn.may_stay_open;
         if closes || may_stay_open && opens.is_some() {
@@ -91,22 +99,12 @@ impl<'a> Reader<'a> {
     ) {
         self.say_blank(span.start, true, out);
         let at = if closes { span.end } else { span.start };
-        let before = self.turn.and_then(|turn| turn.close).map_or(0, |close| close.before);
         let is_blank = self.said.is_none() && matches!(self.state, State::Turn(_));
         if is_blank && self.thinks() && out.admits(Span::at(span.start)) {
             self.begin_marked(Kind::Reasoning, span.start, out);
         }
         match std::mem::replace(&mut self.state, State::Outside(Kept::default())) {
-            State::Body(body) => {
-                let is_cut = body.is_marked;
-                if is_cut {
-                    self.unclosed_section(body.kind, span, out);
-                }
-                let is_own = !body.draft.message.foreign;
-                let end = if is_cut { End::Open } else { End::End };
-                self.end_cut(body, before, end, at, out);
-                self.end_completion(is_own, out);
-            }
+            State::Body(body) => self.end_last(body, span, at, out),
             State::Call(mut call) => {
                 self.tell_dropped(&mut call, out);
                 self.unclosed_call(span, out);
@@ -133,7 +131,11 @@ impl<'a> Reader<'a> {
                         let text = "this token ends a turn of which nothing is left";
                         out.report(Code::ParseFrame.at(span, text).drops(Dropped::Text));
                     }
-                    true => out.to.close_turn(at),
+                    true => {
+                        // An empty section at the end belongs to the last message.
+                        self.layout.opened = self.layout.opened.filter(|_| self.said.is_none());
+                        out.to.close_turn(at);
+                    }
                     false => {}
                 }
                 self.end_completion(true, out);
@@ -143,11 +145,28 @@ impl<'a> Reader<'a> {
         }
         self.inside = None;
         self.in_list = false;
+        let stop = self.turn.filter(|_| closes).and_then(Turn::stop);
+        self.awaited = stop.filter(|stop| *stop != control);
         self.turn = None;
         self.state = State::Outside(Kept::default());
         if !closes && let Some(turn) = self.rules.opened_by(control) {
             self.open_turn(turn, span, out);
         }
+    }
+
+    /// Ends the last body of a turn at byte `at`. `span` is the token that ends the turn.
+    fn end_last(&mut self, body: Body<'a>, span: Span, at: usize, out: &mut Out<'a, '_>) {
+        let before = self.turn.and_then(|turn| turn.close).map_or(0, |close| close.before);
+        self.tell_unclosed_answer(&body, span, out);
+        // The turn ends a text, too.
+        let is_cut = body.is_marked && !matches!(body.kind, Kind::Text { .. });
+        if is_cut {
+            self.unclosed_section(body.kind, span, out);
+        }
+        let is_own = !body.draft.message.foreign;
+        let end = if is_cut { End::Open } else { End::End };
+        self.end_cut(body, before, end, at, out);
+        self.end_completion(is_own, out);
     }
 
     /// Reports a list of calls without its end token. The calls in it are complete.
@@ -285,10 +304,19 @@ impl<'a> Reader<'a> {
             out.malformed(Code::StreamTruncated.at(Span::at(at), "the text ends inside a header"));
         }
         let role = turn.role;
-        let kind = if role == Role::Assistant { Kind::Prompt } else { Kind::Said(role) };
-        let message = Message::new(role, "");
+        let kind = match role {
+            Role::Assistant => Kind::Prompt,
+            Role::Tool if turn.attributes().is_some() => Kind::Reply,
+            role => Kind::Said(role),
+        };
+        let mut message = Message::new(role, "");
+        if kind == Kind::Reply {
+            message = self.rules.message(kind, "");
+            self.name_reply(&mut message);
+        }
+        let name = self.rules.name(&message).to_owned();
         self.layout.opened = Some(span.start);
-        let mut draft: Box<Draft<'a>> = self.begin(kind, "", message, at, out);
+        let mut draft: Box<Draft<'a>> = self.begin(kind, &name, message, at, out);
         self.layout.since = at;
         draft.end(if kind == Kind::Prompt { End::Prompt } else { End::Open }, at, out);
     }
@@ -298,6 +326,7 @@ impl<'a> Reader<'a> {
         if self.is_completion {
             return;
         }
+        self.lacks_awaited(Span::at(at), out);
         if let Some(raw) = self.layout.tail(true, at, out.keep) {
             out.to.layout(Place::Tail, raw, self.rules.form);
         }

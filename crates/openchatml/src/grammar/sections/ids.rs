@@ -205,6 +205,12 @@ impl<'a> Reader<'a> {
     /// Sets the id of a reply and the name of its tool.
     pub(super) fn name_reply(&mut self, message: &mut Message<'a>) {
         let id = self.reply_id.take();
+        if let Some(tool) = self.reply_tool.take() {
+            let name = self.rules.recipient(&tool);
+            self.waiting.answer_tool(Some(&name));
+            message.name = Some(name.into());
+            return;
+        }
         let name = match self.rules.has_named_ids() {
             true => {
                 let name = id.as_deref().and_then(|id| self.rules.named_by(id));

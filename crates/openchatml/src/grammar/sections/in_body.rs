@@ -1,8 +1,9 @@
 //! The control tokens in the body of a message that are read as text.
 
+use super::attributes::{STRING, escaped, kind_of};
 use super::between::{Kind, breaks};
 use super::call::tail_of_listed;
-use super::parameters::{ParameterValue, parameters};
+use super::parameters::{Parameter, ParameterValue, parameters};
 use super::quote::Quote;
 use super::tree;
 use super::{InnerCalls, Rules};
@@ -11,7 +12,7 @@ use crate::grammar::python;
 use crate::lex::{Lexeme, Lexer, Mode};
 use crate::limits::Limits;
 use crate::model::{Message, Role};
-use crate::rules::{Parameters, Tag};
+use crate::rules::{ParameterAttributes, Parameters, Tag};
 
 /// A piece of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,13 +146,38 @@ impl Rules {
                 (Some([_, json]), ParameterValue::Json(_)) => json,
             };
             tag(form.open, at, &mut put)?;
-            self.said(&parameter.key, at, &mut put)?;
+            match form.attributes {
+                None => self.said(&parameter.key, at, &mut put)?,
+                Some(attributes) => self.attributes(attributes, &parameter, &mut put)?,
+            }
             tag(name_end, at, &mut put)?;
             if let Some(value) = form.value {
                 tag(value, at, &mut put)?;
             }
             self.said(parameter.value.written(form.words), at, &mut put)?;
             tag(form.close, at, &mut put)?;
+        }
+        Ok(())
+    }
+
+    /// Gives the attributes of a parameter to `put`.
+    fn attributes<E>(
+        &self,
+        form: ParameterAttributes,
+        parameter: &Parameter<'_>,
+        put: &mut impl FnMut(usize, Piece<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let at = parameter.at;
+        let kind = match &parameter.value {
+            ParameterValue::Text(_) => STRING,
+            ParameterValue::Json(json) => kind_of(json),
+        };
+        for word in [" ", form.name, "=\""] {
+            put(at, Piece::Word(word))?;
+        }
+        self.said(&escaped(&parameter.key), at, put)?;
+        for word in ["\" ", form.kind, "=\"", kind, "\""] {
+            put(at, Piece::Word(word))?;
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use super::parameters::{Part, Scanner, To};
 use super::reader::{Reader, State};
 use crate::lex::Lexeme;
 use crate::reading::Out;
-use crate::rules::{Parameters, Tag};
+use crate::rules::{ParameterAttributes, Parameters, Tag};
 use crate::{Code, Control, Span};
 
 impl Rules {
@@ -17,6 +17,11 @@ impl Rules {
             Tag::Token(mark) => self.spelling(mark.control),
         };
         let value = parameters.value.map_or("", tag);
+        if let Some(ParameterAttributes { name, kind }) = parameters.attributes {
+            let (open, end) = (tag(parameters.open), tag(parameters.name_end));
+            let close = tag(parameters.close);
+            return format!("{open} {name}=\"KEY\" {kind}=\"string\"{end}VALUE{close}");
+        }
         let name_end = parameters.typed.map_or(parameters.name_end, |[string, _]| string);
         let (open, end, close) = (tag(parameters.open), tag(name_end), tag(parameters.close));
         [open, "KEY", end, value, "VALUE", close].concat()

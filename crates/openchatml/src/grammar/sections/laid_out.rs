@@ -193,7 +193,10 @@ impl LaidOut<'_> {
     }
 
     fn closes_turn(&self, control: Control) -> bool {
-        self.rules.turns.iter().any(|turn| turn.close.is_some_and(|it| it.control == control))
+        self.rules.turns.iter().any(|turn| match turn.stop() {
+            Some(stop) => stop == control,
+            None => turn.close.is_some_and(|it| it.control == control),
+        })
     }
 }
 

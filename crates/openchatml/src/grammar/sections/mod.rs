@@ -4,6 +4,8 @@
 //! The differences between the dialects of the family are data: [`Rules`]. Reading, writing,
 //! completions and masks use the same data, and the writer checks its output with the reader.
 
+mod answer;
+mod attributes;
 pub(super) mod between;
 mod body;
 mod call;
@@ -29,6 +31,7 @@ mod waiting;
 mod write_check;
 mod writer;
 
+pub(crate) use self::attributes::AttributeHeader;
 pub(crate) use self::compose::{BETWEEN, Opened, Which, compose, say};
 pub(crate) use self::reader::reader;
 pub(crate) use self::writer::write;
@@ -79,6 +82,7 @@ impl Turn {
         match self.opening {
             Opening::Named(_, name) => name == word,
             Opening::Titled(title) => title.name == word,
+            Opening::Attributes(_) => word.is_empty(),
             _ => false,
         }
     }
@@ -91,13 +95,18 @@ impl Turn {
             | Opening::Line(token)
             | Opening::Declaration(token) => Some(token),
             Opening::Titled(title) => Some(title.open),
+            Opening::Attributes(header) => Some(header.open),
             Opening::Bare | Opening::Implied => None,
         }
     }
 
     /// Whether another name than that of a role can be in its opening.
     fn has_speakers(&self) -> bool {
-        matches!(self.opening, Opening::Titled(title) if title.others == OtherNames::Speaker)
+        match self.opening {
+            Opening::Titled(title) => title.others == OtherNames::Speaker,
+            Opening::Attributes(_) => true,
+            _ => false,
+        }
     }
 
     /// Returns the number of line breaks at the end of its opening, after a name between two tokens.
@@ -114,9 +123,9 @@ impl Turn {
         }
     }
 
-    /// Whether its opening has a name between two tokens.
+    /// Whether its opening has a name or attributes between two tokens.
     fn is_titled(&self) -> bool {
-        matches!(self.opening, Opening::Titled(_))
+        matches!(self.opening, Opening::Titled(_) | Opening::Attributes(_))
     }
 }
 
@@ -130,6 +139,8 @@ pub(crate) enum Opening {
     Named(Control, &'static str),
     /// A name between two tokens: `<|im_user|>user<|im_middle|>`.
     Titled(&'static Title),
+    /// Attributes between two tokens: `<|open|>message role="user" name="Eric"<|sep|>`.
+    Attributes(&'static AttributeHeader),
     /// The token of the role. The turn of the assistant continues without it after its own end and
     /// after replies of tools.
     Mark(Control),
@@ -240,10 +251,12 @@ impl Rules {
         rows.find(|turn| turn.is_named(name))
     }
 
-    /// Returns the token that ends the opening of a turn, if names stand between two tokens.
+    /// Returns the token that ends the opening of a turn, if names or attributes stand between two
+    /// tokens.
     fn end_of_title(&self) -> Option<Control> {
         self.turns.iter().find_map(|turn| match turn.opening {
             Opening::Titled(title) => Some(title.end),
+            Opening::Attributes(header) => Some(header.end),
             _ => None,
         })
     }
@@ -252,11 +265,14 @@ impl Rules {
     pub(crate) fn is_speaker(&self, message: &Message<'_>) -> bool {
         let Some(name) = message.name.as_deref() else { return false };
         let turn = self.turn(message.role).filter(|turn| turn.has_speakers());
-        let is_role = |turn: &Turn| self.titled(turn.opener(), name).is_some();
+        // Between two tokens, a name is read without white space, and can be that of a role.
+        let is_read = |turn: &Turn| {
+            turn.attributes().is_some()
+                || self.titled(turn.opener(), name).is_none() && name.trim_ascii() == name
+        };
         matches!(message.role, Role::System | Role::Developer | Role::User)
-            && turn.is_some_and(|turn| !is_role(turn))
+            && turn.is_some_and(is_read)
             && !name.is_empty()
-            && name.trim_ascii() == name
     }
 
     /// Whether a turn contains replies of tools.
@@ -361,7 +377,9 @@ impl Rules {
         match message.role {
             _ if message.is_call() => id.unwrap_or_else(|| self.tool(message)),
             Role::Tool if self.heading().is_some() => id.unwrap_or_default(),
-            Role::Tool if self.replies.inside.is_some() => self.sections.calls.tool(name),
+            Role::Tool if self.replies.inside.is_some() || self.names_replies() => {
+                self.sections.calls.tool(name)
+            }
             _ if self.is_speaker(message) => name,
             _ => "",
         }

@@ -1,5 +1,6 @@
 //! The reader of turns with sections.
 
+use super::answer::Answer;
 use super::between::Kind;
 use super::body::Body;
 use super::call::Call;
@@ -28,12 +29,18 @@ pub(crate) struct Reader<'a> {
     pub(super) opener: Option<Control>,
     /// The name of the speaker in it.
     pub(super) speaker: Option<String>,
+    /// The name of the tool in the header of a reply.
+    pub(super) reply_tool: Option<String>,
+    /// The token that follows the closed turn, if it was not read.
+    pub(super) awaited: Option<Control>,
     /// The kind of the last message in it.
     pub(super) said: Option<Kind>,
     /// The number of messages before the turn.
     pub(super) before: usize,
     /// Its open section without a message yet: reasoning or a reply.
     pub(super) inside: Option<Section>,
+    /// Its section of a text, in formats with such sections.
+    pub(super) answer: Answer,
     /// What its tokens say about its reasoning.
     pub(super) thought: Thought,
     /// The beginning and the number of its texts and calls so far.
@@ -85,9 +92,12 @@ pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader
         turn: None,
         opener: None,
         speaker: None,
+        reply_tool: None,
+        awaited: None,
         said: None,
         before: 0,
         inside: None,
+        answer: Answer::default(),
         thought: Thought::default(),
         spoken: None,
         in_list: false,
@@ -179,6 +189,7 @@ impl<'a> Reader<'a> {
             }
             Role::Assistant => {
                 self.pad = self.rules.has_line(role).into();
+                self.continue_answer();
                 self.state = State::Turn(Kept::default());
             }
             role => {
@@ -364,7 +375,10 @@ impl<'a> Reader<'a> {
     ) {
         body.settle(before, out);
         if let Kind::Text { .. } = body.kind {
-            let apart = body.is_blank() || body.is_in_block();
+            let apart = match self.rules.sections.answer {
+                Some(_) => body.is_empty(),
+                None => body.is_blank() || body.is_in_block(),
+            };
             self.layout.place.last = Some(Kind::Text { apart });
         }
         self.layout.since = body.end();

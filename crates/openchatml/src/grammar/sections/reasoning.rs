@@ -62,7 +62,7 @@ impl<'a> Reader<'a> {
             return;
         }
         let is_reasoning = control == Some(Control::CloseSection(Section::Reasoning));
-        if is_reasoning && self.thought == Thought::Interrupted {
+        if is_reasoning && self.thought == Thought::Interrupted && self.spoken.is_some() {
             // It ends together with the call before it.
             return;
         }
@@ -74,8 +74,11 @@ impl<'a> Reader<'a> {
             }
             return;
         }
-        if self.has_layout_before_text() {
+        if !self.answers() && self.has_layout_before_text() {
             text.trim_start();
+        }
+        if !self.answers() {
+            self.tell_bare(text.span(), out);
         }
         self.speak(Kind::Text { apart: false }, text, out);
     }
@@ -137,7 +140,7 @@ impl<'a> Reader<'a> {
         self.layout.keeps = false;
         self.layout.place.last = Some(Kind::Reasoning);
         self.said = self.layout.place.last;
-        (self.thought, self.in_list) = (Thought::Closed, false);
+        (self.thought, self.in_list, self.inside) = (Thought::Closed, false, None);
         self.behind(close);
     }
 }

@@ -55,10 +55,12 @@ impl<'a> Reader<'a> {
         let spelling = self.rules.spelling(control);
         let found = Code::ParseFrame.at(span, format!("`{spelling}` is not allowed here"));
         self.layout.keeps = false;
-        let closes = matches!(
-            control,
-            Control::CloseSection(_) | Control::Arguments | Control::CallId | Control::Message
-        );
+        let unknown = Control::CloseSection(Section::Unknown);
+        let closes = control != unknown
+            && matches!(
+                control,
+                Control::CloseSection(_) | Control::Arguments | Control::CallId | Control::Message
+            );
         // The list of replies is read without this token.
         let is_list = control == Control::OpenSection(Section::Replies);
         let opens_again = control == Control::OpenSection(Section::Reasoning);
@@ -67,6 +69,7 @@ impl<'a> Reader<'a> {
         if opens_again {
             self.think_again();
         }
+        let opens_again = opens_again || control == Control::OpenSection(Section::Answer);
         if closes || opens_again || is_list || is_mere {
             out.malformed(found.drops(Dropped::Text));
             return;
@@ -173,8 +176,9 @@ impl<'a> Reader<'a> {
 
     /// Returns the token that closes the section of a message.
     pub(super) fn closes(&self, kind: Kind) -> Mark {
-        match (kind, self.rules.replies.item) {
-            (Kind::Reply, Some((_, close))) => close,
+        match (kind, self.rules.replies.item, self.rules.sections.answer) {
+            (Kind::Reply, Some((_, close)), _) => close,
+            (Kind::Text { .. }, _, Some((_, close))) => close,
             _ => self.rules.sections.reasoning.close,
         }
     }

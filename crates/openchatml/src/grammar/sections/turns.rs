@@ -1,15 +1,35 @@
 //! Reads turns: their beginning, their end, and their sections.
 
+use super::answer::Answer;
 use super::between::Kind;
 use super::call::Call;
 use super::reader::{Reader, State};
 use super::reasoning::Thought;
-use super::{InnerCalls, Mark, NoReasoning, Opening, Turn, is_of_replies};
+use super::{InnerCalls, Mark, NoReasoning, Opening, Rules, Turn, is_of_replies};
 use crate::grammar::within_limit;
 use crate::lex::Lexeme;
 use crate::model::{End, Role};
 use crate::reading::{Kept, Out};
 use crate::{Code, Control, Dropped, Section, Span};
+
+impl Rules {
+    /// Returns the token that closes the section of a message of this kind, if it is this one.
+    fn closing(&self, kind: Kind, control: Control) -> Option<Mark> {
+        match (kind, control) {
+            (Kind::Reasoning, Control::CloseSection(Section::Reasoning)) => {
+                Some(self.sections.reasoning.close)
+            }
+            (Kind::Text { .. }, Control::CloseSection(Section::Answer)) => {
+                self.sections.answer.map(|(_, close)| close)
+            }
+            (Kind::Reply, _) => {
+                let close = self.replies.item.map(|(_, close)| close);
+                close.filter(|close| close.control == control)
+            }
+            _ => None,
+        }
+    }
+}
 
 impl<'a> Reader<'a> {
     /// Reads a control token between turns.
@@ -20,6 +40,9 @@ impl<'a> Reader<'a> {
         }
         if let Some(turn) = self.rules.opened_by(control) {
             return self.open_turn(turn, span, out);
+        }
+        if self.ends_awaited(control, span, out) {
+            return;
         }
         if control == Control::Eos
             && self.layout.place.last.is_some()
@@ -55,7 +78,8 @@ impl<'a> Reader<'a> {
         if is_own && (self.rules.implied().is_some() || self.goes_on()) {
             self.turn = self.rules.turn(Role::Assistant);
             (self.said, self.in_replies) = (None, false);
-            (self.thought, self.spoken) = (Thought::default(), None);
+            (self.thought, self.spoken, self.answer) =
+                (Thought::default(), None, Answer::default());
             let State::Outside(gap) = &mut self.state else { return };
             let gap = std::mem::take(gap);
             self.layout.opened.get_or_insert(span.start);
@@ -141,16 +165,18 @@ impl<'a> Reader<'a> {
     pub(super) fn speak(&mut self, kind: Kind, mut text: Kept<'a>, out: &mut Out<'a, '_>) {
         let at = text.span();
         let at = if text.is_empty() { Span::at(at.end) } else { at };
+        let is_marked = kind == Kind::Reasoning || self.answers();
         self.begin_body(kind, at.start, out);
         let text = text.take();
         if let State::Body(body) = &mut self.state {
-            body.is_marked = kind == Kind::Reasoning;
+            body.is_marked = is_marked;
             body.text(&text, at, out);
         }
     }
 
     pub(super) fn open_turn(&mut self, turn: &'static Turn, span: Span, out: &mut Out<'a, '_>) {
         self.end_gap(out);
+        self.lacks_awaited(span, out);
         if !out.admits(span) {
             return;
         }
@@ -159,10 +185,10 @@ impl<'a> Reader<'a> {
         self.said = None;
         self.before = out.state.messages;
         self.inside = None;
-        (self.thought, self.spoken) = (Thought::default(), None);
+        (self.thought, self.spoken, self.answer) = (Thought::default(), None, Answer::default());
         (self.in_list, self.in_replies) = (false, false);
         match turn.opening {
-            Opening::Named(..) | Opening::Titled(_) => {
+            Opening::Named(..) | Opening::Titled(_) | Opening::Attributes(_) => {
                 (self.turn, self.opener, self.speaker) = (None, turn.opener(), None);
                 self.state = State::Header(span, Kept::default());
             }
@@ -175,20 +201,24 @@ impl<'a> Reader<'a> {
         self.turn = Some(turn);
         let is_line = matches!(turn.opening, Opening::Line(_));
         self.pad = if is_line { 1 } else { turn.breaks_after_title() };
-        let has_sections = turn.role == Role::Assistant || self.rules.has_replies(turn);
+        let has_replies = self.rules.has_replies(turn) && turn.attributes().is_none();
+        let has_sections = turn.role == Role::Assistant || has_replies;
         match has_sections || self.pad > 0 {
             true => {
                 // A completion that repeats its header goes on where its prompt ended.
-                if out.options.in_reasoning
-                    && self.is_completion
-                    && self.before == 0
-                    && turn.role == Role::Assistant
-                {
-                    self.inside = Some(Section::Reasoning);
-                    self.pad = self.rules.sections.reasoning.open.after;
+                let goes_on =
+                    self.is_completion && self.before == 0 && turn.role == Role::Assistant;
+                match out.options.in_reasoning {
+                    true if goes_on => {
+                        self.inside = Some(Section::Reasoning);
+                        self.pad = self.rules.sections.reasoning.open.after;
+                    }
+                    false if goes_on => self.continue_answer(),
+                    _ => {}
                 }
                 self.state = State::Turn(Kept::default());
             }
+            false if turn.role == Role::Tool => self.begin_body(Kind::Reply, at, out),
             false => self.begin_body(Kind::Said(turn.role), at, out),
         }
     }
@@ -199,13 +229,18 @@ impl<'a> Reader<'a> {
         let (start, place) = (*start, header.span());
         let line = header.take();
         let name = line.trim_ascii();
-        if let Some(turn) = self.rules.titled(self.opener, name) {
+        let turn = self.rules.titled(self.opener, name);
+        if let Some(turn) = turn.filter(|turn| turn.attributes().is_none()) {
             return self.enter(turn, span.end, out);
         }
         let turn = self.opener.and_then(|opener| self.rules.opened_by(opener));
         let Some(turn) = turn else { return };
         if turn.is_of_words() {
             return self.unknown_role(&line, place, start, out);
+        }
+        if let Some(header) = turn.attributes() {
+            self.take_attributes(header, turn.role, &line, place, out);
+            return self.enter(turn, span.end, out);
         }
         let speaks = !matches!(turn.role, Role::Assistant | Role::Tool);
         if name.is_empty() {
@@ -258,20 +293,24 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads text in a turn, after a token and white space.
-    pub(super) fn in_turn(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
+    /// Returns text without the line breaks at its beginning that belong to the last token.
+    fn without_pad<'t>(&mut self, text: &'t str, span: Span) -> (&'t str, Span) {
         let own = text.bytes().take(self.pad.into()).take_while(|byte| *byte == b'\n').count();
         self.pad -= u8::try_from(own).unwrap_or(self.pad);
         self.is_short &= self.pad > 0;
         let split = if span.len() == text.len() { span.start + own } else { span.end };
-        let (text, span) = (&text[own..], Span::new(split, span.end));
+        (&text[own..], Span::new(split, span.end))
+    }
+
+    /// Reads text in a turn, after a token and white space.
+    pub(super) fn in_turn(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
+        let (text, span) = self.without_pad(text, span);
         if text.is_empty() {
             return;
         }
         // The text after this does not belong to the token.
         self.pad = 0;
-        let heading = self.turn.and_then(Turn::heading).filter(|_| self.said.is_none());
-        if let Some(heading) = heading {
+        if let Some(heading) = self.turn.and_then(Turn::heading).filter(|_| self.said.is_none()) {
             return self.in_heading(heading, text, span, out);
         }
         if self.inside == Some(Section::Reply) {
@@ -282,13 +321,19 @@ impl<'a> Reader<'a> {
             return self.take(text, span, out);
         }
         let thinks = self.thinks();
-        let State::Turn(blank) = &mut self.state else { return };
         let lead = text.len() - text.trim_ascii_start().len();
         let is_uncertain = self.thought.is_uncertain() && !thinks;
-        let counted = if is_uncertain { text.len() } else { lead };
-        let (within, _) = within_limit(&text[..counted], span, blank.len(), out);
+        let (answers, in_list) = (self.answers(), self.in_list);
+        let State::Turn(blank) = &mut self.state else { return };
+        let counted = match is_uncertain {
+            true => text.len(),
+            // The text of a message counts toward the limit of its body.
+            false if answers || thinks && !in_list => 0,
+            false => lead,
+        };
+        let (within, place) = within_limit(&text[..counted], span, blank.len(), out);
         if within.len() < counted {
-            return;
+            return blank.push(within, place, out.keep);
         }
         blank.push(text, span, out.keep);
         let is_blank = blank.as_str().trim_ascii().is_empty();
@@ -302,6 +347,7 @@ impl<'a> Reader<'a> {
                 }
                 Kind::Reasoning
             }
+            _ if answers && !is_uncertain => Kind::Text { apart: false },
             _ if is_blank => return,
             (Some(Role::Assistant) | None, _) if self.in_list => {
                 return self.stray_in_list(out);
@@ -312,8 +358,11 @@ impl<'a> Reader<'a> {
             (Some(role), _) => Kind::Said(role),
         };
         let mut blank = std::mem::take(blank);
+        if matches!(kind, Kind::Text { .. }) && !answers {
+            self.tell_bare(blank.span(), out);
+        }
         let is_exact = matches!(kind, Kind::Said(_)) && self.rules.replies.said.is_some();
-        if kind != Kind::Reasoning && !is_exact && self.has_layout_before_text() {
+        if kind != Kind::Reasoning && !is_exact && !answers && self.has_layout_before_text() {
             // The white space before it is layout, but not after a token of reasoning.
             blank.trim_start();
         }
@@ -347,7 +396,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Begins a message at the token at `span`, and at the line breaks before it in its turn.
-    fn open_at(&mut self, span: Span) {
+    pub(super) fn open_at(&mut self, span: Span) {
         let follows = self.said.is_some() && matches!(self.state, State::Turn(_));
         self.layout.opened.get_or_insert(if follows { self.layout.edge } else { span.start });
     }
@@ -355,6 +404,7 @@ impl<'a> Reader<'a> {
     /// Reads a token of a section, in a turn.
     pub(super) fn section(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         let State::Turn(_) = &self.state else { return };
+        self.leave_answer(control, span, out);
         let reasoning = &self.rules.sections.reasoning;
         match control {
             Control::OpenSection(Section::Reasoning) if self.inside.is_none() && !self.in_list => {
@@ -365,6 +415,7 @@ impl<'a> Reader<'a> {
             }
             Control::CloseSection(Section::Reasoning) if self.thinks() => {
                 let is_bare = reasoning.none == NoReasoning::Bare && self.is_untouched();
+                self.open_at(span);
                 self.inside = None;
                 self.thought = self.thought.close();
                 let after = if is_bare { 0 } else { reasoning.close.after };
@@ -380,27 +431,18 @@ impl<'a> Reader<'a> {
                 self.thought = self.thought.close();
                 self.behind(reasoning.close);
             }
+            Control::OpenSection(Section::Answer) if self.may_answer() => {
+                self.open_at(span);
+                self.open_answer(span, out);
+            }
+            Control::CloseSection(Section::Answer) if self.answers() => self.close_answer(span),
             Control::OpenSection(Section::Calls) if self.rules.sections.calls.list.is_some() => {
                 self.uncertain_call(span, out);
                 self.open_at(span);
                 self.in_list = true;
                 self.state = State::Turn(Kept::default());
             }
-            Control::CloseSection(Section::Calls) if self.in_list => {
-                self.in_list = false;
-                if self.thinks() {
-                    self.open_at(span);
-                }
-                self.layout.edge = span.end;
-                if self.said.is_some() && out.state.messages == self.before {
-                    let text = "this token ends calls of which nothing is left";
-                    out.report(Code::ParseFrame.at(span, text).drops(Dropped::Text));
-                } else {
-                    // The token belongs to the last call, whatever follows.
-                    out.to.close_turn(span.end);
-                }
-                self.state = State::Turn(Kept::default());
-            }
+            Control::CloseSection(Section::Calls) if self.in_list => self.end_list(span, out),
             Control::OpenSection(Section::Call) => self.open_call(span, out),
             Control::OpenSection(Section::Reply) => self.open_reply(span, out),
             _ => self.stray_section(control, span, out),
@@ -421,6 +463,23 @@ impl<'a> Reader<'a> {
         call.is_odd = self.is_uncertain();
         self.state = State::Call(Box::new(call));
         self.pad = 0;
+    }
+
+    /// Ends a list of calls.
+    fn end_list(&mut self, span: Span, out: &mut Out<'a, '_>) {
+        self.in_list = false;
+        if self.thinks() {
+            self.open_at(span);
+        }
+        self.layout.edge = span.end;
+        if self.said.is_some() && out.state.messages == self.before {
+            let text = "this token ends calls of which nothing is left";
+            out.report(Code::ParseFrame.at(span, text).drops(Dropped::Text));
+        } else {
+            // The token belongs to the last call, whatever follows.
+            out.to.close_turn(span.end);
+        }
+        self.state = State::Turn(Kept::default());
     }
 
     /// Reports calls inside of reasoning. It is unknown whether the model makes them or only thinks of
@@ -465,7 +524,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Ends the section of a body, at its own end token.
-    fn end_section(&mut self, mark: Mark, span: Span, out: &mut Out<'a, '_>) {
+    pub(super) fn end_section(&mut self, mark: Mark, span: Span, out: &mut Out<'a, '_>) {
         let State::Body(body) = std::mem::replace(&mut self.state, State::Turn(Kept::default()))
         else {
             return;
@@ -485,17 +544,7 @@ impl<'a> Reader<'a> {
     /// Reads a token of a section, in a body.
     pub(super) fn in_body(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         let State::Body(body) = &self.state else { return };
-        let closing = match (body.kind, control) {
-            (Kind::Reasoning, Control::CloseSection(Section::Reasoning)) => {
-                Some(self.rules.sections.reasoning.close)
-            }
-            (Kind::Reply, _) => {
-                let close = self.rules.replies.item.map(|(_, close)| close);
-                close.filter(|close| close.control == control)
-            }
-            _ => None,
-        };
-        if let Some(mark) = closing {
+        if let Some(mark) = self.rules.closing(body.kind, control) {
             return self.end_section(mark, span, out);
         }
         if self.ends_unopened(control) {
@@ -506,6 +555,14 @@ impl<'a> Reader<'a> {
                 let reasoning = &self.rules.sections.reasoning;
                 let ends = reasoning.calls == InnerCalls::End;
                 Some(if ends { reasoning.close.before } else { 0 })
+            }
+            (Kind::Reasoning, Control::OpenSection(Section::Answer))
+                if self.rules.sections.answer.is_some() =>
+            {
+                Some(self.rules.sections.reasoning.close.before)
+            }
+            (Kind::Text { .. }, Control::OpenSection(Section::Answer)) if !body.is_marked => {
+                Some(0)
             }
             (Kind::Text { .. }, Control::OpenSection(Section::Calls | Section::Call)) => {
                 Some(self.rules.sections.calls.lead)
@@ -529,6 +586,7 @@ impl<'a> Reader<'a> {
             return;
         };
         let reasoned = body.kind == Kind::Reasoning;
+        self.tell_unclosed_answer(&body, span, out);
         body.settle(before, out);
         let at = body.end();
         self.end_body(body, before, End::End, at, out);

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::Rules;
+use super::attributes::escaped;
 use super::between::{Written, quoted};
 use super::in_body::Piece;
 use super::laid_out::{LaidOut, Target};
@@ -97,6 +98,8 @@ impl Target for WriteCheck<'_> {
             }
             Written::Word(text) | Written::Text(text) | Written::Name(text) => self.text(text),
             Written::JsonName(name) => self.text(&quoted(name)),
+            Written::Attribute(name) => self.text(&escaped(name)),
+            Written::Count(count) => self.text(&count.to_string()),
         }
     }
 

@@ -34,6 +34,7 @@ const VARIANTS: &[(&str, &str, &str, usize)] = &[
     ("mistral", "v13", "mistral-v13", 25),
     ("mistral", "v3", "mistral-v7", 10),
     ("kimi", "kimi-k2", "kimi-k2", 25),
+    ("kimi", "kimi-k3", "kimi-k3", 23),
     ("qwen3-hermes", "qwen3", "qwen3", 49),
     ("qwen3-xml", "qwen3-coder", "qwen3-coder", 17),
     ("qwen3-xml", "qwen3.5", "qwen3.5", 10),

@@ -2,6 +2,7 @@
 
 mod open;
 
+use super::attributes::escaped;
 use super::quote::Quote;
 use super::{DECLARATION, Mark, NoReasoning, Piece, PromptEnd, Reasoning, Rules, Turn};
 use crate::Control;
@@ -42,6 +43,10 @@ pub(in crate::grammar) enum Written<'m> {
     Name(&'m str),
     /// The name of a tool, as a JSON string.
     JsonName(&'m str),
+    /// The value of an attribute.
+    Attribute(&'m str),
+    /// A number.
+    Count(usize),
 }
 
 /// The words of a message that stand in the text before it.
@@ -76,12 +81,23 @@ pub(in crate::grammar) struct Place {
     pub(in crate::grammar) in_reasoning: bool,
     /// Whether the next message is known to follow the user's last message. A reader knows it of none.
     pub(in crate::grammar) is_current: bool,
+    /// The number of calls or of replies up to here, if the last message is one.
+    pub(in crate::grammar) count: usize,
 }
 
 impl Place {
     /// The beginning of the text.
     pub(in crate::grammar) const START: Self =
-        Self { last: None, in_reasoning: false, is_current: false };
+        Self { last: None, in_reasoning: false, is_current: false, count: 0 };
+
+    /// Returns the number of the next message among the calls or the replies that follow each other.
+    pub(super) fn number(self, next: Kind) -> usize {
+        let goes_on = matches!(
+            (self.last, next),
+            (Some(Kind::Call { .. }), Kind::Call { .. }) | (Some(Kind::Reply), Kind::Reply)
+        );
+        if goes_on { self.count + 1 } else { 1 }
+    }
 
     /// Whether the last message is in the turn of the assistant or a reply.
     pub(in crate::grammar) fn is_turn(self) -> bool {
@@ -111,6 +127,8 @@ impl Written<'_> {
             Self::Text(text) => sink.text(text).map_err(at(Where::Role)),
             Self::Name(name) => sink.text(name).map_err(at(Where::Recipient)),
             Self::JsonName(name) => write_quoted(name, sink).map_err(at(Where::Recipient)),
+            Self::Attribute(name) => sink.text(&escaped(name)).map_err(at(Where::Name)),
+            Self::Count(count) => sink.text(&count.to_string()).map_err(at(Where::Role)),
         }
     }
 
@@ -125,6 +143,8 @@ impl Written<'_> {
             Self::Word(text) => rest.take(RawPiece::Text(text)),
             Self::Text(text) | Self::Name(text) => rest.take(RawPiece::Text(text)),
             Self::JsonName(name) => strip_quoted(name, rest),
+            Self::Attribute(name) => rest.take(RawPiece::Text(&escaped(name))),
+            Self::Count(count) => rest.take(RawPiece::Text(&count.to_string())),
         };
         if is_next { Ok(()) } else { Err(()) }
     }
@@ -157,6 +177,10 @@ impl Rules {
 
     /// Whether a call after this text begins a new turn.
     fn is_apart(&self, text: &str) -> bool {
+        if self.sections.answer.is_some() {
+            // Without text, the section of a text is that of a call.
+            return text.is_empty();
+        }
         text.trim_ascii().is_empty() || self.reads_quotes() && Quote::is_block_after(text)
     }
 
@@ -200,7 +224,8 @@ impl Rules {
             Kind::Reply => place.in_reasoning,
             Kind::Said(_) | Kind::Text { .. } | Kind::Prompt => false,
         };
-        Place { last: Some(kind), in_reasoning, is_current: place.is_current }
+        let count = place.number(kind);
+        Place { last: Some(kind), in_reasoning, is_current: place.is_current, count }
     }
 
     /// Writes the text between the last message and the next, which has this label.
@@ -270,6 +295,17 @@ impl Rules {
         }
     }
 
+    /// Writes the section of a text that is not there, if texts have one.
+    pub(super) fn empty_answer<'m, E>(
+        &self,
+        owner: Owner,
+        emit: &mut impl Emit<'m, E>,
+    ) -> Result<(), E> {
+        let Some((open, close)) = self.sections.answer else { return Ok(()) };
+        mark(owner, open, emit)?;
+        mark(owner, close, emit)
+    }
+
     /// Writes the part of a generation prompt that is about reasoning, after the opening of the
     /// turn.
     pub(in crate::grammar) fn prompt<'m, E>(
@@ -307,6 +343,10 @@ impl Rules {
                 emit(Owner::Header, Written::Control(open.control))?;
                 emit(Owner::Header, Written::Control(close.control))
             }
+            PromptEnd::Answer => match self.sections.answer {
+                Some((open, _)) => mark(Owner::Header, open, emit),
+                None => Ok(()),
+            },
         }
     }
 
@@ -374,8 +414,13 @@ impl Rules {
                 line_breaks(Owner::Before, before, emit)?;
                 emit(Owner::Before, Written::Control(control))?;
                 // The reader ends the message before these line breaks.
-                line_breaks(Owner::Header, if next.is_some() { after } else { 0 }, emit)
+                line_breaks(Owner::Header, if next.is_some() { after } else { 0 }, emit)?;
+                if next.is_none() { self.empty_answer(Owner::Before, emit) } else { Ok(()) }
             }
+            Kind::Text { .. } => match self.sections.answer {
+                Some((_, close)) => mark(Owner::Before, close, emit),
+                None => Ok(()),
+            },
             Kind::Call { .. } => self.close_call(next, emit),
             Kind::Reply => {
                 if let Some(inside) = self.replies.inside {
@@ -400,7 +445,7 @@ impl Rules {
                     None => Ok(()),
                 }
             }
-            Kind::Said(_) | Kind::Text { .. } | Kind::Prompt => Ok(()),
+            Kind::Said(_) | Kind::Prompt => Ok(()),
         }
     }
 
@@ -443,6 +488,7 @@ impl Rules {
         let owner = if is_over { Owner::Gap } else { Owner::Before };
         line_breaks(owner, close.before, emit)?;
         emit(owner, Written::Control(close.control))?;
+        turn.stop().map_or(Ok(()), |stop| emit(owner, Written::Control(stop)))?;
         line_breaks(Owner::Gap, close.after, emit)
     }
 
@@ -462,7 +508,11 @@ impl Rules {
         let is_of_prompt = self.sections.prompts.ends.iter().any(|end| match end {
             PromptEnd::Open => control == marks.open.control,
             PromptEnd::Close => control == marks.close.control,
-            PromptEnd::Turn | PromptEnd::Pair | PromptEnd::Empty | PromptEnd::Bare => false,
+            PromptEnd::Turn
+            | PromptEnd::Pair
+            | PromptEnd::Empty
+            | PromptEnd::Bare
+            | PromptEnd::Answer => false,
         });
         if is_of_prompt { Owner::Opening } else { Owner::Header }
     }

@@ -1,8 +1,10 @@
 //! The text that opens turns, sections and calls.
 
+use super::super::attributes::attribute;
 use super::super::{Mark, NoReasoning, Opening, Piece, Reasoning, Rules};
 use super::{Emit, Kind, Label, Owner, Place, Written, line_breaks, mark};
 use crate::model::Role;
+use crate::rules::CallAttributes;
 
 impl Rules {
     /// Opens the turn of a message. Returns whether it wrote an opening, after which a turn can say
@@ -36,6 +38,9 @@ impl Rules {
                 emit(Owner::Opening, name)?;
                 emit(Owner::Opening, Written::Control(title.end))?;
                 line_breaks(Owner::Opening, title.after, emit)?;
+            }
+            Opening::Attributes(header) => {
+                self.open_attributes(header, next, name, place.number(next), emit)?;
             }
             Opening::Named(control, word) => {
                 emit(Owner::Opening, Written::Control(control))?;
@@ -87,6 +92,10 @@ impl Rules {
             _ => {}
         }
         match next {
+            Kind::Text { .. } => match self.sections.answer {
+                Some((open, _)) => mark(Owner::Header, open, emit),
+                None => Ok(()),
+            },
             Kind::Call { .. } => {
                 let Reasoning { close, none, .. } = self.sections.reasoning;
                 let is_bare = is_first && none == NoReasoning::Bare;
@@ -96,35 +105,12 @@ impl Rules {
                     None if is_bare => self.sections.calls.lead,
                     _ => 0,
                 };
-                self.open_call(before.last, lead, label, emit)
+                self.open_call(before, lead, label, emit)
             }
             Kind::Reply if self.replies.inside.is_some() => {
                 self.open_inside(before, label.name, emit)
             }
-            Kind::Reply => {
-                if let Some(heading) = self.heading().filter(|_| !label.name.is_empty()) {
-                    emit(Owner::Header, Written::Word(heading))?;
-                    emit(Owner::Header, Written::Name(label.name))?;
-                    emit(Owner::Header, Written::Word("\n"))?;
-                }
-                let follows = before.last == Some(Kind::Reply);
-                if let Some((open, _)) = self.replies.list
-                    && !follows
-                {
-                    line_breaks(Owner::Gap, open.before, emit)?;
-                    mark(Owner::Header, Mark { before: 0, ..open }, emit)?;
-                }
-                if let Some(array) = self.replies.array {
-                    let text = if follows { array.between } else { array.open };
-                    emit(Owner::Header, Written::Word(text))?;
-                }
-                let Some((open, _)) = self.replies.item else { return Ok(()) };
-                let before = if follows { open.before } else { 0 };
-                mark(Owner::Header, Mark { before, ..open }, emit)?;
-                let Some(content) = self.replies.content else { return Ok(()) };
-                label.id.map_or(Ok(()), |id| emit(Owner::Header, Written::Name(id)))?;
-                emit(Owner::Header, Written::Control(content))
-            }
+            Kind::Reply => self.open_reply(before, label, emit),
             Kind::Said(_) if before.last == Some(Kind::Reply) => {
                 line_breaks(Owner::Header, self.replies.said.unwrap_or_default(), emit)
             }
@@ -156,6 +142,37 @@ impl Rules {
         }
     }
 
+    /// Opens a reply in a turn of its own, or outside of turns.
+    fn open_reply<'m, E>(
+        &self,
+        before: Place,
+        label: Label<'m>,
+        emit: &mut impl Emit<'m, E>,
+    ) -> Result<(), E> {
+        if let Some(heading) = self.heading().filter(|_| !label.name.is_empty()) {
+            emit(Owner::Header, Written::Word(heading))?;
+            emit(Owner::Header, Written::Name(label.name))?;
+            emit(Owner::Header, Written::Word("\n"))?;
+        }
+        let follows = before.last == Some(Kind::Reply);
+        if let Some((open, _)) = self.replies.list
+            && !follows
+        {
+            line_breaks(Owner::Gap, open.before, emit)?;
+            mark(Owner::Header, Mark { before: 0, ..open }, emit)?;
+        }
+        if let Some(array) = self.replies.array {
+            let text = if follows { array.between } else { array.open };
+            emit(Owner::Header, Written::Word(text))?;
+        }
+        let Some((open, _)) = self.replies.item else { return Ok(()) };
+        let before = if follows { open.before } else { 0 };
+        mark(Owner::Header, Mark { before, ..open }, emit)?;
+        let Some(content) = self.replies.content else { return Ok(()) };
+        label.id.map_or(Ok(()), |id| emit(Owner::Header, Written::Name(id)))?;
+        emit(Owner::Header, Written::Control(content))
+    }
+
     /// Opens a reply inside of the turn of the assistant. The model ends its completion with the token
     /// of the first reply.
     fn open_inside<'m, E>(
@@ -177,12 +194,16 @@ impl Rules {
 
     fn open_call<'m, E>(
         &self,
-        before: Option<Kind>,
+        place: Place,
         lead: u8,
         Label { name, id: call_id }: Label<'m>,
         emit: &mut impl Emit<'m, E>,
     ) -> Result<(), E> {
         let calls = &self.sections.calls;
+        let before = place.last;
+        if matches!(before, None | Some(Kind::Reasoning)) {
+            self.empty_answer(Owner::Header, emit)?;
+        }
         let goes_on = matches!(before, Some(Kind::Call { .. }));
         let follows_text = matches!(before, Some(Kind::Text { .. }));
         if let Some((open, _)) = calls.list
@@ -209,7 +230,17 @@ impl Rules {
                 }
             }
         }
-        for piece in calls.pieces {
+        self.call_head(place, Label { name, id: call_id }, emit)
+    }
+
+    /// Writes the parts of a call before its arguments.
+    fn call_head<'m, E>(
+        &self,
+        place: Place,
+        Label { name, id: call_id }: Label<'m>,
+        emit: &mut impl Emit<'m, E>,
+    ) -> Result<(), E> {
+        for piece in self.sections.calls.pieces {
             match piece {
                 Piece::Json(text) => emit(Owner::Header, Written::Word(text))?,
                 Piece::Name => emit(Owner::Header, Written::JsonName(name))?,
@@ -228,6 +259,12 @@ impl Rules {
                     emit(Owner::Header, Written::Control(*end))?;
                 }
                 Piece::Word(text) => emit(Owner::Header, Written::Word(text))?,
+                Piece::Attributes(CallAttributes { name: key, index, end }) => {
+                    attribute(Owner::Header, key, Written::Attribute(name), emit)?;
+                    let number = place.number(Kind::Call { leaves: false });
+                    attribute(Owner::Header, index, Written::Count(number), emit)?;
+                    emit(Owner::Header, Written::Control(*end))?;
+                }
                 Piece::NameBefore(text) => {
                     emit(Owner::Header, Written::Name(name))?;
                     emit(Owner::Header, Written::Word(text))?;

@@ -5,6 +5,9 @@ mod objects;
 
 pub(super) use self::objects::{Parts, tail_of_listed};
 
+use std::borrow::Cow;
+
+use super::attributes::Attributes;
 use super::parameters::{Scanner, To};
 use super::tree::Scanner as TreeScanner;
 use super::{Piece, Rules};
@@ -14,7 +17,7 @@ use crate::grammar::brackets::Brackets;
 use crate::json::Json;
 use crate::limits::Limits;
 use crate::reading::{Draft, Keep, Kept, Out};
-use crate::rules::Tag;
+use crate::rules::{CallAttributes, Tag};
 
 /// A call while it is read.
 pub(super) struct Call<'a> {
@@ -111,6 +114,14 @@ impl Found {
 
 fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\n' | b'\r' | b'\t')
+}
+
+/// Whether a piece is text up to a token.
+fn ends_at_token(piece: &Piece) -> bool {
+    matches!(
+        piece,
+        Piece::NameUpTo(_) | Piece::IdUpTo(_) | Piece::NameAndId { .. } | Piece::Attributes(_)
+    )
 }
 
 impl<'a> Call<'a> {
@@ -239,7 +250,7 @@ impl<'a> Call<'a> {
                     self.name.push('"');
                     self.step = Step::Name(false);
                 }
-                (Piece::NameUpTo(_) | Piece::IdUpTo(_) | Piece::NameAndId { .. }, _) => {
+                (piece, _) if ends_at_token(piece) => {
                     self.id.as_mut().unwrap_or(&mut self.name).push_str(&text[at..]);
                     return Found::Head(text.len());
                 }
@@ -283,7 +294,7 @@ impl<'a> Call<'a> {
                     return Found::Begins(at);
                 }
                 // It is part of arrays, which have another reader.
-                (Piece::PlainName | Piece::Token(_) | Piece::Python, _) => return Found::Wrong(at),
+                _ => return Found::Wrong(at),
             }
         }
         Found::Head(text.len())
@@ -492,6 +503,9 @@ impl<'a> Call<'a> {
             return false;
         }
         let (id, end) = match rules.sections.calls.pieces.get(self.piece) {
+            Some(Piece::Attributes(attributes)) if attributes.end == control => {
+                return self.take_attributes(attributes);
+            }
             Some(Piece::NameUpTo(end) | Piece::IdUpTo(end) | Piece::Token(end)) => (None, *end),
             Some(Piece::NameAndId { id, end }) => (Some(*id), *end),
             _ => return false,
@@ -502,6 +516,18 @@ impl<'a> Call<'a> {
         }
         self.piece += usize::from(control == end);
         control == end
+    }
+
+    /// Takes the name of the tool from its attributes. Returns whether there is one.
+    fn take_attributes(&mut self, form: &CallAttributes) -> bool {
+        let text = std::mem::take(&mut self.name);
+        let found = Attributes::read(&text);
+        let known = |(key, _): &(&str, Cow<'_, str>)| *key == form.name || *key == form.index;
+        // What else is said about the call is not understood.
+        self.is_odd |= !found.is_whole || !found.list.iter().all(known);
+        self.name = found.get(form.name).unwrap_or_default().to_owned();
+        self.piece += usize::from(!self.name.is_empty());
+        !self.name.is_empty()
     }
 
     /// Returns the decoded name of the tool. `None` if it is empty or not a JSON string.

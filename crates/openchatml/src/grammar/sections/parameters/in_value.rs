@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use crate::Span;
 use crate::declare::Types;
+use crate::grammar::sections::attributes::{STRING, kind_of};
 use crate::grammar::sections::between::breaks;
 use crate::grammar::sections::calls::place_in;
 use crate::grammar::sections::recover::tell_token;
@@ -147,10 +148,12 @@ impl Scanner {
             }
             _ => false,
         };
+        let mut kind = STRING;
         if let Some(raw) = self.raw() {
             let (text, words) = (self.held.slice(raw..self.at), self.parameters.words);
             match as_json(text, self.types, words, &to.out.options.limits) {
                 Some(json) => {
+                    kind = kind_of(json);
                     self.is_canonical &= words.of(json) == text && !json.starts_with('"');
                     let json = json.to_owned();
                     self.insert(&json, raw, to);
@@ -162,6 +165,9 @@ impl Scanner {
             }
         } else {
             self.insert("\"", at, to);
+        }
+        if self.parameters.attributes.is_some() {
+            self.is_canonical &= self.kind == Some(kind);
         }
         (self.at, self.phase) = (next, Phase::Between);
     }

@@ -11,12 +11,13 @@ mod tags;
 mod value;
 
 pub(super) use self::in_value::add_string;
-pub(super) use self::value::{ParameterValue, parameters, respelled};
+pub(super) use self::value::{Parameter, ParameterValue, parameters, respelled};
 
 pub(super) use self::held::Part;
 
 use self::held::Held;
 use self::value::begin;
+use super::attributes::Named;
 use super::{Piece, Rules};
 use crate::declare::Types;
 use crate::grammar::within_limit;
@@ -36,6 +37,8 @@ pub(super) struct Scanner {
     phase: Phase,
     /// The declared tool, by its position in the options.
     tool: Option<usize>,
+    /// The type of the value that the attributes of the parameter contain.
+    kind: Option<&'static str>,
     /// The types that the parameter can have.
     types: Types,
     /// Whether text that is no part of the call was read last.
@@ -148,6 +151,7 @@ impl Scanner {
             at: 0,
             phase: Phase::Between,
             tool: out.options.tools.iter().position(|tool| tool.name == name),
+            kind: None,
             types: Types::ANY,
             is_odd: false,
             has_any: false,
@@ -323,14 +327,16 @@ impl Scanner {
                 return Step::Wait;
             }
         };
+        if self.parameters.attributes.is_some() {
+            return self.attributes(end, behind, to);
+        }
         self.tell(end, to);
         let odd = self.odd_in_name(end, types);
         let name = self.held.slice(self.at..odd.unwrap_or(end));
         let mut text = String::new();
         begin(&mut text, name, !self.has_any);
-        let tool = self.tool.and_then(|at| to.out.options.tools.get(at));
         self.is_canonical &= types.is_some() == self.parameters.typed.is_some();
-        self.types = types.unwrap_or_else(|| Types::of(tool, name));
+        self.types = types.unwrap_or_else(|| self.types_of(name, to));
         self.insert(&text, self.at, to);
         if let Some(odd) = odd {
             self.at = odd;
@@ -341,6 +347,36 @@ impl Scanner {
             Some(_) => self.phase = Phase::Gap,
             None => self.begin_value(self.parameters.name_end, to),
         }
+        Step::Next
+    }
+
+    /// Returns the types of the parameter with this name, according to the declared tools.
+    fn types_of(&self, name: &str, to: &To<'_, '_, '_>) -> Types {
+        Types::of(self.tool.and_then(|at| to.out.options.tools.get(at)), name)
+    }
+
+    /// Reads the attributes of a parameter, up to `end`, and begins its value at `behind`.
+    fn attributes(&mut self, end: usize, behind: usize, to: &mut To<'_, '_, '_>) -> Step {
+        let Some(form) = self.parameters.attributes else { return Step::Wait };
+        self.tell(end, to);
+        let found = Named::read(form, self.held.slice(self.at..end));
+        let Some(name) = found.name else {
+            // It is no parameter.
+            (self.phase, self.is_odd) = (Phase::Between, true);
+            self.drop_text(behind, to);
+            return Step::Next;
+        };
+        let mut text = String::new();
+        begin(&mut text, &name, !self.has_any);
+        self.kind = found.kind;
+        self.types = found.types.unwrap_or_else(|| self.types_of(&name, to));
+        self.is_canonical &= found.is_canonical;
+        self.insert(&text, self.at, to);
+        if found.is_odd {
+            self.drop_text(end, to);
+        }
+        (self.has_any, self.at) = (true, behind);
+        self.begin_value(self.parameters.name_end, to);
         Step::Next
     }
 

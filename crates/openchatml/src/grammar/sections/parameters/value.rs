@@ -99,7 +99,7 @@ pub(in crate::grammar::sections) fn respelled(
         match &parameter.value {
             ParameterValue::Json(json) => text.push_str(json),
             ParameterValue::Text(value) => {
-                let types = if form.typed.is_some() { Types::STRING } else { Types::ANY };
+                let types = if form.says_types() { Types::STRING } else { Types::ANY };
                 match as_json(value, types, form.words, limits) {
                     Some(json) => text.push_str(json),
                     None => write_string(&mut text, value),
