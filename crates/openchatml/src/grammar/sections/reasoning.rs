@@ -1,5 +1,6 @@
 //! Reads reasoning with a missing or a doubled token, where it is uncertain what is reasoning.
 
+use super::Rules;
 use super::between::Kind;
 use super::reader::{Reader, State};
 use crate::grammar::unopened_reasoning;
@@ -36,6 +37,14 @@ impl Thought {
 
     pub(super) fn close(self) -> Self {
         if self == Self::Twice { self } else { Self::Closed }
+    }
+}
+
+impl Rules {
+    /// Whether text can be the line breaks of the token that closes reasoning.
+    pub(super) fn may_be_of_close(&self, text: &str) -> bool {
+        let most = usize::from(self.sections.reasoning.close.before);
+        text.len() <= most && text.bytes().all(|byte| byte == b'\n')
     }
 }
 

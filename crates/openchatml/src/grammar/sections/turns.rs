@@ -338,15 +338,10 @@ impl<'a> Reader<'a> {
         blank.push(text, span, out.keep);
         let is_blank = blank.as_str().trim_ascii().is_empty();
         let kind = match (self.turn.map(|turn| turn.role), thinks) {
-            (_, true) if !self.in_list => {
-                let close = usize::from(self.rules.sections.reasoning.close.before);
-                let may_close =
-                    blank.len() <= close && blank.as_str().bytes().all(|it| it == b'\n');
-                if may_close {
-                    return;
-                }
-                Kind::Reasoning
-            }
+            (_, true) if !self.in_list => match self.rules.may_be_of_close(blank.as_str()) {
+                true => return,
+                false => Kind::Reasoning,
+            },
             _ if answers && !is_uncertain => Kind::Text { apart: false },
             _ if is_blank => return,
             (Some(Role::Assistant) | None, _) if self.in_list => {
