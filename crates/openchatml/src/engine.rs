@@ -308,7 +308,7 @@ impl<'a> Messages<'a> {
     }
 
     fn lexeme(&mut self, lexeme: Lexeme<'_>, out: &mut Out<'a, '_>) {
-        if out.goes_on(lexeme) {
+        if self.reader.goes_on(lexeme, out) {
             self.reader.lexeme(lexeme, out);
         }
     }

@@ -3,7 +3,8 @@
 
 use openchatml::convert::{Channels, Conversion, Lost, convert};
 use openchatml::{
-    Carrier, Channel, Conversation, Data, Document, Format, RenderOptions, Role, Tool, Value, parse,
+    Carrier, Channel, Conversation, Data, Document, End, Format, RenderOptions, Role, Tool, Value,
+    parse,
 };
 
 use super::{Broken, Case, Verdict, brief, lenient, read};
@@ -115,6 +116,16 @@ fn without_defaults(mut document: Document<'_>) -> Document<'_> {
         let defaults = ["Deliberation: ", "You are Kimi, "];
         !(is_told && defaults.iter().any(|it| message.body.text().starts_with(it)))
     });
+    // An open message of the assistant without text is a prompt.
+    if let Some(last) = conversation.messages.last_mut()
+        && last.role == Role::Assistant
+        && last.end == End::Open
+        && last.body.is_empty()
+        && !last.is_call()
+        && !last.is_reasoning()
+    {
+        last.end = End::Prompt;
+    }
     for message in &mut conversation.messages {
         if message.role == Role::Tool {
             let to_assistant = message.recipient.as_deref() == Some("assistant");

@@ -47,13 +47,16 @@ pub(crate) fn elements(tools: &[Tool<'_>], order: ElementOrder) -> String {
     text
 }
 
-/// Whether elements contain all of a declaration: they contain only the entries of mappings.
+/// Whether elements contain all of a declaration: they contain only the entries of mappings, and say of
+/// no schema that it is one of an object.
 pub(crate) fn elements_say_all(tool: &Tool<'_>) -> bool {
     let is_map = |value: &Value<'_>| value.as_map().is_some();
     let schema = tool.parameters.as_ref();
     let properties = schema.and_then(|schema| schema.get("properties"));
     let each = properties.and_then(Value::as_map).unwrap_or_default();
+    let kind = schema.and_then(|schema| schema.get("type"));
     schema.is_none_or(is_map)
+        && kind.is_none_or(|kind| kind.as_str() == Some("object"))
         && properties.is_none_or(is_map)
         && each.iter().all(|(_, property)| is_map(property))
 }

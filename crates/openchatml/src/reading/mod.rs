@@ -16,6 +16,7 @@ pub(crate) use self::out::{Findings, Out, Place, PlainMessage, Receiver, State, 
 pub use self::parsed::Parsed;
 pub(crate) use self::trail::Trail;
 
+use crate::Control;
 use crate::lex::{Lexeme, Lexer};
 use crate::model::Message;
 
@@ -32,10 +33,21 @@ pub(crate) trait Reader<'a> {
     /// Each reader has its own copy of this loop, in which the compiler knows its `lexeme`.
     fn text(&mut self, lexer: &mut Lexer, text: &mut &str, last: bool, out: &mut Out<'a, '_>) {
         while let Some(lexeme) = lexer.next(text, last) {
-            if out.goes_on(lexeme) {
+            if self.goes_on(lexeme, out) {
                 self.lexeme(lexeme, out);
             }
         }
+    }
+
+    /// Whether reading continues with `lexeme`.
+    fn goes_on(&self, lexeme: Lexeme<'_>, out: &mut Out<'a, '_>) -> bool {
+        let ends = matches!(lexeme, Lexeme::Control(control, _) if self.is_end(control));
+        ends && out.state.stopped.is_none() || out.goes_on(lexeme)
+    }
+
+    /// Whether a token ends what is open here, and begins no message.
+    fn is_end(&self, _control: Control) -> bool {
+        false
     }
 
     /// Returns the message whose body is being read, or `None` between messages and inside a

@@ -1,5 +1,5 @@
-//! Composes a conversation like the chat template: it always has a system message, which declares the
-//! tools.
+//! Composes a conversation like the chat template: its system message declares the tools. A prompt always
+//! has one.
 
 use crate::Span;
 use crate::declare::{ElementOrder, elements, elements_say_all};
@@ -18,8 +18,10 @@ pub(super) fn compose<'a>(
     options: &RenderOptions,
 ) -> Result<Composed<'a>, RenderError> {
     let messages = std::mem::take(&mut conversation.messages);
+    let is_prompt = options.generation_prompt.is_some() || options.thinking.is_some();
     let mut opened = match tools {
-        [] if conversation.origin == rules.form => Opened::new(messages),
+        // A conversion adds no message.
+        [] if !is_prompt => Opened::new(messages),
         [] => Opened::changing(messages, "", str::to_owned),
         _ => Opened::declaring(messages, "", |system| {
             let between = if system.is_empty() { "" } else { "\n\n" };

@@ -63,7 +63,7 @@ static CARRIES: Carries = Carries {
     needs_call_ids: true,
     needs_names: true,
     tools: true,
-    tool_keys: &["type"],
+    tool_keys: &["type", "function"],
     strict_tools: true,
     roles: Role::ALL,
     names: |message| !message.is_call() && !message.is_reasoning(),

@@ -114,6 +114,13 @@ pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader
 }
 
 impl<'a> crate::reading::Reader<'a> for Reader<'a> {
+    fn is_end(&self, control: Control) -> bool {
+        // Where texts have tokens of their own, the token that ends the turn follows a complete text.
+        let close = self.turn.and_then(|turn| turn.close).filter(|it| it.control == control);
+        let is_behind_text = self.said.is_some() && matches!(self.state, State::Turn(_));
+        self.rules.sections.answer.is_some() && close.is_some() && is_behind_text
+    }
+
     fn lexeme(&mut self, lexeme: Lexeme<'_>, out: &mut Out<'a, '_>) {
         self.complete(Some(lexeme), lexeme.span().start, out);
         match lexeme {

@@ -360,7 +360,11 @@ impl<'a> Reader<'a> {
         let marks = section.into_iter().chain(self.turn.and_then(|turn| turn.close));
         let close: String = marks.map(|mark| self.rules.spelling(mark.control)).collect();
         let found = Code::StreamTruncated.at(Span::at(at), text);
-        out.malformed(found.fix(Fix::suggestion(Span::at(at), close)));
+        out.malformed(match close.is_empty() {
+            // No token ends a turn like this one.
+            true => found,
+            false => found.fix(Fix::suggestion(Span::at(at), close)),
+        });
     }
 
     /// Ends the reading after a stop. The incomplete message keeps what was read of it.

@@ -6,7 +6,7 @@ use super::call::Call;
 use super::reader::{Reader, State};
 use super::reasoning::Thought;
 use super::{InnerCalls, Mark, NoReasoning, Opening, Rules, Turn, is_of_replies};
-use crate::grammar::within_limit;
+use crate::grammar::{GOES_ON, within_limit};
 use crate::lex::Lexeme;
 use crate::model::{End, Role};
 use crate::reading::{Kept, Out};
@@ -101,6 +101,10 @@ impl<'a> Reader<'a> {
         self.end_gap(out);
         self.in_replies = opens;
         if opens {
+            if self.is_completion {
+                let found = Code::CompletionRole.at(span, GOES_ON);
+                out.malformed(found.drops(Dropped::Text));
+            }
             self.layout.opened.get_or_insert(span.start);
         } else {
             self.layout.edge = span.end;
