@@ -1,6 +1,7 @@
 //! Completions in any format.
 
 use openchatml::convert::convert;
+use openchatml::dialects::Completion;
 use openchatml::{
     Channel, Control, Conversation, End, Format, Message, RenderOptions, Role, Section,
 };
@@ -25,6 +26,12 @@ pub fn completion(before: &[Message<'_>], said: &[Message<'_>], format: Format) 
     let mut options = RenderOptions::default();
     // A template may write the date if there is no system message.
     options.date = Some("2026-01-01".into());
+    // Prompts of some models that think say so.
+    let thinks = match format.dialect().completion() {
+        Some(Completion::Sections(sections)) => sections.prompts.thinks,
+        _ => false,
+    };
+    options.thinking = thinks.then_some(true);
     let write = |messages: Vec<Message<'_>>, options: &RenderOptions| {
         let conversation = Conversation::from_messages(messages);
         let written = convert(&conversation.into(), format, options);
@@ -37,8 +44,14 @@ pub fn completion(before: &[Message<'_>], said: &[Message<'_>], format: Format) 
     let prompts = [Some(prompt.as_str()), without_reasoning(&prompt, format)];
     let behind = |said: &[Message<'_>]| {
         let all = write([before, said].concat(), &options);
-        let said = prompts.iter().flatten().find_map(|prompt| all.strip_prefix(prompt));
-        said.map(|said| said.trim_end().to_owned())
+        let rest = prompts.iter().flatten().find_map(|prompt| all.strip_prefix(prompt));
+        let rest = rest.or_else(|| {
+            // It can open reasoning, which a turn without reasoning closes at once.
+            let open = spelling(format, Control::OpenSection(Section::Reasoning))?;
+            let rest = all.strip_prefix(prompt.trim_end().strip_suffix(open)?)?;
+            Some(rest.strip_prefix(open).unwrap_or(rest))
+        });
+        rest.map(|rest| rest.trim_end().to_owned())
             .ok_or_else(|| format!("{format}: {prompt}\n{all}"))
     };
     let unreasoned: Vec<_> = said.iter().filter(|it| !it.is_reasoning()).cloned().collect();
@@ -47,10 +60,13 @@ pub fn completion(before: &[Message<'_>], said: &[Message<'_>], format: Format) 
 
 /// Returns a prompt without the empty reasoning at its end.
 fn without_reasoning(prompt: &str, format: Format) -> Option<&str> {
-    let spelling = |control| format.dialect().controls.spelling(control);
-    let before =
-        prompt.trim_end().strip_suffix(spelling(Control::CloseSection(Section::Reasoning))?)?;
-    before.trim_end().strip_suffix(spelling(Control::OpenSection(Section::Reasoning))?)
+    let close = spelling(format, Control::CloseSection(Section::Reasoning))?;
+    let open = spelling(format, Control::OpenSection(Section::Reasoning))?;
+    prompt.trim_end().strip_suffix(close)?.trim_end().strip_suffix(open)
+}
+
+fn spelling(format: Format, control: Control) -> Option<&'static str> {
+    format.dialect().controls.spelling(control)
 }
 
 /// Returns an answer that ends a completion.

@@ -133,7 +133,7 @@ impl LaidOut<'_> {
         let mut owner = Owner::Before;
         let after_title = self.rules.turns.iter().map(Turn::breaks_after_title).max();
         let after_title = usize::from(after_title.unwrap_or_default());
-        let (mut is_behind_opening, mut in_title) = (false, false);
+        let (mut is_behind_opening, mut in_title, mut in_name) = (false, false, false);
         for piece in raw.pieces() {
             let is_first = std::mem::take(&mut is_behind_opening);
             match piece {
@@ -164,8 +164,11 @@ impl LaidOut<'_> {
                     let again = control == Control::CloseSection(Section::Replies)
                         && self.rules.sections.prompts.again;
                     in_title = opening.is_some_and(Turn::is_titled);
+                    in_name = is_named;
                     is_behind_opening = opening.is_some() && !is_named && !in_title || again;
-                    if (is_behind_opening && !again) || is_first {
+                    // The line break behind a token in which prompts end is in the prompt, too.
+                    let has_line = owner == Owner::Opening && self.opens_with_line(control);
+                    if (is_behind_opening && !again) || is_first && !has_line {
                         owner = Owner::Header;
                     }
                 }
@@ -180,6 +183,9 @@ impl LaidOut<'_> {
                         _ => (text, ""),
                     };
                     to.piece(owner, Written::Text(opening), index)?;
+                    if std::mem::take(&mut in_name) {
+                        is_behind_opening = rest.is_empty() && opening.ends_with('\n');
+                    }
                     if owner == Owner::Opening {
                         owner = Owner::Header;
                     }
@@ -190,6 +196,12 @@ impl LaidOut<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether a token opens reasoning, and a line break follows it.
+    fn opens_with_line(&self, control: Control) -> bool {
+        let open = self.rules.sections.reasoning.open;
+        open.control == control && open.after > 0
     }
 
     fn closes_turn(&self, control: Control) -> bool {
