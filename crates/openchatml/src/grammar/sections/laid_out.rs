@@ -175,13 +175,7 @@ impl LaidOut<'_> {
                 RawPiece::Text(text) => {
                     is_behind_opening =
                         is_first && owner == Owner::Before && text.trim_ascii().is_empty();
-                    // The line with the role ends the opening.
-                    let line =
-                        memchr::memchr(b'\n', text.as_bytes()).map_or(text.len(), |at| at + 1);
-                    let (opening, rest) = match owner {
-                        Owner::Opening => text.split_at(line),
-                        _ => (text, ""),
-                    };
+                    let (opening, rest) = split_opening(owner, text);
                     to.piece(owner, Written::Text(opening), index)?;
                     if std::mem::take(&mut in_name) {
                         is_behind_opening = rest.is_empty() && opening.ends_with('\n');
@@ -218,4 +212,10 @@ fn split_breaks(text: &str, most: usize, owner: Owner) -> impl Iterator<Item = (
     let count = text.bytes().take(most).take_while(|byte| *byte == b'\n').count();
     let (breaks, rest) = text.split_at(count);
     [(Owner::Opening, breaks), (owner, rest)].into_iter().filter(|(_, text)| !text.is_empty())
+}
+
+/// Splits text behind the line with the role, which ends the opening of a turn.
+fn split_opening(owner: Owner, text: &str) -> (&str, &str) {
+    let line = memchr::memchr(b'\n', text.as_bytes()).map_or(text.len(), |at| at + 1);
+    if owner == Owner::Opening { text.split_at(line) } else { (text, "") }
 }
