@@ -343,7 +343,13 @@ pub fn both<T>(
         let is_list = |error: &RenderError| {
             error.to_string().ends_with("directly after calls would be read as their replies")
         };
-        if refused.iter().flatten().any(is_list) {
+        // In DeepSeek V3.2 and later, the words around replies are words also as ids, and what they do to
+        // a turn is found at its first message.
+        let has_words = name.contains("deepseek-v3.2") || name.contains("deepseek-v4");
+        let is_of_words = |error: &RenderError| {
+            has_words && error.to_string().ends_with("would be read as another message")
+        };
+        if refused.iter().flatten().any(|error| is_list(error) || is_of_words(error)) {
             return None;
         }
         // The hidden message that differs and that the target cannot write.
