@@ -8,6 +8,7 @@ mod events;
 mod losses;
 mod model;
 mod prompts;
+mod reasoning;
 mod refusals;
 mod schemas;
 mod services;

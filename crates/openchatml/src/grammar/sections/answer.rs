@@ -5,7 +5,7 @@ use super::body::Body;
 use super::reader::{Reader, State};
 use super::reasoning::Thought;
 use super::{Rules, Turn};
-use crate::model::Role;
+use crate::model::{End, Role};
 use crate::reading::{Kept, Out};
 use crate::{Code, Control, Section, Span};
 
@@ -16,6 +16,8 @@ pub(super) struct Answer {
     is_prompted: bool,
     /// The place of its end, if it is closed and empty.
     empty: Option<usize>,
+    /// The place of its end, if it is closed, and it is uncertain whether its text is reasoning.
+    held: Option<usize>,
 }
 
 impl Rules {
@@ -81,13 +83,35 @@ impl<'a> Reader<'a> {
         self.behind(open);
     }
 
-    /// Closes an empty section of a text.
+    /// Closes a section of a text that is empty or uncertain.
     pub(super) fn close_answer(&mut self, span: Span) {
         let Some((_, close)) = self.rules.sections.answer else { return };
+        let text = match &mut self.state {
+            State::Turn(text) if self.thought.is_uncertain() => std::mem::take(text),
+            _ => Kept::default(),
+        };
         self.open_at(span);
         self.inside = None;
-        self.answer = Answer { empty: Some(span.start), is_prompted: false };
+        self.answer = match text.as_str().trim_ascii().is_empty() {
+            true => Answer { empty: Some(span.start), ..Answer::default() },
+            false => Answer { held: Some(span.end), ..Answer::default() },
+        };
         self.behind(close);
+        self.state = State::Turn(text);
+    }
+
+    /// Begins the message of a text that was kept because it was uncertain whether it is reasoning.
+    pub(super) fn speak_uncertain(&mut self, text: Kept<'a>, out: &mut Out<'a, '_>) {
+        let closed = self.answer.held.take();
+        if closed.is_none() && !self.answers() {
+            self.tell_bare(text.span(), out);
+        }
+        self.speak(Kind::Text { apart: false }, text, out);
+        let Some(at) = closed else { return };
+        if let State::Body(body) = std::mem::replace(&mut self.state, State::Turn(Kept::default()))
+        {
+            self.end_body(body, 0, End::End, at, out);
+        }
     }
 
     /// Reports text of the assistant outside of the section for it.

@@ -293,7 +293,8 @@ impl<'a> Reader<'a> {
             control,
             Control::OpenSection(Section::Reasoning) | Control::CloseSection(Section::Reasoning)
         );
-        let ends_reasoning = self.thinks() && control == Control::CloseSection(Section::Reasoning);
+        let ends_reasoning = self.thinks() && control == Control::CloseSection(Section::Reasoning)
+            || self.takes_back(control);
         let is_mention = ends_reasoning || self.thinks() && call.is_mention();
         // What follows a token in the wrong place belongs to the call.
         let is_interrupted = (is_reasoning || !is_of_calls(control)) && !is_mention;

@@ -43,7 +43,7 @@ pub(crate) struct Reader<'a> {
     pub(super) answer: Answer,
     /// What its tokens say about its reasoning.
     pub(super) thought: Thought,
-    /// The beginning and the number of its texts and calls so far.
+    /// The beginning of its first text or call, and the number of messages before that.
     pub(super) spoken: Option<(usize, usize)>,
     /// Whether a list of calls is open in it.
     pub(super) in_list: bool,
@@ -363,8 +363,7 @@ impl<'a> Reader<'a> {
         self.said = self.layout.place.last;
         if matches!(kind, Kind::Text { .. } | Kind::Call { .. }) {
             let from = if let State::Call(call) = &self.state { call.from } else { at };
-            let (from, count) = self.spoken.unwrap_or((from, 0));
-            self.spoken = Some((from, count + 1));
+            self.spoken.get_or_insert((from, out.state.messages));
         }
         let span = message.span;
         check_speaker(&mut message, span, out);

@@ -61,18 +61,23 @@ impl<'a> Reader<'a> {
     }
 
     /// Begins the message of text that was kept because it was uncertain whether it is reasoning.
-    /// `control` is the token after it.
+    /// `control` is the token after it. After a call that has ended reasoning, only the end of the turn
+    /// shows that it is an answer.
     pub(super) fn settle_uncertain(&mut self, control: Option<Control>, out: &mut Out<'a, '_>) {
         if !self.thought.is_uncertain() || self.thinks() || self.in_list {
             return;
         }
+        let is_reasoning = control.is_some_and(|control| match self.thought {
+            Thought::Interrupted => !self.rules.frames(control),
+            _ => control == Control::CloseSection(Section::Reasoning),
+        });
+        let stays = control.is_some_and(|control| {
+            // It ends together with the call before it, or it can still be an answer.
+            self.takes_back(control)
+                || self.answers() && control == Control::CloseSection(Section::Answer)
+        });
         let State::Turn(text) = &mut self.state else { return };
-        if text.as_str().trim_ascii().is_empty() {
-            return;
-        }
-        let is_reasoning = control == Some(Control::CloseSection(Section::Reasoning));
-        if is_reasoning && self.thought == Thought::Interrupted && self.spoken.is_some() {
-            // It ends together with the call before it.
+        if stays || text.as_str().trim_ascii().is_empty() {
             return;
         }
         let mut text = std::mem::take(text);
@@ -86,31 +91,38 @@ impl<'a> Reader<'a> {
         if !self.answers() && self.has_layout_before_text() {
             text.trim_start();
         }
-        if !self.answers() {
-            self.tell_bare(text.span(), out);
-        }
-        self.speak(Kind::Text { apart: false }, text, out);
+        self.speak_uncertain(text, out);
+    }
+
+    /// Whether a token ends the reasoning that a call has ended: that call was a part of it, and so was
+    /// everything after it.
+    pub(super) fn takes_back(&self, control: Control) -> bool {
+        control == Control::CloseSection(Section::Reasoning)
+            && self.thought == Thought::Interrupted
+            && self.spoken.is_some()
     }
 
     /// Whether a token ends reasoning that no token opened, after texts or calls of its turn.
     pub(super) fn ends_unopened(&self, control: Control) -> bool {
-        control == Control::CloseSection(Section::Reasoning)
-            && matches!(self.thought, Thought::Nothing | Thought::Interrupted)
-            && match &self.state {
-                State::Body(body) => matches!(body.kind, Kind::Text { .. }),
-                // A list is open if one of its calls has ended the reasoning.
-                State::Turn(_) => {
-                    let is_outside = !self.in_list || self.thought == Thought::Interrupted;
-                    self.spoken.is_some() && is_outside
-                }
+        let is_first = control == Control::CloseSection(Section::Reasoning)
+            && self.thought == Thought::Nothing
+            && self.spoken.is_some();
+        match &self.state {
+            State::Body(body) => match body.kind {
+                Kind::Text { .. } => is_first || self.takes_back(control),
+                Kind::Reasoning => self.takes_back(control),
                 _ => false,
-            }
+            },
+            // A list is open if one of its calls has ended the reasoning.
+            State::Turn(_) => is_first && !self.in_list || self.takes_back(control),
+            _ => false,
+        }
     }
 
     /// Ends the texts and calls of a turn as reasoning. Templates write the token that opens it into
     /// the prompt, and then often not into a transcript.
     pub(super) fn end_unopened(&mut self, span: Span, out: &mut Out<'a, '_>) {
-        let Some((from, count)) = self.spoken.take() else { return };
+        let Some((from, before)) = self.spoken.take() else { return };
         let found = match self.thought {
             Thought::Interrupted => {
                 let spelling = self.rules.spelling(self.rules.sections.reasoning.close.control);
@@ -120,14 +132,12 @@ impl<'a> Reader<'a> {
             _ => unopened_reasoning(self.rules, span, from).help("the text before it is read as reasoning; if the prompt ended inside of reasoning, use `in_reasoning`, in the command `--in-reasoning`"),
         };
         out.malformed(found);
-        let mut ended = count;
         if let State::Body(body) = &mut self.state {
             body.draft.message.channel = Some(Channel::Analysis);
             body.draft.message.recovered = true;
             body.kind = Kind::Reasoning;
-            ended -= 1;
         }
-        out.hide_last(ended);
+        out.hide_last(out.state.messages - before);
         if out.state.stopped.is_some() {
             return;
         }

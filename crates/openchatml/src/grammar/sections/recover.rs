@@ -113,7 +113,9 @@ impl<'a> Reader<'a> {
 
     /// Reads a token of a section in uncertain text.
     pub(super) fn in_rest(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
-        let ends_reasoning = self.thinks() && control == Control::CloseSection(Section::Reasoning);
+        let takes_back = self.takes_back(control);
+        let ends_reasoning =
+            self.thinks() && control == Control::CloseSection(Section::Reasoning) || takes_back;
         // Without a token that ends calls, the next call ends a malformed one.
         let is_next = control == self.rules.sections.calls.item.0.control;
         let State::Rest(rest) = &mut self.state else { return };
@@ -122,7 +124,8 @@ impl<'a> Reader<'a> {
         let calls = is_in_list
             && control == Control::OpenSection(Section::Call)
             && self.rules.has_named_ids();
-        if !calls && rest.until != Some(control) && !(ends_reasoning && rest.until.is_some()) {
+        let ends = takes_back || ends_reasoning && rest.until.is_some();
+        if !calls && !ends && rest.until != Some(control) {
             rest.push(self.rules.spelling(control), span, out);
             return;
         }

@@ -412,7 +412,9 @@ impl<'a> Reader<'a> {
                 self.thought = self.thought.open();
                 self.behind(reasoning.open);
             }
-            Control::CloseSection(Section::Reasoning) if self.thinks() => {
+            Control::CloseSection(Section::Reasoning)
+                if self.thinks() && self.thought != Thought::Interrupted =>
+            {
                 let is_bare = reasoning.none == NoReasoning::Bare && self.is_untouched();
                 self.open_at(span);
                 self.inside = None;
@@ -543,11 +545,11 @@ impl<'a> Reader<'a> {
     /// Reads a token of a section, in a body.
     pub(super) fn in_body(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         let State::Body(body) = &self.state else { return };
-        if let Some(mark) = self.rules.closing(body.kind, control) {
-            return self.end_section(mark, span, out);
-        }
         if self.ends_unopened(control) {
             return self.end_unopened(span, out);
+        }
+        if let Some(mark) = self.rules.closing(body.kind, control) {
+            return self.end_section(mark, span, out);
         }
         let goes_on = match (body.kind, control) {
             (Kind::Reasoning, Control::OpenSection(Section::Calls | Section::Call)) => {
