@@ -45,6 +45,16 @@ impl Rules {
         });
         pieces.collect()
     }
+
+    /// Whether a call can have this name. Where only text separates a name from parameters, a sentence
+    /// or JSON in its place is not one.
+    fn can_be_named(&self, name: &str) -> bool {
+        let calls = &self.sections.calls;
+        let is_in_text = calls.parameters().is_some()
+            && calls.pieces.iter().any(|piece| matches!(piece, Piece::NameBefore(_)));
+        let is_other = |byte: u8| byte.is_ascii_whitespace() || matches!(byte, b'{' | b'"');
+        !is_in_text || !name.bytes().any(is_other)
+    }
 }
 
 /// Returns the place of byte `at` of a text at `span`. Replacement characters are longer than what
@@ -139,6 +149,9 @@ impl<'a> Reader<'a> {
         };
         if name.len() > out.options.limits.value_bytes {
             return self.broken_call("", Span::at(at), true, out);
+        }
+        if !self.rules.can_be_named(&name) {
+            return self.broken_call("", Span::at(at), false, out);
         }
         if !self.rules.has_named_ids() {
             return self.start_call(&name, None, at, out);
