@@ -160,6 +160,9 @@ pub struct Calls {
     /// How calls are read that are the whole rest of the turn. The writer then writes the token that
     /// opens calls only after a text, and no token that closes them.
     pub guard: Option<&'static Guard>,
+    /// Whether models forget the token that opens calls. Text that begins a line like a call of a known
+    /// tool is then read as a call, if the token that closes calls follows.
+    pub unopened: bool,
     /// The namespace of tools that are called without it.
     pub namespace: &'static str,
 }
@@ -367,6 +370,7 @@ impl Calls {
         pieces: &[],
         empty: None,
         guard: None,
+        unopened: false,
         namespace: "functions",
     };
 

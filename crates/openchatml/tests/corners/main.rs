@@ -16,4 +16,5 @@ mod sinks;
 mod streams;
 mod texts;
 mod types;
+mod unopened;
 mod words;

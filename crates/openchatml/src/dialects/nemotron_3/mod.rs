@@ -44,6 +44,7 @@ const fn sections(before: u8, after: u8) -> Sections {
             ),
             lead: 1,
             pieces: &PIECES,
+            unopened: true,
             namespace: "functions",
             ..Calls::NONE
         },

@@ -48,6 +48,7 @@ const CALLS: Calls = Calls {
         Some(Mark::new(Control::CloseSection(Section::Call), 1, 0)),
     ),
     lead: 2,
+    unopened: true,
     namespace: "functions",
     ..Calls::NONE
 };

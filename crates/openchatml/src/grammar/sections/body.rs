@@ -67,6 +67,11 @@ impl<'a> Body<'a> {
         self.empty
     }
 
+    /// Whether text behind it begins a line.
+    pub(super) fn begins_line(&self) -> bool {
+        self.empty || !self.held.is_empty()
+    }
+
     /// Whether a token of a section is text behind it, because it is quoted.
     pub(super) fn quotes(&mut self, control: Control) -> bool {
         self.catch_up();

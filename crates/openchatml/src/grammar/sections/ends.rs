@@ -141,7 +141,11 @@ impl<'a> Reader<'a> {
                 self.end_completion(true, out);
                 self.layout.edge = self.layout.edge.max(at);
             }
-            State::Outside(_) | State::Header(..) | State::Reply(_) | State::Guarded(_) => {}
+            State::Outside(_)
+            | State::Header(..)
+            | State::Reply(_)
+            | State::Guarded(_)
+            | State::Unopened(_) => {}
         }
         self.inside = None;
         self.in_list = false;
@@ -264,7 +268,7 @@ impl<'a> Reader<'a> {
                 self.state = State::Outside(gap);
                 self.end_gap(out);
             }
-            State::Header(..) | State::Guarded(_) => {}
+            State::Header(..) | State::Guarded(_) | State::Unopened(_) => {}
         }
         self.keep_tail(at, out);
     }
@@ -274,6 +278,7 @@ impl<'a> Reader<'a> {
         self.settle_reply(at, out);
         self.settle_call(at, out);
         self.settle_guarded(None, out);
+        self.settle_unopened(None, out);
         self.settle_uncertain(None, out);
     }
 

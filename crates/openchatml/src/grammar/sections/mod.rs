@@ -27,6 +27,7 @@ mod recover;
 mod replies;
 mod tree;
 mod turns;
+mod unopened;
 mod waiting;
 mod write_check;
 mod writer;

@@ -8,6 +8,7 @@ use super::guarded::Guarded;
 use super::layout_tracker::LayoutTracker;
 use super::reasoning::Thought;
 use super::tree::TreeReply;
+use super::unopened::Unopened;
 use super::waiting::Waiting;
 use super::{Mark, Rules, Turn, is_of_replies};
 use crate::grammar::rest::Rest;
@@ -79,6 +80,8 @@ pub(super) enum State<'a> {
     Reply(Box<TreeReply<'a>>),
     /// In text that can be calls if nothing else follows in the turn.
     Guarded(Box<Guarded<'a>>),
+    /// In text that is a call without its opening token if a closing token follows.
+    Unopened(Box<Unopened<'a>>),
     /// In uncertain text, which is hidden or dropped.
     Rest(Rest<'a>),
 }
@@ -123,6 +126,9 @@ impl<'a> crate::reading::Reader<'a> for Reader<'a> {
 
     fn lexeme(&mut self, lexeme: Lexeme<'_>, out: &mut Out<'a, '_>) {
         self.complete(Some(lexeme), lexeme.span().start, out);
+        if let Lexeme::Control(control, _) = lexeme {
+            self.settle_unopened(Some(control), out);
+        }
         match lexeme {
             Lexeme::Text(text, span) => self.take(text, span, out),
             Lexeme::Control(control, span) if self.is_held(control) => {
@@ -151,6 +157,7 @@ impl<'a> crate::reading::Reader<'a> for Reader<'a> {
             State::Body(body) => Some(&body.draft.message),
             State::Call(call) => call.draft.as_ref().map(|draft| &draft.message),
             State::Reply(reply) => reply.message(),
+            State::Unopened(unopened) => unopened.message(),
             State::Rest(rest) => rest.message(),
             State::Outside(_) | State::Header(..) | State::Turn(_) | State::Guarded(_) => None,
         }
@@ -267,7 +274,8 @@ impl<'a> Reader<'a> {
             State::Outside(_) => self.text_outside(text, span, out),
             State::Header(..) => self.header(text, span, out),
             State::Turn(_) => self.in_turn(text, span, out),
-            State::Body(body) => body.text(text, span, out),
+            State::Body(_) => self.body_text(text, span, out),
+            State::Unopened(_) => self.unopened_text(text, span, out),
             State::Call(call) if call.parameters.is_some() => {
                 self.parameter_text(text, span, out);
             }
@@ -303,7 +311,7 @@ impl<'a> Reader<'a> {
             State::Body(_) => self.in_body(control, span, out),
             State::Call(_) => self.call_token(control, span, out),
             State::Reply(_) => self.reply_token(control, span, out),
-            State::Guarded(_) => {}
+            State::Guarded(_) | State::Unopened(_) => {}
             State::Rest(_) => self.in_rest(control, span, out),
         }
         let is_stop = self.rules.stops.contains(&control);
@@ -339,6 +347,32 @@ impl<'a> Reader<'a> {
         };
         let draft = self.begin(kind, &name, message, at, out);
         self.state = State::Body(Body::new(draft, kind, most, at));
+    }
+
+    /// Begins a message with the text that was kept until the kind of the message was known.
+    pub(super) fn speak(&mut self, kind: Kind, mut text: Kept<'a>, out: &mut Out<'a, '_>) {
+        let span = self.begin_spoken(kind, &text, out);
+        let text = text.take();
+        if let State::Body(body) = &mut self.state {
+            body.text(&text, span, out);
+        }
+    }
+
+    /// Begins a message with this text. Returns the place of the text.
+    pub(super) fn begin_spoken(
+        &mut self,
+        kind: Kind,
+        text: &Kept<'a>,
+        out: &mut Out<'a, '_>,
+    ) -> Span {
+        let at = text.span();
+        let at = if text.is_empty() { Span::at(at.end) } else { at };
+        let is_marked = kind == Kind::Reasoning || self.answers();
+        self.begin_body(kind, at.start, out);
+        if let State::Body(body) = &mut self.state {
+            body.is_marked = is_marked;
+        }
+        at
     }
 
     /// Begins such a message in a section with its own tokens.

@@ -387,6 +387,7 @@ impl<'a> Reader<'a> {
             },
             State::Reply(reply) => reply.stop(at, out),
             State::Guarded(guarded) => out.leave_out(guarded.from()),
+            State::Unopened(unopened) => self.stop_unopened(*unopened, at, out),
             State::Rest(rest) => rest.end(at, out),
             State::Header(span, _) => out.leave_out(span.start),
             State::Outside(gap) | State::Turn(gap) => {

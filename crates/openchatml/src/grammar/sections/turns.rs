@@ -165,19 +165,6 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Begins a message with the text that was kept until the kind of the message was known.
-    pub(super) fn speak(&mut self, kind: Kind, mut text: Kept<'a>, out: &mut Out<'a, '_>) {
-        let at = text.span();
-        let at = if text.is_empty() { Span::at(at.end) } else { at };
-        let is_marked = kind == Kind::Reasoning || self.answers();
-        self.begin_body(kind, at.start, out);
-        let text = text.take();
-        if let State::Body(body) = &mut self.state {
-            body.is_marked = is_marked;
-            body.text(&text, at, out);
-        }
-    }
-
     pub(super) fn open_turn(&mut self, turn: &'static Turn, span: Span, out: &mut Out<'a, '_>) {
         self.end_gap(out);
         self.lacks_awaited(span, out);
@@ -368,7 +355,7 @@ impl<'a> Reader<'a> {
         if self.begins_guarded(kind, &blank) {
             return self.begin_guarded(blank, out);
         }
-        self.speak(kind, blank, out);
+        self.speak_or_call(kind, blank, out);
     }
 
     /// Whether white space before a text is layout here: after calls that stand on lines of their own.
