@@ -23,7 +23,7 @@ fn the_help_for_a_malformed_call_shows_its_form() {
     let text = "<|im_start|>assistant\n<tool_call>\nnow()\n</tool_call><|im_end|>\n";
     let help = first_help(text, "qwen3");
     assert!(help.contains("`{\"name\": \"NAME\", \"arguments\": {…}}`"), "{help}");
-    let text = "<｜Assistant｜></think><｜tool▁call▁begin｜><｜tool▁sep｜>{}<｜tool▁call▁end｜><｜end▁of▁sentence｜>";
+    let text = "<｜Assistant｜></think><｜tool▁calls▁begin｜><｜tool▁call▁begin｜><｜tool▁sep｜>{}<｜tool▁call▁end｜><｜tool▁calls▁end｜><｜end▁of▁sentence｜>";
     let help = first_help(text, "deepseek-v3.1");
     assert!(help.contains("`NAME<｜tool▁sep｜>{…}`"), "{help}");
 }

@@ -440,6 +440,7 @@ impl<'a> Reader<'a> {
     /// Begins a call at the token at `span`.
     fn open_call(&mut self, span: Span, out: &mut Out<'a, '_>) {
         self.uncertain_call(span, out);
+        self.lacks_list(span, out);
         self.open_at(span);
         if self.rules.sections.calls.guard.is_some() {
             return self.begin_marked_calls(span);
@@ -451,6 +452,16 @@ impl<'a> Reader<'a> {
         call.is_odd = self.is_uncertain();
         self.state = State::Call(Box::new(call));
         self.pad = 0;
+    }
+
+    /// Reports a call outside of the list of calls.
+    fn lacks_list(&mut self, span: Span, out: &mut Out<'a, '_>) {
+        let Some((open, _)) = self.rules.sections.calls.list.filter(|_| !self.in_list) else {
+            return;
+        };
+        let text = format!("missing `{}` before this call", self.rules.spelling(open.control));
+        self.layout.keeps = false;
+        out.tolerate(Code::ParseFrame.at(Span::at(span.start), text));
     }
 
     /// Ends a list of calls.
