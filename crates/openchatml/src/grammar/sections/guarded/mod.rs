@@ -65,6 +65,9 @@ impl Scanner {
         forms.iter().find_map(|form| match form {
             CallForm::Json { .. } if first == '{' => Some(Self::Json(JsonCalls::new(form))),
             CallForm::Python if first == '[' => Some(Self::Python(python(Around::Brackets))),
+            CallForm::PythonLines if first.is_alphabetic() || first == '_' => {
+                Some(Self::Python(python(Around::Lines)))
+            }
             CallForm::Method(method) if first.is_alphabetic() || first == '_' => {
                 Some(Self::Method(python(Around::Nothing), method))
             }
