@@ -16,6 +16,7 @@ mod glm;
 mod harmony;
 mod kimi_k2;
 mod kimi_k3;
+mod lfm2;
 mod llama;
 mod mistral;
 mod nemotron_3;
@@ -47,6 +48,8 @@ pub use self::glm::V4_7 as GLM_4_7;
 pub use self::harmony::DIALECT as HARMONY;
 pub use self::kimi_k2::DIALECT as KIMI_K2;
 pub use self::kimi_k3::DIALECT as KIMI_K3;
+pub use self::lfm2::V2 as LFM2;
+pub use self::lfm2::V2_5 as LFM2_5;
 pub use self::llama::V3 as LLAMA_3;
 pub use self::llama::V4 as LLAMA_4;
 pub use self::mistral::V7 as MISTRAL_V7;
@@ -69,9 +72,9 @@ pub use self::sharegpt::DIALECT as SHAREGPT;
 
 pub use crate::dialect::{Carrier, Dialect, Format};
 pub use crate::rules::{
-    Array, CallAttributes, CallForm, CallPiece, Calls, Completion, Framed, Guard, InnerCalls, Mark,
-    NoReasoning, ParameterAttributes, Parameters, PromptEnd, Prompts, Reasoning, Sections, Tag,
-    Tree, Words,
+    Array, CallAttributes, CallForm, CallPiece, Calls, Completion, Framed, Guard, InnerCalls,
+    Literals, Mark, NoReasoning, ParameterAttributes, Parameters, PromptEnd, Prompts, Reasoning,
+    Sections, Tag, Tree, Words,
 };
 
 use std::str::FromStr;
@@ -123,6 +126,8 @@ pub static ALL: &[&Dialect] = &[
     &NEMOTRON_3_ULTRA,
     &LLAMA_4,
     &LLAMA_3,
+    &LFM2_5,
+    &LFM2,
     &JSON,
     &OPENAI,
     &RESPONSES,
@@ -246,6 +251,12 @@ impl Format {
 
     /// Llama 3.1, 3.2 and 3.3, as text: [`dialects::LLAMA_3`](LLAMA_3).
     pub const LLAMA_3: Self = Self { dialect: &LLAMA_3, carrier: Carrier::Text };
+
+    /// LFM2.5, as text: [`dialects::LFM2_5`](LFM2_5).
+    pub const LFM2_5: Self = Self { dialect: &LFM2_5, carrier: Carrier::Text };
+
+    /// LFM2, as text: [`dialects::LFM2`](LFM2).
+    pub const LFM2: Self = Self { dialect: &LFM2, carrier: Carrier::Text };
 
     /// Mistral v11, as text: [`dialects::MISTRAL_V11`](MISTRAL_V11).
     pub const MISTRAL_V11: Self = Self { dialect: &MISTRAL_V11, carrier: Carrier::Text };
@@ -390,6 +401,12 @@ impl TextFormat {
 
     /// Llama 3.1, 3.2 and 3.3.
     pub const LLAMA_3: Self = Self::of(&LLAMA_3);
+
+    /// LFM2.5: [`dialects::LFM2_5`](LFM2_5).
+    pub const LFM2_5: Self = Self::of(&LFM2_5);
+
+    /// LFM2: [`dialects::LFM2`](LFM2).
+    pub const LFM2: Self = Self::of(&LFM2);
 
     /// Mistral v11.
     pub const MISTRAL_V11: Self = Self::of(&MISTRAL_V11);
