@@ -21,6 +21,7 @@ mod llama;
 mod mistral;
 mod nemotron_3;
 mod older;
+mod olmo_3;
 mod openai;
 mod openchatml_0_1;
 pub(crate) mod openchatml_2_0;
@@ -57,6 +58,7 @@ pub use self::mistral::V11 as MISTRAL_V11;
 pub use self::mistral::V13 as MISTRAL_V13;
 pub use self::nemotron_3::NANO as NEMOTRON_3;
 pub use self::nemotron_3::ULTRA as NEMOTRON_3_ULTRA;
+pub use self::olmo_3::DIALECT as OLMO_3;
 pub use self::openai::DIALECT as OPENAI;
 pub use self::openchatml_0_1::DIALECT as OPENCHATML_0_1;
 pub use self::openchatml_2_0::DIALECT as OPENCHATML_2_0;
@@ -128,6 +130,7 @@ pub static ALL: &[&Dialect] = &[
     &LLAMA_3,
     &LFM2_5,
     &LFM2,
+    &OLMO_3,
     &JSON,
     &OPENAI,
     &RESPONSES,
@@ -257,6 +260,9 @@ impl Format {
 
     /// LFM2, as text: [`dialects::LFM2`](LFM2).
     pub const LFM2: Self = Self { dialect: &LFM2, carrier: Carrier::Text };
+
+    /// Olmo 3, as text: [`dialects::OLMO_3`](OLMO_3).
+    pub const OLMO_3: Self = Self { dialect: &OLMO_3, carrier: Carrier::Text };
 
     /// Mistral v11, as text: [`dialects::MISTRAL_V11`](MISTRAL_V11).
     pub const MISTRAL_V11: Self = Self { dialect: &MISTRAL_V11, carrier: Carrier::Text };
@@ -407,6 +413,9 @@ impl TextFormat {
 
     /// LFM2: [`dialects::LFM2`](LFM2).
     pub const LFM2: Self = Self::of(&LFM2);
+
+    /// Olmo 3: [`dialects::OLMO_3`](OLMO_3).
+    pub const OLMO_3: Self = Self::of(&OLMO_3);
 
     /// Mistral v11.
     pub const MISTRAL_V11: Self = Self::of(&MISTRAL_V11);
