@@ -50,6 +50,13 @@ pub enum CallForm {
         /// Further keys that an object can have, and their value.
         ignored: &'static [(&'static str, &'static str)],
     },
+    /// A JSON list of such objects.
+    JsonList {
+        /// The keys of the name.
+        names: &'static [&'static str],
+        /// The keys of the arguments.
+        arguments: &'static [&'static str],
+    },
     /// A list of calls in the syntax of Python: `[weather(city='Bern'), now()]`.
     Python,
     /// Calls in the syntax of Python, each on a line of its own.

@@ -27,6 +27,9 @@ static CARRIES: Carries = Carries {
     ..Carries::SECTIONS
 };
 
+const JSON: CallForm =
+    CallForm::JsonList { names: &["name"], arguments: &["arguments", "parameters"] };
+
 static SECTIONS: Sections = Sections {
     reasoning: Reasoning {
         open: Mark::plain(Control::OpenSection(Section::Reasoning)),
@@ -48,7 +51,8 @@ static SECTIONS: Sections = Sections {
             Piece::Python(Literals::Jinja),
             Piece::Word(")"),
         ],
-        guard: Some(&Guard { bare: &[], marked: &[CallForm::Python] }),
+        // A system message can ask for calls in JSON.
+        guard: Some(&Guard { bare: &[], marked: &[CallForm::Python, JSON] }),
         ..Calls::NONE
     },
     answer: None,
@@ -84,9 +88,9 @@ const fn turn(role: Role, word: &'static str) -> Turn {
     }
 }
 
-/// Adds the evidence: the token at the beginning, and those of calls, tools and replies, which no other
-/// format has.
-fn look(controls: &TokenTable, scan: &Scan<'_>, case: &mut Case) {
+/// Adds the evidence: the token at the beginning, and those of calls, tools and replies, which only
+/// these formats have. `is_other` tells whether the text is of the other format.
+fn look(controls: &TokenTable, is_other: fn(&Scan<'_>) -> bool, scan: &Scan<'_>, case: &mut Case) {
     let token = |control| format!("`{}`", controls.spelling(control).unwrap_or_default());
     let calls = Control::OpenSection(Section::Call);
     match scan.completion {
@@ -94,6 +98,9 @@ fn look(controls: &TokenTable, scan: &Scan<'_>, case: &mut Case) {
             case.sign(60, format!("a completion begins with {}", token(control)), Some(span));
         }
         _ => {}
+    }
+    if is_other(scan) {
+        return;
     }
     let begins = [Control::Bos, Control::Start].map(|control| scan.begins_with(control));
     if begins.iter().all(Option::is_none) {

@@ -50,7 +50,10 @@ static TEXT: TextForm = TextForm {
     reader: |_, options, _| Box::new(sections::reader(&RULES, options)),
     write: |_, document, options, sink| sections::write(&RULES, document, options, sink),
     composer: Some(|it, _| COMPOSER.unless_read(it, RULES.form)),
-    signs: TextSigns { framing: Framing::Turns, look: |scan, case| super::look(&V2, scan, case) },
+    signs: TextSigns {
+        framing: Framing::Turns,
+        look: |scan, case| super::look(&V2, |_| false, scan, case),
+    },
     stripped: None,
     history: |_| History::Kept(kept_without_reasoning),
     stops: &[Control::End, Control::Eos],

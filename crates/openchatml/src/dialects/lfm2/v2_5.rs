@@ -2,7 +2,6 @@
 
 use super::tokens::V2_5;
 use super::{CARRIES, SECTIONS, compose};
-use crate::Control;
 use crate::check::CheckRules;
 use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, TextForm};
@@ -10,7 +9,8 @@ use crate::grammar::sections::{self, Replies, Rules};
 use crate::lex::Mode;
 use crate::model::{FormId, Role};
 use crate::rules::{Carries, Completion, Composer, History, kept_after_last_user};
-use crate::signs::{Framing, TextSigns};
+use crate::signs::{Framing, Scan, TextSigns};
+use crate::{Control, Section};
 
 /// LFM2.5: the format of [LFM2](super::V2) with reasoning, and without tokens around tools and replies.
 ///
@@ -50,7 +50,10 @@ static TEXT: TextForm = TextForm {
     reader: |_, options, _| Box::new(sections::reader(&RULES, options)),
     write: |_, document, options, sink| sections::write(&RULES, document, options, sink),
     composer: Some(|it, _| COMPOSER.unless_read(it, RULES.form)),
-    signs: TextSigns { framing: Framing::Turns, look: |scan, case| super::look(&V2_5, scan, case) },
+    signs: TextSigns {
+        framing: Framing::Turns,
+        look: |scan, case| super::look(&V2_5, is_of_lfm2, scan, case),
+    },
     stripped: None,
     history: |_| History::Kept(kept_after_last_user),
     stops: &[Control::End, Control::Eos],
@@ -66,3 +69,9 @@ static CHECKS: CheckRules = CheckRules::by_order(&V2_5);
 
 static RULES: Rules =
     super::rules(FormId::new("lfm2.5"), &V2_5, Replies { turn: Some(Role::Tool), ..Replies::NONE });
+
+/// Whether a text has the tokens of LFM2 around tools or replies.
+fn is_of_lfm2(scan: &Scan<'_>) -> bool {
+    let tokens = [Section::Unknown, Section::Declaration].map(Control::OpenSection);
+    tokens.iter().any(|control| scan.token(*control).is_some())
+}

@@ -102,6 +102,12 @@ impl PythonCalls {
         }
     }
 
+    /// Begins after this number of bytes of white space.
+    pub(crate) fn at(mut self, at: usize) -> Self {
+        self.at = at;
+        self
+    }
+
     /// Reads more text. Returns the number of bytes before the first character with which the text
     /// is not a list of calls.
     pub(crate) fn push(&mut self, text: &str) -> Result<(), usize> {

@@ -38,8 +38,11 @@ pub(super) struct Guarded<'a> {
 /// Decides whether text can be calls, as it arrives.
 #[derive(Debug)]
 enum Scanner {
-    /// Only white space was read.
-    Start,
+    /// Only this number of bytes of white space was read.
+    Start(usize),
+    /// A bracket and white space were read, after this number of bytes, so that the list can be one
+    /// of JSON or of Python.
+    Bracket(usize, String),
     Json(JsonCalls),
     Python(Box<PythonCalls>),
     Method(Box<PythonCalls>, &'static str),
@@ -59,9 +62,13 @@ struct GuardedCall {
 }
 
 impl Scanner {
-    /// Begins at the first character that is not white space.
-    fn begin(first: char, forms: &'static [CallForm], limits: &Limits) -> Option<Self> {
-        let python = |around| Box::new(PythonCalls::new(around, limits));
+    /// Begins at the first character that is not white space, after `at` bytes of the whole text.
+    fn begin(first: char, at: usize, forms: &'static [CallForm], limits: &Limits) -> Option<Self> {
+        let python = |around| Box::new(PythonCalls::new(around, limits).at(at));
+        let is_list = |form: &CallForm| matches!(form, CallForm::JsonList { .. });
+        if first == '[' && forms.iter().any(is_list) {
+            return Some(Self::Bracket(at, String::new()));
+        }
         forms.iter().find_map(|form| match form {
             CallForm::Json { .. } if first == '{' => Some(Self::Json(JsonCalls::new(form))),
             CallForm::Python if first == '[' => Some(Self::Python(python(Around::Brackets))),
@@ -75,6 +82,18 @@ impl Scanner {
         })
     }
 
+    /// Begins a list whose first character after the bracket is `next`.
+    fn list(next: char, at: usize, forms: &'static [CallForm], limits: &Limits) -> Option<Self> {
+        forms.iter().find_map(|form| match form {
+            CallForm::JsonList { .. } if next == '{' => Some(Self::Json(JsonCalls::new(form))),
+            CallForm::Python if next != '{' => {
+                let python = PythonCalls::new(Around::Brackets, limits).at(at);
+                Some(Self::Python(Box::new(python)))
+            }
+            _ => None,
+        })
+    }
+
     /// Reads more text. Returns the number of bytes before the first character with which the text
     /// cannot be calls.
     fn push(
@@ -83,13 +102,29 @@ impl Scanner {
         forms: &'static [CallForm],
         limits: &Limits,
     ) -> Result<(), usize> {
-        if matches!(self, Self::Start) {
+        if let Self::Start(blank) = self {
             let rest = text.trim_ascii_start();
-            let Some(first) = rest.chars().next() else { return Ok(()) };
-            *self = Self::begin(first, forms, limits).ok_or(text.len() - rest.len())?;
+            let Some(first) = rest.chars().next() else {
+                *blank += text.len();
+                return Ok(());
+            };
+            *self = Self::begin(first, *blank, forms, limits).ok_or(text.len() - rest.len())?;
+        }
+        if let Self::Bracket(at, before) = self {
+            let len = before.len();
+            let new = match len {
+                0 => text.trim_ascii_start().get(1..).unwrap_or_default(),
+                _ => text,
+            };
+            let next = new.trim_ascii_start().chars().next();
+            before.push_str(text);
+            let Some(next) = next else { return Ok(()) };
+            let (at, text) = (*at, std::mem::take(before));
+            *self = Self::list(next, at, forms, limits).ok_or(text.len() - len)?;
+            return self.push(&text, forms, limits).map_err(|at| at.saturating_sub(len));
         }
         match self {
-            Self::Start => Ok(()),
+            Self::Start(_) | Self::Bracket(..) => Ok(()),
             Self::Json(json) => json.push(text),
             Self::Python(python) | Self::Method(python, _) => python.push(text),
         }
@@ -97,7 +132,7 @@ impl Scanner {
 
     fn is_in_string(&self) -> bool {
         match self {
-            Self::Start => false,
+            Self::Start(_) | Self::Bracket(..) => false,
             Self::Json(json) => json.is_in_string(),
             Self::Python(python) | Self::Method(python, _) => python.is_in_string(),
         }
@@ -106,7 +141,7 @@ impl Scanner {
     /// Returns the calls of the whole text, if it is complete.
     fn calls(self, text: &str, limits: &Limits) -> Option<Vec<GuardedCall>> {
         let (python, method) = match self {
-            Self::Start => return None,
+            Self::Start(_) | Self::Bracket(..) => return None,
             Self::Json(json) => return json.calls(text, limits),
             Self::Python(python) => (python, None),
             Self::Method(python, method) => (python, Some(method)),
@@ -132,7 +167,7 @@ impl<'a> Guarded<'a> {
             before: Vec::new(),
             text: Kept::default(),
             len: 0,
-            scanner: Scanner::Start,
+            scanner: Scanner::Start(0),
             is_empty: true,
         }
     }

@@ -19,7 +19,7 @@ impl<'a> Reader<'a> {
         matches!(kind, Kind::Text { .. })
             && self.said.is_none()
             && first.is_some_and(|first| {
-                Scanner::begin(first, guard.bare, &Default::default()).is_some()
+                Scanner::begin(first, 0, guard.bare, &Default::default()).is_some()
             })
     }
 
@@ -51,7 +51,7 @@ impl<'a> Reader<'a> {
             let needs_close = self.rules.sections.calls.are_marked();
             let ends = |(control, _)| !needs_close && self.rules.frames(control);
             let ends = close.is_some() || token.map_or(!needs_close, ends);
-            let scanner = std::mem::replace(&mut guarded.scanner, Scanner::Start);
+            let scanner = std::mem::replace(&mut guarded.scanner, Scanner::Start(0));
             let whole =
                 Whole { text: guarded.whole(self.rules), span: guarded.span(), from: guarded.from };
             let is_json = matches!(scanner, Scanner::Json(_));
