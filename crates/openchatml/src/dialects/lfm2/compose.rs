@@ -24,12 +24,13 @@ pub(super) fn compose<'a>(
     if conversation.origin != rules.form {
         opened.respell_arguments();
     }
-    // The template writes no system message that says nothing.
-    let is_empty =
-        |message: &crate::Message<'_>| message.role == Role::System && message.body.is_empty();
-    if let Some((message, place)) = opened.rest.first().filter(|(it, _)| is_empty(it))
+    // The template writes no system message that says nothing. A conversion drops no message.
+    let is_prompt = options.generation_prompt.is_some() || options.thinking.is_some();
+    if is_prompt
+        && let Some((message, place)) = opened.rest.first()
         && *place == 0
-        && tools.is_empty()
+        && message.role == Role::System
+        && message.body.is_empty()
     {
         opened.composed.remarks.push(Loss::new(Some(*place), message.span, Lost::Empty));
         opened.rest.remove(0);
