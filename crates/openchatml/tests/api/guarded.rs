@@ -80,6 +80,32 @@ fn text_beyond_the_limit_is_no_call() {
     assert!(read(&marked)[0].starts_with("hidden {"), "{:?}", read(&marked));
 }
 
+/// Text in which calls between tokens are malformed or in unusual places.
+const HOSTILE: &[&str] = &[
+    "<|python_start|>\u{c}[f()]<|python_end|><|eot|>",
+    "\u{c}[f()]<|eot|>",
+    "<|tool_call_start|>\u{c}[f()]<|tool_call_end|><|im_end|>",
+    "<|tool_call_start|> \n[ f(a='<|tool_call_end|>') ]<|tool_call_end|>x<|im_end|>",
+    "<|tool_call_start|>[f(a='<|im_end|>')]<|tool_call_end|><|im_end|>",
+    "<|tool_call_start|>[f()]<|tool_call_end|><|tool_call_end|><|im_end|>",
+    "<|tool_call_start|><|tool_call_start|>[f()]<|tool_call_end|><|im_end|>",
+    "<|tool_call_start|>[f()]<|tool_call_start|>[g()]<|tool_call_end|><|im_end|>",
+    "<|tool_call_start|><|tool_call_end|><|tool_call_start|>[]<|tool_call_end|>x<|im_end|>",
+    "<|tool_call_start|>[f()]<|tool_response_start|><|tool_call_end|><|im_end|>",
+    "<|tool_call_end|>[f()]<|tool_call_start|><|im_end|>",
+    "<|tool_call_start|> [ \n {\"name\": \"f\", \"arguments\": {}} ] <|tool_call_end|><|im_end|>",
+    "<|tool_call_start|>[\u{c}{\"name\": \"f\", \"arguments\": {}}]<|tool_call_end|><|im_end|>",
+    "<|tool_call_start|>[{\"name\": \"f\", \"arguments\": {\"a b\": 1}},]<|tool_call_end|><|im_end|>",
+    "<think>a<|tool_call_start|>[f()]<|tool_call_end|>b</think>c<|im_end|>",
+    "<think>a<|tool_call_start|>[f(</think>)]<|tool_call_end|>c<|im_end|>",
+    "<think>a<|tool_call_start|>[f()]<|im_end|>",
+    "<function_calls>\n\nf(a=1)\n\ng(b='</function_calls>')\n</function_calls>x<|im_end|>",
+    "<function_calls>f(a=1), g()</function_calls><|endoftext|>",
+    "<function_calls>f(a=\n1)g()</function_calls></function_calls><|im_end|>",
+    "<function_calls>f()<functions></function_calls><|im_end|>",
+    "<function_calls>[f()]\n[g()]</function_calls><|im_end|>",
+];
+
 #[test]
 fn chunks_of_hostile_text_make_no_difference() {
     let many =
@@ -110,25 +136,6 @@ fn chunks_of_hostile_text_make_no_difference() {
         "[f(a=\"\\N{DASH}\")]<|eot|>",
         &many,
         &strings,
-        "<|tool_call_start|> \n[ f(a='<|tool_call_end|>') ]<|tool_call_end|>x<|im_end|>",
-        "<|tool_call_start|>[f(a='<|im_end|>')]<|tool_call_end|><|im_end|>",
-        "<|tool_call_start|>[f()]<|tool_call_end|><|tool_call_end|><|im_end|>",
-        "<|tool_call_start|><|tool_call_start|>[f()]<|tool_call_end|><|im_end|>",
-        "<|tool_call_start|>[f()]<|tool_call_start|>[g()]<|tool_call_end|><|im_end|>",
-        "<|tool_call_start|><|tool_call_end|><|tool_call_start|>[]<|tool_call_end|>x<|im_end|>",
-        "<|tool_call_start|>[f()]<|tool_response_start|><|tool_call_end|><|im_end|>",
-        "<|tool_call_end|>[f()]<|tool_call_start|><|im_end|>",
-        "<|tool_call_start|> [ \n {\"name\": \"f\", \"arguments\": {}} ] <|tool_call_end|><|im_end|>",
-        "<|tool_call_start|>[\u{c}{\"name\": \"f\", \"arguments\": {}}]<|tool_call_end|><|im_end|>",
-        "<|tool_call_start|>[{\"name\": \"f\", \"arguments\": {\"a b\": 1}},]<|tool_call_end|><|im_end|>",
-        "<think>a<|tool_call_start|>[f()]<|tool_call_end|>b</think>c<|im_end|>",
-        "<think>a<|tool_call_start|>[f(</think>)]<|tool_call_end|>c<|im_end|>",
-        "<think>a<|tool_call_start|>[f()]<|im_end|>",
-        "<function_calls>\n\nf(a=1)\n\ng(b='</function_calls>')\n</function_calls>x<|im_end|>",
-        "<function_calls>f(a=1), g()</function_calls><|endoftext|>",
-        "<function_calls>f(a=\n1)g()</function_calls></function_calls><|im_end|>",
-        "<function_calls>f()<functions></function_calls><|im_end|>",
-        "<function_calls>[f()]\n[g()]</function_calls><|im_end|>",
     ];
     let formats = [
         TextFormat::LLAMA_3,
@@ -137,7 +144,7 @@ fn chunks_of_hostile_text_make_no_difference() {
         TextFormat::LFM2_5,
         TextFormat::OLMO_3,
     ];
-    for text in texts {
+    for text in texts.iter().chain(HOSTILE) {
         for format in formats {
             let whole = parse(text, format.into(), &completion());
             let findings = format!("{:?}", whole.diagnostics);

@@ -48,6 +48,11 @@ enum Scanner {
     Method(Box<PythonCalls>, &'static str),
 }
 
+/// Returns text without the white space at its beginning that JSON and Python skip.
+fn without_space(text: &str) -> &str {
+    text.trim_start_matches([' ', '\n', '\r', '\t'])
+}
+
 /// A complete call in withheld text.
 struct GuardedCall {
     name: String,
@@ -103,7 +108,7 @@ impl Scanner {
         limits: &Limits,
     ) -> Result<(), usize> {
         if let Self::Start(blank) = self {
-            let rest = text.trim_ascii_start();
+            let rest = without_space(text);
             let Some(first) = rest.chars().next() else {
                 *blank += text.len();
                 return Ok(());
@@ -113,10 +118,10 @@ impl Scanner {
         if let Self::Bracket(at, before) = self {
             let len = before.len();
             let new = match len {
-                0 => text.trim_ascii_start().get(1..).unwrap_or_default(),
+                0 => without_space(text).get(1..).unwrap_or_default(),
                 _ => text,
             };
-            let next = new.trim_ascii_start().chars().next();
+            let next = without_space(new).chars().next();
             before.push_str(text);
             let Some(next) = next else { return Ok(()) };
             let (at, text) = (*at, std::mem::take(before));
