@@ -55,6 +55,9 @@ fn templates_of_other_projects() {
         ("llama3.jinja", Some("llama-3")),
         ("llama3_1.jinja", Some("llama-3")),
         ("llama3_2.jinja", Some("llama-3")),
+        ("lfm2_v2.jinja", Some("lfm2")),
+        ("lfm2_2_5_v2.jinja", Some("lfm2.5")),
+        ("lfm2_2_5_vl.jinja", Some("lfm2.5")),
         ("phi3.jinja", None),
     ];
     for (name, format) in known {

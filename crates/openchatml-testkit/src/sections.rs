@@ -19,7 +19,7 @@ fn form_of_calls(format: Format) -> Option<&'static Calls> {
 /// like `json.dumps` in calls that end with their arguments.
 pub(crate) fn has_parameters(format: Format) -> bool {
     let is_other = |piece: &CallPiece| {
-        matches!(piece, CallPiece::Parameters(_) | CallPiece::Tree(_) | CallPiece::Python)
+        matches!(piece, CallPiece::Parameters(_) | CallPiece::Tree(_) | CallPiece::Python(_))
     };
     form_of_calls(format)
         .is_some_and(|calls| calls.item.1.is_none() || calls.pieces.iter().any(is_other))
@@ -27,7 +27,8 @@ pub(crate) fn has_parameters(format: Format) -> bool {
 
 /// Whether calls are written in the syntax of Python.
 fn has_python(format: Format) -> bool {
-    form_of_calls(format).is_some_and(|calls| calls.pieces.contains(&CallPiece::Python))
+    let is_python = |piece: &CallPiece| matches!(piece, CallPiece::Python(_));
+    form_of_calls(format).is_some_and(|calls| calls.pieces.iter().any(is_python))
 }
 
 /// Returns a name that can be written in the syntax of Python.

@@ -16,10 +16,12 @@ mod glm;
 mod harmony;
 mod kimi_k2;
 mod kimi_k3;
+mod lfm2;
 mod llama;
 mod mistral;
 mod nemotron_3;
 mod older;
+mod olmo_3;
 mod openai;
 mod openchatml_0_1;
 pub(crate) mod openchatml_2_0;
@@ -47,6 +49,8 @@ pub use self::glm::V4_7 as GLM_4_7;
 pub use self::harmony::DIALECT as HARMONY;
 pub use self::kimi_k2::DIALECT as KIMI_K2;
 pub use self::kimi_k3::DIALECT as KIMI_K3;
+pub use self::lfm2::V2 as LFM2;
+pub use self::lfm2::V2_5 as LFM2_5;
 pub use self::llama::V3 as LLAMA_3;
 pub use self::llama::V4 as LLAMA_4;
 pub use self::mistral::V7 as MISTRAL_V7;
@@ -54,6 +58,7 @@ pub use self::mistral::V11 as MISTRAL_V11;
 pub use self::mistral::V13 as MISTRAL_V13;
 pub use self::nemotron_3::NANO as NEMOTRON_3;
 pub use self::nemotron_3::ULTRA as NEMOTRON_3_ULTRA;
+pub use self::olmo_3::DIALECT as OLMO_3;
 pub use self::openai::DIALECT as OPENAI;
 pub use self::openchatml_0_1::DIALECT as OPENCHATML_0_1;
 pub use self::openchatml_2_0::DIALECT as OPENCHATML_2_0;
@@ -69,9 +74,9 @@ pub use self::sharegpt::DIALECT as SHAREGPT;
 
 pub use crate::dialect::{Carrier, Dialect, Format};
 pub use crate::rules::{
-    Array, CallAttributes, CallForm, CallPiece, Calls, Completion, Framed, Guard, InnerCalls, Mark,
-    NoReasoning, ParameterAttributes, Parameters, PromptEnd, Prompts, Reasoning, Sections, Tag,
-    Tree, Words,
+    Array, CallAttributes, CallForm, CallPiece, Calls, Completion, Framed, Guard, InnerCalls,
+    Literals, Mark, NoReasoning, ParameterAttributes, Parameters, PromptEnd, Prompts, Reasoning,
+    Sections, Tag, Tree, Words,
 };
 
 use std::str::FromStr;
@@ -123,6 +128,9 @@ pub static ALL: &[&Dialect] = &[
     &NEMOTRON_3_ULTRA,
     &LLAMA_4,
     &LLAMA_3,
+    &LFM2_5,
+    &LFM2,
+    &OLMO_3,
     &JSON,
     &OPENAI,
     &RESPONSES,
@@ -246,6 +254,15 @@ impl Format {
 
     /// Llama 3.1, 3.2 and 3.3, as text: [`dialects::LLAMA_3`](LLAMA_3).
     pub const LLAMA_3: Self = Self { dialect: &LLAMA_3, carrier: Carrier::Text };
+
+    /// LFM2.5, as text: [`dialects::LFM2_5`](LFM2_5).
+    pub const LFM2_5: Self = Self { dialect: &LFM2_5, carrier: Carrier::Text };
+
+    /// LFM2, as text: [`dialects::LFM2`](LFM2).
+    pub const LFM2: Self = Self { dialect: &LFM2, carrier: Carrier::Text };
+
+    /// Olmo 3, as text: [`dialects::OLMO_3`](OLMO_3).
+    pub const OLMO_3: Self = Self { dialect: &OLMO_3, carrier: Carrier::Text };
 
     /// Mistral v11, as text: [`dialects::MISTRAL_V11`](MISTRAL_V11).
     pub const MISTRAL_V11: Self = Self { dialect: &MISTRAL_V11, carrier: Carrier::Text };
@@ -390,6 +407,15 @@ impl TextFormat {
 
     /// Llama 3.1, 3.2 and 3.3.
     pub const LLAMA_3: Self = Self::of(&LLAMA_3);
+
+    /// LFM2.5: [`dialects::LFM2_5`](LFM2_5).
+    pub const LFM2_5: Self = Self::of(&LFM2_5);
+
+    /// LFM2: [`dialects::LFM2`](LFM2).
+    pub const LFM2: Self = Self::of(&LFM2);
+
+    /// Olmo 3: [`dialects::OLMO_3`](OLMO_3).
+    pub const OLMO_3: Self = Self::of(&OLMO_3);
 
     /// Mistral v11.
     pub const MISTRAL_V11: Self = Self::of(&MISTRAL_V11);

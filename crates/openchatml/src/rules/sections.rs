@@ -1,6 +1,6 @@
 //! The sections of the assistant's turn, as data: reasoning and calls.
 
-use super::{CallAttributes, Guard, Parameters, Tree};
+use super::{CallAttributes, Guard, Literals, Parameters, Tree};
 use crate::control::{Control, Section};
 use crate::model::Role;
 use crate::options::RenderOptions;
@@ -157,8 +157,8 @@ pub struct Calls {
     /// The text behind the name that ends a call without arguments at once, if there is one. It is
     /// read, and not written.
     pub empty: Option<&'static str>,
-    /// How calls are read that are the whole rest of the turn. The writer then writes the token that
-    /// opens calls only after a text, and no token that closes them.
+    /// How calls are read that are withheld until they are complete. If calls need no token, the writer
+    /// writes the token that opens calls only after a text, and no token that closes them.
     pub guard: Option<&'static Guard>,
     /// Whether models forget the token that opens calls. Text that begins a line like a call of a known
     /// tool is then read as a call, if the token that closes calls follows.
@@ -236,7 +236,7 @@ pub enum CallPiece {
     /// The arguments, as the members of an object and the brace that closes it.
     Tree(&'static Tree),
     /// The arguments, as keyword arguments of Python: `city='Bern', days=3`.
-    Python,
+    Python(Literals),
 }
 
 /// How generation prompts handle reasoning.
@@ -356,7 +356,7 @@ impl Mark {
 impl CallPiece {
     /// Whether it is the arguments.
     pub(crate) fn is_arguments(&self) -> bool {
-        matches!(self, Self::Arguments | Self::Parameters(_) | Self::Tree(_) | Self::Python)
+        matches!(self, Self::Arguments | Self::Parameters(_) | Self::Tree(_) | Self::Python(_))
     }
 }
 
@@ -405,7 +405,20 @@ impl Calls {
 
     /// Whether the arguments are written in the syntax of Python.
     pub(crate) fn has_python(&self) -> bool {
-        self.pieces.contains(&CallPiece::Python)
+        self.python().is_some()
+    }
+
+    /// Returns how the values of arguments are written, if they are in the syntax of Python.
+    pub(crate) fn python(&self) -> Option<Literals> {
+        self.pieces.iter().find_map(|piece| match piece {
+            CallPiece::Python(literals) => Some(*literals),
+            _ => None,
+        })
+    }
+
+    /// Whether calls always stand between tokens.
+    pub(crate) fn are_marked(&self) -> bool {
+        self.guard.is_none_or(|guard| guard.bare.is_empty())
     }
 
     /// Returns the form of the arguments, if they are written in a syntax of their own.

@@ -80,6 +80,40 @@ fn text_beyond_the_limit_is_no_call() {
     assert!(read(&marked)[0].starts_with("hidden {"), "{:?}", read(&marked));
 }
 
+/// Text in which calls between tokens are malformed or in unusual places.
+const HOSTILE: &[&str] = &[
+    "<|python_start|>\u{c}[f()]<|python_end|><|eot|>",
+    "\u{c}[f()]<|eot|>",
+    "<|tool_call_start|>\u{c}[f()]<|tool_call_end|><|im_end|>",
+    "<|tool_call_start|> \n[ f(a='<|tool_call_end|>') ]<|tool_call_end|>x<|im_end|>",
+    "<|tool_call_start|>[f(a='<|im_end|>')]<|tool_call_end|><|im_end|>",
+    "<|tool_call_start|>[f()]<|tool_call_end|><|tool_call_end|><|im_end|>",
+    "<|tool_call_start|><|tool_call_start|>[f()]<|tool_call_end|><|im_end|>",
+    "<|tool_call_start|>[f()]<|tool_call_start|>[g()]<|tool_call_end|><|im_end|>",
+    "<|tool_call_start|><|tool_call_end|><|tool_call_start|>[]<|tool_call_end|>x<|im_end|>",
+    "<|tool_call_start|>[f()]<|tool_response_start|><|tool_call_end|><|im_end|>",
+    "<|tool_call_end|>[f()]<|tool_call_start|><|im_end|>",
+    "<|tool_call_start|> [ \n {\"name\": \"f\", \"arguments\": {}} ] <|tool_call_end|><|im_end|>",
+    "<|tool_call_start|>[\u{c}{\"name\": \"f\", \"arguments\": {}}]<|tool_call_end|><|im_end|>",
+    "<|tool_call_start|>[{\"name\": \"f\", \"arguments\": {\"a b\": 1}},]<|tool_call_end|><|im_end|>",
+    "<think>a<|tool_call_start|>[f()]<|tool_call_end|>b</think>c<|im_end|>",
+    "<think>a<|tool_call_start|>[f(</think>)]<|tool_call_end|>c<|im_end|>",
+    "<think>a<|tool_call_start|>[f()]<|im_end|>",
+    "<function_calls>\n\nf(a=1)\n\ng(b='</function_calls>')\n</function_calls>x<|im_end|>",
+    "<function_calls>f(a=1), g()</function_calls><|endoftext|>",
+    "<function_calls>f(a=\n1)g()</function_calls></function_calls><|im_end|>",
+    "<function_calls>f()<functions></function_calls><|im_end|>",
+    "<function_calls>[f()]\n[g()]</function_calls><|im_end|>",
+];
+
+const FORMATS: &[TextFormat] = &[
+    TextFormat::LLAMA_3,
+    TextFormat::LLAMA_4,
+    TextFormat::LFM2,
+    TextFormat::LFM2_5,
+    TextFormat::OLMO_3,
+];
+
 #[test]
 fn chunks_of_hostile_text_make_no_difference() {
     let many =
@@ -111,8 +145,8 @@ fn chunks_of_hostile_text_make_no_difference() {
         &many,
         &strings,
     ];
-    for text in texts {
-        for format in [TextFormat::LLAMA_3, TextFormat::LLAMA_4] {
+    for text in texts.iter().chain(HOSTILE) {
+        for &format in FORMATS {
             let whole = parse(text, format.into(), &completion());
             let findings = format!("{:?}", whole.diagnostics);
             let whole = told(&whole.into_conversation().messages);
@@ -153,4 +187,31 @@ fn broken_calls_are_not_run() {
         assert!(read[0].starts_with(expected), "{text}: {read:?}");
         assert!(!read.iter().any(|it| it.starts_with("call")), "{text}: {read:?}");
     }
+}
+
+#[test]
+fn calls_between_tokens_need_their_end_token() {
+    let run = |text: &str, format: Format| {
+        let read = read(text, format, &completion());
+        read.into_iter().filter(|it| it.starts_with("call")).collect::<Vec<_>>()
+    };
+    let (lfm, olmo) = (Format::LFM2_5, Format::OLMO_3);
+    let one = "<|tool_call_start|>[f(a=1)]<|tool_call_end|>";
+    assert_eq!(run(one, lfm), ["call functions.f {\"a\": 1}"]);
+    assert_eq!(run("<function_calls>f(a=1)</function_calls>", olmo).len(), 1);
+    for (text, format) in [
+        ("[f(a=1)]<|im_end|>", lfm),
+        ("<|tool_call_start|>[f(a=1)]", lfm),
+        ("<|tool_call_start|>[f(a=1)]<|im_end|>", lfm),
+        ("<|tool_call_start|>[f(a=1)]<|im_start|>user\n<|tool_call_end|>", lfm),
+        ("<|tool_call_start|>[f(a=1), g(]<|tool_call_end|><|im_end|>", lfm),
+        ("<think><|tool_call_start|>[f(a=1)]<|tool_call_end|></think><|im_end|>", lfm),
+        ("f(a=1)<|im_end|>", olmo),
+        ("<function_calls>f(a=1)\n", olmo),
+        ("<function_calls>f(a=1)\ng(</function_calls><|im_end|>", olmo),
+    ] {
+        assert_eq!(run(text, format), [""; 0], "{text}");
+    }
+    // Two sections of calls in one turn are both run.
+    assert_eq!(run(&[one, one, "<|im_end|>"].concat(), lfm).len(), 2);
 }

@@ -114,6 +114,20 @@ fn prompts_of_llama_have_no_reasoning_and_a_date_if_it_is_known() {
 }
 
 #[test]
+fn prompts_of_lfm_keep_reasoning_after_the_last_question_or_none() {
+    let kept = prompted(&two_turns(), "lfm2.5");
+    assert_eq!(kept, ["Question 1", "Answer 1", "Question 2", "Hm 2", "Answer 2"]);
+    let kept = prompted(&two_turns(), "lfm2");
+    assert_eq!(kept, ["Question 1", "Answer 1", "Question 2", "Answer 2"]);
+}
+
+#[test]
+fn prompts_of_olmo_have_a_system_message_and_no_reasoning() {
+    let kept = prompted(&two_turns(), "olmo-3");
+    assert_eq!(kept[kept.len() - 4..], ["Question 1", "Answer 1", "Question 2", "Answer 2"]);
+}
+
+#[test]
 fn prepared_prompts_have_the_positions_of_the_original() {
     let conversation = two_turns();
     let options = RenderOptions::default();

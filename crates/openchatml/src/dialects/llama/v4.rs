@@ -6,7 +6,7 @@ use crate::check::CheckRules;
 use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, TextForm};
 use crate::grammar::sections::{
-    self, Array, CallForm, Calls, Guard, Mark, Owner, Piece, Prompts, Rules, Sections,
+    self, Array, CallForm, Calls, Guard, Literals, Mark, Owner, Piece, Prompts, Rules, Sections,
 };
 use crate::lex::Mode;
 use crate::model::FormId;
@@ -78,7 +78,12 @@ static SECTIONS: Sections = Sections {
             Some(Mark::plain(Control::CloseSection(Section::Call))),
         ),
         array: Some(Array { open: "[", between: ", ", close: ")]" }),
-        pieces: &[Piece::PlainName, Piece::Word("("), Piece::Python, Piece::Word(")")],
+        pieces: &[
+            Piece::PlainName,
+            Piece::Word("("),
+            Piece::Python(Literals::Repr),
+            Piece::Word(")"),
+        ],
         guard: Some(&Guard {
             bare: &[CallForm::Python, JSON],
             marked: &[CallForm::Python, JSON, METHOD],

@@ -13,6 +13,8 @@ use crate::limits::{DEEPEST, Limits};
 pub(crate) enum Around {
     /// Brackets, with commas between the calls.
     Brackets,
+    /// Ends of lines between the calls.
+    Lines,
     /// Nothing: it is one call.
     Nothing,
 }
@@ -88,7 +90,7 @@ impl PythonCalls {
         Self {
             around,
             most_depth: limits.json_depth.min(DEEPEST),
-            state: if around == Around::Nothing { State::Call } else { State::Start },
+            state: if around == Around::Brackets { State::Start } else { State::Call },
             open: Vec::new(),
             keywords: BTreeSet::new(),
             word: String::new(),
@@ -98,6 +100,12 @@ impl PythonCalls {
             from: 0,
             calls: Vec::new(),
         }
+    }
+
+    /// Begins after this number of bytes of white space.
+    pub(crate) fn at(mut self, at: usize) -> Self {
+        self.at = at;
+        self
     }
 
     /// Reads more text. Returns the number of bytes before the first character with which the text
@@ -115,9 +123,14 @@ impl PythonCalls {
         matches!(self.state, State::String { .. })
     }
 
-    /// Whether the text so far is a complete list of calls.
+    /// Whether the text so far is a complete list of calls. Another line with a call can follow.
     pub(crate) fn is_whole(&self) -> bool {
-        matches!(self.state, State::End)
+        match self.around {
+            Around::Lines => {
+                matches!(self.state, State::Call | State::AfterCall) && !self.calls.is_empty()
+            }
+            _ => matches!(self.state, State::End),
+        }
     }
 
     /// Returns the calls, if the text is complete.
@@ -145,6 +158,10 @@ impl PythonCalls {
             _ => {}
         }
         if is_space(char) {
+            let is_next = char == '\n' && self.around == Around::Lines;
+            if is_next && matches!(self.state, State::AfterCall) {
+                self.state = State::Call;
+            }
             return Ok(());
         }
         self.sign(char)
@@ -182,8 +199,8 @@ impl PythonCalls {
             },
             (State::AfterValue, ')') if self.open.is_empty() => return self.end_call(),
             (State::AfterValue, ']' | '}') => return self.close(char),
-            (State::AfterCall, ',') => State::Call,
-            (State::AfterCall, ']') => State::End,
+            (State::AfterCall, ',') if self.around == Around::Brackets => State::Call,
+            (State::AfterCall, ']') if self.around == Around::Brackets => State::End,
             _ => return Err(NotPython),
         };
         Ok(())
@@ -286,7 +303,7 @@ impl PythonCalls {
             place: Span::new(self.from, self.at),
         });
         self.state = match self.around {
-            Around::Brackets => State::AfterCall,
+            Around::Brackets | Around::Lines => State::AfterCall,
             Around::Nothing => State::End,
         };
         Ok(())
@@ -343,6 +360,20 @@ mod tests {
                 .collect();
             let expected = if expected.is_empty() { None } else { Some(expected) };
             assert_eq!(read(text, Around::Brackets), expected, "{text}");
+        }
+        for (text, count) in [
+            ("f()", Some(1)),
+            ("\nf()\n\n g( a=1,\n b='\\n')\n", Some(2)),
+            ("f() g()", None),
+            ("f(), g()", None),
+            ("f()\n,g()", None),
+            ("[f()]", None),
+            ("f()]", None),
+            ("f()\nf", None),
+            ("\n", None),
+        ] {
+            let calls = read(text, Around::Lines);
+            assert_eq!(calls.map(|calls| calls.len()), count, "{text}");
         }
         let one = read("brave.call(query=\"x\")", Around::Nothing).unwrap();
         assert_eq!(one[0].0, "brave.call");

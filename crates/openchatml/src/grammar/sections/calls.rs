@@ -41,7 +41,7 @@ impl Rules {
             Piece::NameBefore(text) => ["NAME", text].concat(),
             Piece::Parameters(parameters) => self.form_of_parameter(parameters),
             Piece::Tree(_) => "KEY:VALUE,…}".to_owned(),
-            Piece::Python => "KEY=VALUE, …".to_owned(),
+            Piece::Python(_) => "KEY=VALUE, …".to_owned(),
         });
         pieces.collect()
     }

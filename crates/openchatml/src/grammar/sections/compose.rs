@@ -7,7 +7,6 @@ use super::tree;
 use super::waiting::Waiting;
 use super::{DECLARATION, Rules};
 use crate::Span;
-use crate::grammar::python as python_calls;
 use crate::json::{Value, python};
 use crate::limits::Limits;
 use crate::model::{Body, Conversation, End, Message, Role, Tool};
@@ -326,7 +325,7 @@ impl<'a> Settled<'a> {
     /// Writes the arguments of a call as they are read back from the syntax of Python.
     fn respell(&mut self, message: &mut Message<'a>, place: usize) {
         let text = message.body.text();
-        let Some(read) = python_calls::respelled(&text, &Limits::default()) else { return };
+        let Some(read) = self.rules.python_read_back(&text) else { return };
         if read != text {
             self.remark(message, place, Lost::Arguments);
             (message.body, message.body_at, message.pieces) = (Body::from(read), 0, None);

@@ -106,8 +106,8 @@ impl Rules {
         if let Some(tree) = calls.tree() {
             return tree::pieces(self, tree, text, &mut put);
         }
-        if calls.has_python() {
-            let written = python::arguments(text, &Limits::default());
+        if let Some(literals) = calls.python() {
+            let written = python::arguments(text, literals, &Limits::default());
             return match written.as_deref().unwrap_or(text) {
                 "" => Ok(()),
                 written => put(0, Piece::Text(written)),

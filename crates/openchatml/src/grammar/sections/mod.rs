@@ -43,8 +43,8 @@ use crate::lex::TokenTable;
 use crate::model::{Conversation, DocumentLayout, FormId, Message, Raw, Role};
 use crate::options::{LayoutChoice, RenderOptions};
 pub(crate) use crate::rules::{
-    Array, CallForm, CallPiece as Piece, Calls, Guard, InnerCalls, Mark, NoReasoning, PromptEnd,
-    Prompts, Reasoning, Sections,
+    Array, CallForm, CallPiece as Piece, Calls, Guard, InnerCalls, Literals, Mark, NoReasoning,
+    PromptEnd, Prompts, Reasoning, Sections,
 };
 use crate::{Control, Section};
 
@@ -191,6 +191,8 @@ pub(crate) struct Replies {
     /// The tokens that open and close one reply. The line breaks before the opening token are only
     /// written after another reply.
     pub(crate) item: Option<(Mark, Mark)>,
+    /// Whether each reply has a turn of its own. Several replies in one turn are read, too.
+    pub(crate) alone: bool,
     /// The tokens around replies that follow each other.
     pub(crate) list: Option<(Mark, Mark)>,
     /// The token between the id of the call and the content of a reply, if replies have ids.
@@ -226,6 +228,7 @@ impl Replies {
     pub(crate) const NONE: Self = Self {
         turn: None,
         item: None,
+        alone: false,
         content: None,
         array: None,
         list: None,

@@ -13,7 +13,6 @@ use super::tree;
 use super::writer::Failed;
 use crate::grammar::dry_run::{DryRun, unlimited};
 use crate::grammar::owner::Owner;
-use crate::grammar::python;
 use crate::json::Json;
 use crate::limits::Limits;
 use crate::model::{End, FormId, Infill, Message, Part, Raw};
@@ -134,9 +133,7 @@ impl Rules {
         match (self.sections.calls.parameters(), self.sections.calls.tree()) {
             (Some(form), _) => Some(respelled(&text, form, &limits)?.into()),
             (_, Some(_)) => Some(tree::respelled(&text, &limits)?.into()),
-            _ if self.sections.calls.has_python() => {
-                Some(python::respelled(&text, &limits)?.into())
-            }
+            _ if self.sections.calls.has_python() => Some(self.python_read_back(&text)?.into()),
             // A call that is not valid JSON would be text.
             _ if self.sections.calls.guard.is_some() && !is_object(&text, &limits) => None,
             _ => Some(text),

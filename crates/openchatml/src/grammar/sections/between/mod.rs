@@ -280,7 +280,7 @@ impl Rules {
             (Kind::Reasoning, Kind::Text { .. } | Kind::Call { .. })
             | (Kind::Call { .. }, Kind::Call { .. }) => true,
             (Kind::Reply, Kind::Reply) => {
-                self.replies.item.is_some() || self.replies.array.is_some()
+                (self.replies.item.is_some() || self.replies.array.is_some()) && !self.replies.alone
             }
             (Kind::Text { apart }, Kind::Call { .. }) => !apart,
             (Kind::Reply, Kind::Said(role)) => {
@@ -463,7 +463,7 @@ impl Rules {
                 }
             }
         }
-        if calls.guard.is_none() && (calls.array.is_none() || !goes_on) {
+        if calls.are_marked() && (calls.array.is_none() || !goes_on) {
             calls.item.1.map_or(Ok(()), |close| mark(Owner::Before, close, emit))?;
         }
         match calls.list {

@@ -222,7 +222,7 @@ impl Rules {
                     _ => 0,
                 };
                 // A call that begins the turn needs no token.
-                if calls.guard.is_none() || follows_text {
+                if calls.are_marked() || follows_text {
                     mark(Owner::Header, Mark { before, ..open }, emit)?;
                 }
                 if let Some(array) = array {
@@ -269,7 +269,9 @@ impl Rules {
                     emit(Owner::Header, Written::Name(name))?;
                     emit(Owner::Header, Written::Word(text))?;
                 }
-                Piece::Arguments | Piece::Parameters(_) | Piece::Tree(_) | Piece::Python => break,
+                Piece::Arguments | Piece::Parameters(_) | Piece::Tree(_) | Piece::Python(_) => {
+                    break;
+                }
             }
         }
         Ok(())

@@ -14,6 +14,8 @@ pub(super) struct JsonCalls {
     names: &'static [&'static str],
     arguments: &'static [&'static str],
     ignored: &'static [(&'static str, &'static str)],
+    /// Whether the objects are in a list.
+    is_list: bool,
     state: State,
     /// The key or the value that is read.
     word: String,
@@ -25,6 +27,8 @@ pub(super) struct JsonCalls {
 
 #[derive(Clone, Copy, Debug)]
 enum State {
+    /// Before the bracket of a list.
+    List,
     /// Before an object.
     Object,
     /// Before a key.
@@ -41,6 +45,8 @@ enum State {
     Comma,
     /// After an object.
     End,
+    /// After the whole list.
+    Closed,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -54,13 +60,16 @@ impl JsonCalls {
     pub(super) fn new(form: &CallForm) -> Self {
         let (names, arguments, ignored) = match *form {
             CallForm::Json { names, arguments, ignored } => (names, arguments, ignored),
+            CallForm::JsonList { names, arguments } => (names, arguments, Default::default()),
             _ => Default::default(),
         };
+        let is_list = matches!(form, CallForm::JsonList { .. });
         Self {
             names,
             arguments,
             ignored,
-            state: State::Object,
+            is_list,
+            state: if is_list { State::List } else { State::Object },
             word: String::new(),
             has_name: false,
             has_arguments: false,
@@ -107,6 +116,10 @@ impl JsonCalls {
             return Some(self.state);
         }
         Some(match (self.state, byte) {
+            (State::List, b'[') => State::Object,
+            (State::End, b',') if self.is_list => State::Object,
+            (State::End, b']') if self.is_list => State::Closed,
+            (State::End, _) if self.is_list => return None,
             (State::Object | State::End, b'{') => {
                 (self.has_name, self.has_arguments) = (false, false);
                 State::Key
@@ -178,14 +191,17 @@ impl JsonCalls {
 
     /// Returns the calls of the whole text, if it is complete and valid.
     pub(super) fn calls(self, text: &str, limits: &Limits) -> Option<Vec<GuardedCall>> {
-        if !matches!(self.state, State::End) {
+        if !matches!((self.state, self.is_list), (State::End, false) | (State::Closed, true)) {
             return None;
         }
         let mut json = Json::new(text, limits).without_notes();
         let mut calls = Vec::with_capacity(self.count);
-        while json.peek().is_some() {
-            if json.peek() == Some(b';') {
+        while let Some(byte) = json.peek() {
+            if matches!(byte, b';' | b'[' | b',') {
                 json.advance(1);
+            }
+            if byte == b']' {
+                break;
             }
             let (mut name, mut place) = (None, None);
             let mut keys = Vec::new();

@@ -38,11 +38,19 @@ pub(super) struct Guarded<'a> {
 /// Decides whether text can be calls, as it arrives.
 #[derive(Debug)]
 enum Scanner {
-    /// Only white space was read.
-    Start,
+    /// Only this number of bytes of white space was read.
+    Start(usize),
+    /// A bracket and white space were read, after this number of bytes, so that the list can be one
+    /// of JSON or of Python.
+    Bracket(usize, String),
     Json(JsonCalls),
     Python(Box<PythonCalls>),
     Method(Box<PythonCalls>, &'static str),
+}
+
+/// Returns text without the white space at its beginning that JSON and Python skip.
+fn without_space(text: &str) -> &str {
+    text.trim_start_matches([' ', '\n', '\r', '\t'])
 }
 
 /// A complete call in withheld text.
@@ -59,14 +67,33 @@ struct GuardedCall {
 }
 
 impl Scanner {
-    /// Begins at the first character that is not white space.
-    fn begin(first: char, forms: &'static [CallForm], limits: &Limits) -> Option<Self> {
-        let python = |around| Box::new(PythonCalls::new(around, limits));
+    /// Begins at the first character that is not white space, after `at` bytes of the whole text.
+    fn begin(first: char, at: usize, forms: &'static [CallForm], limits: &Limits) -> Option<Self> {
+        let python = |around| Box::new(PythonCalls::new(around, limits).at(at));
+        let is_list = |form: &CallForm| matches!(form, CallForm::JsonList { .. });
+        if first == '[' && forms.iter().any(is_list) {
+            return Some(Self::Bracket(at, String::new()));
+        }
         forms.iter().find_map(|form| match form {
             CallForm::Json { .. } if first == '{' => Some(Self::Json(JsonCalls::new(form))),
             CallForm::Python if first == '[' => Some(Self::Python(python(Around::Brackets))),
+            CallForm::PythonLines if first.is_alphabetic() || first == '_' => {
+                Some(Self::Python(python(Around::Lines)))
+            }
             CallForm::Method(method) if first.is_alphabetic() || first == '_' => {
                 Some(Self::Method(python(Around::Nothing), method))
+            }
+            _ => None,
+        })
+    }
+
+    /// Begins a list whose first character after the bracket is `next`.
+    fn list(next: char, at: usize, forms: &'static [CallForm], limits: &Limits) -> Option<Self> {
+        forms.iter().find_map(|form| match form {
+            CallForm::JsonList { .. } if next == '{' => Some(Self::Json(JsonCalls::new(form))),
+            CallForm::Python if next != '{' => {
+                let python = PythonCalls::new(Around::Brackets, limits).at(at);
+                Some(Self::Python(Box::new(python)))
             }
             _ => None,
         })
@@ -80,13 +107,29 @@ impl Scanner {
         forms: &'static [CallForm],
         limits: &Limits,
     ) -> Result<(), usize> {
-        if matches!(self, Self::Start) {
-            let rest = text.trim_ascii_start();
-            let Some(first) = rest.chars().next() else { return Ok(()) };
-            *self = Self::begin(first, forms, limits).ok_or(text.len() - rest.len())?;
+        if let Self::Start(blank) = self {
+            let rest = without_space(text);
+            let Some(first) = rest.chars().next() else {
+                *blank += text.len();
+                return Ok(());
+            };
+            *self = Self::begin(first, *blank, forms, limits).ok_or(text.len() - rest.len())?;
+        }
+        if let Self::Bracket(at, before) = self {
+            let len = before.len();
+            let new = match len {
+                0 => without_space(text).get(1..).unwrap_or_default(),
+                _ => text,
+            };
+            let next = without_space(new).chars().next();
+            before.push_str(text);
+            let Some(next) = next else { return Ok(()) };
+            let (at, text) = (*at, std::mem::take(before));
+            *self = Self::list(next, at, forms, limits).ok_or(text.len() - len)?;
+            return self.push(&text, forms, limits).map_err(|at| at.saturating_sub(len));
         }
         match self {
-            Self::Start => Ok(()),
+            Self::Start(_) | Self::Bracket(..) => Ok(()),
             Self::Json(json) => json.push(text),
             Self::Python(python) | Self::Method(python, _) => python.push(text),
         }
@@ -94,7 +137,7 @@ impl Scanner {
 
     fn is_in_string(&self) -> bool {
         match self {
-            Self::Start => false,
+            Self::Start(_) | Self::Bracket(..) => false,
             Self::Json(json) => json.is_in_string(),
             Self::Python(python) | Self::Method(python, _) => python.is_in_string(),
         }
@@ -103,7 +146,7 @@ impl Scanner {
     /// Returns the calls of the whole text, if it is complete.
     fn calls(self, text: &str, limits: &Limits) -> Option<Vec<GuardedCall>> {
         let (python, method) = match self {
-            Self::Start => return None,
+            Self::Start(_) | Self::Bracket(..) => return None,
             Self::Json(json) => return json.calls(text, limits),
             Self::Python(python) => (python, None),
             Self::Method(python, method) => (python, Some(method)),
@@ -129,7 +172,7 @@ impl<'a> Guarded<'a> {
             before: Vec::new(),
             text: Kept::default(),
             len: 0,
-            scanner: Scanner::Start,
+            scanner: Scanner::Start(0),
             is_empty: true,
         }
     }

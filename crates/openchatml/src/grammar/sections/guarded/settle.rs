@@ -19,7 +19,7 @@ impl<'a> Reader<'a> {
         matches!(kind, Kind::Text { .. })
             && self.said.is_none()
             && first.is_some_and(|first| {
-                Scanner::begin(first, guard.bare, &Default::default()).is_some()
+                Scanner::begin(first, 0, guard.bare, &Default::default()).is_some()
             })
     }
 
@@ -48,9 +48,10 @@ impl<'a> Reader<'a> {
                 self.state = State::Turn(Kept::default());
                 return self.close_guarded(close, false, out);
             }
-            let ends = |(control, _)| close.is_some() || self.rules.frames(control);
-            let ends = token.is_none_or(ends);
-            let scanner = std::mem::replace(&mut guarded.scanner, Scanner::Start);
+            let needs_close = self.rules.sections.calls.are_marked();
+            let ends = |(control, _)| !needs_close && self.rules.frames(control);
+            let ends = close.is_some() || token.map_or(!needs_close, ends);
+            let scanner = std::mem::replace(&mut guarded.scanner, Scanner::Start(0));
             let whole =
                 Whole { text: guarded.whole(self.rules), span: guarded.span(), from: guarded.from };
             let is_json = matches!(scanner, Scanner::Json(_));
@@ -162,7 +163,7 @@ impl<'a> Reader<'a> {
             let end = if index == last { whole.text.trim_ascii_end().len() } else { call.end };
             let (place, end) = (whole.place(call.place), whole.at(end));
             let written = &whole.text[call.place.range()];
-            let json = call.json.or_else(|| self.rules.respelled(written));
+            let json = call.json.or_else(|| self.rules.python_read_back(written));
             let mut begun = Call::new(whole.from);
             begun.is_odd = self.is_uncertain();
             self.state = State::Call(Box::new(begun));
@@ -206,21 +207,24 @@ impl<'a> Reader<'a> {
 }
 
 impl Rules {
-    /// Returns the arguments as they are read back, if calls are not written in JSON.
-    fn respelled(&self, json: &str) -> Option<String> {
-        let has_python = self.sections.calls.has_python();
-        python::respelled(json, &Limits::default()).filter(|_| has_python)
+    /// Returns arguments as they are read back from the syntax of Python. `None` if calls have another
+    /// syntax, or if the arguments cannot be written.
+    pub(in super::super) fn python_read_back(&self, json: &str) -> Option<String> {
+        python::respelled(json, self.sections.calls.python()?, &Limits::default())
     }
 
     /// Whether calls in the syntax of Python are written as this text.
     fn spells(&self, calls: &[GuardedCall], text: &str) -> bool {
-        let Some(array) = self.sections.calls.array else { return false };
+        let calls_form = &self.sections.calls;
+        let (Some(array), Some(literals)) = (calls_form.array, calls_form.python()) else {
+            return false;
+        };
         let mut written = array.open.to_owned();
         for (index, call) in calls.iter().enumerate() {
             written.push_str(if index == 0 { "" } else { array.between });
             written.push_str(&call.name);
             let json = call.json.as_deref().unwrap_or_default();
-            let arguments = python::arguments(json, &Limits::default());
+            let arguments = python::arguments(json, literals, &Limits::default());
             written.push('(');
             written.push_str(&arguments.unwrap_or_default());
             written.push_str(if index + 1 == calls.len() { array.close } else { ")" });
