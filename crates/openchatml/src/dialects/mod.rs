@@ -17,6 +17,7 @@ mod harmony;
 mod kimi_k2;
 mod kimi_k3;
 mod llama;
+mod minimax_m2;
 mod mistral;
 mod nemotron_3;
 mod older;
@@ -49,6 +50,7 @@ pub use self::kimi_k2::DIALECT as KIMI_K2;
 pub use self::kimi_k3::DIALECT as KIMI_K3;
 pub use self::llama::V3 as LLAMA_3;
 pub use self::llama::V4 as LLAMA_4;
+pub use self::minimax_m2::DIALECT as MINIMAX_M2;
 pub use self::mistral::V7 as MISTRAL_V7;
 pub use self::mistral::V11 as MISTRAL_V11;
 pub use self::mistral::V13 as MISTRAL_V13;
@@ -119,6 +121,7 @@ pub static ALL: &[&Dialect] = &[
     &GEMMA_4,
     &KIMI_K3,
     &KIMI_K2,
+    &MINIMAX_M2,
     &NEMOTRON_3,
     &NEMOTRON_3_ULTRA,
     &LLAMA_4,
@@ -234,6 +237,9 @@ impl Format {
 
     /// Kimi K2, as text: [`dialects::KIMI_K2`](KIMI_K2).
     pub const KIMI_K2: Self = Self { dialect: &KIMI_K2, carrier: Carrier::Text };
+
+    /// MiniMax M2, as text: [`dialects::MINIMAX_M2`](MINIMAX_M2).
+    pub const MINIMAX_M2: Self = Self { dialect: &MINIMAX_M2, carrier: Carrier::Text };
 
     /// Nemotron 3, as text: [`dialects::NEMOTRON_3`](NEMOTRON_3).
     pub const NEMOTRON_3: Self = Self { dialect: &NEMOTRON_3, carrier: Carrier::Text };
@@ -378,6 +384,9 @@ impl TextFormat {
 
     /// Kimi K2.
     pub const KIMI_K2: Self = Self::of(&KIMI_K2);
+
+    /// MiniMax M2.
+    pub const MINIMAX_M2: Self = Self::of(&MINIMAX_M2);
 
     /// Nemotron 3: [`dialects::NEMOTRON_3`](NEMOTRON_3).
     pub const NEMOTRON_3: Self = Self::of(&NEMOTRON_3);

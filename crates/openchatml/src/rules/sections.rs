@@ -162,6 +162,8 @@ pub struct Calls {
     pub guard: Option<&'static Guard>,
     /// The namespace of tools that are called without it.
     pub namespace: &'static str,
+    /// Whether the tokens of a call are ordinary words, which are tokens only in a list of calls.
+    pub are_words: bool,
 }
 
 /// The text around the items of an array, and between them.
@@ -368,6 +370,7 @@ impl Calls {
         empty: None,
         guard: None,
         namespace: "functions",
+        are_words: false,
     };
 
     /// Returns the token after which a malformed call is over: the one that closes calls, or else

@@ -221,7 +221,7 @@ impl<'a> Reader<'a> {
             return false;
         }
         if self.rules.is_word(control) {
-            return self.takes_word();
+            return self.takes_word(control);
         }
         let is_reply = is_of_replies(control);
         let thinks = match &self.state {
@@ -242,9 +242,10 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether a word is a token of a reply here.
-    fn takes_word(&self) -> bool {
+    /// Whether a word is a token of a call or a reply here.
+    fn takes_word(&self, control: Control) -> bool {
         match self.turn {
+            _ if self.rules.is_word_of_calls(control) => self.in_list,
             None => self.layout.place.last.is_some() || !matches!(self.state, State::Outside(_)),
             Some(turn) => {
                 turn.role != Role::Assistant && self.rules.has_replies(turn) && self.takes_replies()
