@@ -40,7 +40,8 @@ fn the_reference_drops_reasoning_before_the_first_answer() {
 
 #[test]
 fn prompts_keep_the_reasoning_after_the_last_question() {
-    for format in ["qwen3", "qwen3.5", "qwen3.6", "glm-4.5", "glm-4.7", "nemotron-3"] {
+    for format in ["qwen3", "qwen3.5", "qwen3.6", "glm-4.5", "glm-4.7", "nemotron-3", "minimax-m2"]
+    {
         let kept = prompted(&two_turns(), format);
         let kept: Vec<_> =
             kept.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();

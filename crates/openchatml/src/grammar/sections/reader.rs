@@ -133,7 +133,7 @@ impl<'a> crate::reading::Reader<'a> for Reader<'a> {
                 self.control(control, span, out);
             }
             Lexeme::Control(control, span) => {
-                if !self.rules.is_word(control) {
+                if !self.rules.is_word(control) || self.is_in_bare_reply(control) {
                     self.tell_text(control, span, out);
                 }
                 let spelling = self.rules.spelling(control);
@@ -251,6 +251,13 @@ impl<'a> Reader<'a> {
                 turn.role != Role::Assistant && self.rules.has_replies(turn) && self.takes_replies()
             }
         }
+    }
+
+    /// Whether this is a token of replies, in a reply that no token opened.
+    fn is_in_bare_reply(&self, control: Control) -> bool {
+        let is_bare =
+            matches!(&self.state, State::Body(body) if body.kind == Kind::Reply && !body.is_marked);
+        is_bare && is_of_replies(control)
     }
 
     /// Whether a reply can begin or end here, in a turn that contains replies.

@@ -398,7 +398,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Reports a control token that is read as text of the assistant. A word is no token there.
+/// Reports a control token that is read as text of the assistant.
 pub(super) fn tell_token(
     rules: &Rules,
     control: Control,
@@ -406,9 +406,6 @@ pub(super) fn tell_token(
     is_quoted: bool,
     out: &mut Out<'_, '_>,
 ) {
-    if rules.is_word(control) {
-        return;
-    }
     let text = format!("`{}` is read as text here", rules.spelling(control));
     out.tolerate(Code::ParseFrame.at(span, text).help(match is_quoted {
         true => "it is inside of quoted code",
