@@ -98,6 +98,7 @@ static SECTIONS: Sections = Sections {
         ),
         lead: 1,
         pieces: &[Piece::NameBefore("\">\n"), Piece::Parameters(&PARAMETERS)],
+        empty: Some("\"/>"),
         namespace: "functions",
         are_words: true,
         ..Calls::NONE
