@@ -29,6 +29,7 @@ mod qwen3;
 mod qwen_xml;
 mod records;
 mod responses;
+mod seed_oss;
 mod sharegpt;
 
 pub use self::anthropic::DIALECT as ANTHROPIC;
@@ -67,6 +68,7 @@ pub use self::qwen_xml::V3_8 as QWEN3_8;
 pub use self::qwen3::DIALECT as QWEN3;
 pub use self::records::DIALECT as RECORDS;
 pub use self::responses::DIALECT as RESPONSES;
+pub use self::seed_oss::DIALECT as SEED_OSS;
 pub use self::sharegpt::DIALECT as SHAREGPT;
 
 pub use crate::dialect::{Carrier, Dialect, Format};
@@ -124,6 +126,7 @@ pub static ALL: &[&Dialect] = &[
     &MINIMAX_M2,
     &NEMOTRON_3,
     &NEMOTRON_3_ULTRA,
+    &SEED_OSS,
     &LLAMA_4,
     &LLAMA_3,
     &JSON,
@@ -246,6 +249,9 @@ impl Format {
 
     /// Nemotron 3 Ultra, as text: [`dialects::NEMOTRON_3_ULTRA`](NEMOTRON_3_ULTRA).
     pub const NEMOTRON_3_ULTRA: Self = Self { dialect: &NEMOTRON_3_ULTRA, carrier: Carrier::Text };
+
+    /// Seed-OSS, as text: [`dialects::SEED_OSS`](SEED_OSS).
+    pub const SEED_OSS: Self = Self { dialect: &SEED_OSS, carrier: Carrier::Text };
 
     /// Llama 4, as text: [`dialects::LLAMA_4`](LLAMA_4).
     pub const LLAMA_4: Self = Self { dialect: &LLAMA_4, carrier: Carrier::Text };
@@ -393,6 +399,9 @@ impl TextFormat {
 
     /// Nemotron 3 Ultra: [`dialects::NEMOTRON_3_ULTRA`](NEMOTRON_3_ULTRA).
     pub const NEMOTRON_3_ULTRA: Self = Self::of(&NEMOTRON_3_ULTRA);
+
+    /// Seed-OSS.
+    pub const SEED_OSS: Self = Self::of(&SEED_OSS);
 
     /// Llama 4.
     pub const LLAMA_4: Self = Self::of(&LLAMA_4);

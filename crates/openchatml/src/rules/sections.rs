@@ -149,6 +149,9 @@ pub struct Calls {
     pub item: (Mark, Option<Mark>),
     /// The number of line breaks between a text and the first call.
     pub lead: u8,
+    /// The number of line breaks between those behind the end of reasoning and the first call, if it
+    /// is not `lead` less the former.
+    pub lead_after_reasoning: Option<u8>,
     /// The text around the calls between these tokens, if there can be several. If no token closes
     /// them, the calls are objects of a JSON list, each with its id as the last key.
     pub array: Option<Array>,
@@ -365,6 +368,7 @@ impl Calls {
         list: None,
         item: (Mark::plain(Control::OpenSection(Section::Call)), None),
         lead: 0,
+        lead_after_reasoning: None,
         array: None,
         pieces: &[],
         empty: None,
