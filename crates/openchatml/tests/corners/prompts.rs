@@ -79,9 +79,11 @@ fn all_reasoning_is_kept_if_there_are_tools() {
 }
 
 #[test]
-fn prompts_of_kimi_k3_keep_all_reasoning() {
-    let kept = prompted(&two_turns(), "kimi-k3");
-    assert_eq!(kept, ["Question 1", "Hm 1", "Answer 1", "Question 2", "Hm 2", "Answer 2"]);
+fn prompts_of_kimi_k3_and_seed_oss_keep_all_reasoning() {
+    for format in ["kimi-k3", "seed-oss"] {
+        let kept = prompted(&two_turns(), format);
+        assert_eq!(kept, ["Question 1", "Hm 1", "Answer 1", "Question 2", "Hm 2", "Answer 2"]);
+    }
 }
 
 #[test]
