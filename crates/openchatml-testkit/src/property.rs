@@ -1,7 +1,7 @@
 //! Properties of every document and every text.
 
 use openchatml::convert::Channels;
-use openchatml::lex::Escape;
+use openchatml::lex::{Escape, TokenTable};
 use openchatml::render::Place;
 use openchatml::{
     Channel, Code, Content, Conversation, Diagnostic, Document, End, Event, Format, Infill, Keep,
@@ -163,7 +163,8 @@ pub(crate) fn assert_structure(parsed: &Parsed<'_>, format: Format, text: &str) 
 }
 
 /// Whether a format may refuse a document for this reason: it has no escape, and the place that the
-/// error names contains the spelling of a control token.
+/// error names contains the spelling of a control token, or a part that becomes one with the token
+/// behind it.
 fn may_refuse(document: &Document<'_>, format: Format, error: &RenderError) -> bool {
     let controls = format.dialect().controls;
     let spelled = |text: &str| {
@@ -190,9 +191,22 @@ fn may_refuse(document: &Document<'_>, format: Format, error: &RenderError) -> b
         Place::Body if error.message.is_some() => {
             bodies.into_iter().any(|body| spelled(&body.text()))
         }
-        _ => controls.find(&canonical(document)).is_some(),
+        _ => controls.find(&canonical(document)).is_some() || merges(document, controls),
     };
     controls.escape() == Escape::None && is_spelled
+}
+
+/// Whether a text of a document becomes another token with a token behind it.
+fn merges(document: &Document<'_>, controls: &TokenTable) -> bool {
+    let mut messages = document.conversations().into_iter().flat_map(|it| &it.messages);
+    messages.any(|message| {
+        let text = message.body.text();
+        let begins = |spelling: &str| {
+            let found = controls.find(&[&*text, spelling].concat());
+            found.is_some_and(|(at, ..)| at < text.len())
+        };
+        controls.entries().iter().any(|(_, spelling)| begins(spelling))
+    })
 }
 
 /// Returns the text of a document without JSON escapes.

@@ -18,6 +18,7 @@ mod kimi_k2;
 mod kimi_k3;
 mod lfm2;
 mod llama;
+mod minimax_m2;
 mod mistral;
 mod nemotron_3;
 mod older;
@@ -30,6 +31,7 @@ mod qwen3;
 mod qwen_xml;
 mod records;
 mod responses;
+mod seed_oss;
 mod sharegpt;
 
 pub use self::anthropic::DIALECT as ANTHROPIC;
@@ -53,6 +55,7 @@ pub use self::lfm2::V2 as LFM2;
 pub use self::lfm2::V2_5 as LFM2_5;
 pub use self::llama::V3 as LLAMA_3;
 pub use self::llama::V4 as LLAMA_4;
+pub use self::minimax_m2::DIALECT as MINIMAX_M2;
 pub use self::mistral::V7 as MISTRAL_V7;
 pub use self::mistral::V11 as MISTRAL_V11;
 pub use self::mistral::V13 as MISTRAL_V13;
@@ -70,6 +73,7 @@ pub use self::qwen_xml::V3_8 as QWEN3_8;
 pub use self::qwen3::DIALECT as QWEN3;
 pub use self::records::DIALECT as RECORDS;
 pub use self::responses::DIALECT as RESPONSES;
+pub use self::seed_oss::DIALECT as SEED_OSS;
 pub use self::sharegpt::DIALECT as SHAREGPT;
 
 pub use crate::dialect::{Carrier, Dialect, Format};
@@ -124,8 +128,10 @@ pub static ALL: &[&Dialect] = &[
     &GEMMA_4,
     &KIMI_K3,
     &KIMI_K2,
+    &MINIMAX_M2,
     &NEMOTRON_3,
     &NEMOTRON_3_ULTRA,
+    &SEED_OSS,
     &LLAMA_4,
     &LLAMA_3,
     &LFM2_5,
@@ -243,11 +249,17 @@ impl Format {
     /// Kimi K2, as text: [`dialects::KIMI_K2`](KIMI_K2).
     pub const KIMI_K2: Self = Self { dialect: &KIMI_K2, carrier: Carrier::Text };
 
+    /// MiniMax M2, as text: [`dialects::MINIMAX_M2`](MINIMAX_M2).
+    pub const MINIMAX_M2: Self = Self { dialect: &MINIMAX_M2, carrier: Carrier::Text };
+
     /// Nemotron 3, as text: [`dialects::NEMOTRON_3`](NEMOTRON_3).
     pub const NEMOTRON_3: Self = Self { dialect: &NEMOTRON_3, carrier: Carrier::Text };
 
     /// Nemotron 3 Ultra, as text: [`dialects::NEMOTRON_3_ULTRA`](NEMOTRON_3_ULTRA).
     pub const NEMOTRON_3_ULTRA: Self = Self { dialect: &NEMOTRON_3_ULTRA, carrier: Carrier::Text };
+
+    /// Seed-OSS, as text: [`dialects::SEED_OSS`](SEED_OSS).
+    pub const SEED_OSS: Self = Self { dialect: &SEED_OSS, carrier: Carrier::Text };
 
     /// Llama 4, as text: [`dialects::LLAMA_4`](LLAMA_4).
     pub const LLAMA_4: Self = Self { dialect: &LLAMA_4, carrier: Carrier::Text };
@@ -396,11 +408,17 @@ impl TextFormat {
     /// Kimi K2.
     pub const KIMI_K2: Self = Self::of(&KIMI_K2);
 
+    /// MiniMax M2.
+    pub const MINIMAX_M2: Self = Self::of(&MINIMAX_M2);
+
     /// Nemotron 3: [`dialects::NEMOTRON_3`](NEMOTRON_3).
     pub const NEMOTRON_3: Self = Self::of(&NEMOTRON_3);
 
     /// Nemotron 3 Ultra: [`dialects::NEMOTRON_3_ULTRA`](NEMOTRON_3_ULTRA).
     pub const NEMOTRON_3_ULTRA: Self = Self::of(&NEMOTRON_3_ULTRA);
+
+    /// Seed-OSS.
+    pub const SEED_OSS: Self = Self::of(&SEED_OSS);
 
     /// Llama 4.
     pub const LLAMA_4: Self = Self::of(&LLAMA_4);

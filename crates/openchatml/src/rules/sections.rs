@@ -149,6 +149,9 @@ pub struct Calls {
     pub item: (Mark, Option<Mark>),
     /// The number of line breaks between a text and the first call.
     pub lead: u8,
+    /// The number of line breaks between those behind the end of reasoning and the first call, if it
+    /// is not `lead` less the former.
+    pub lead_after_reasoning: Option<u8>,
     /// The text around the calls between these tokens, if there can be several. If no token closes
     /// them, the calls are objects of a JSON list, each with its id as the last key.
     pub array: Option<Array>,
@@ -165,6 +168,8 @@ pub struct Calls {
     pub unopened: bool,
     /// The namespace of tools that are called without it.
     pub namespace: &'static str,
+    /// Whether the tokens of a call are ordinary words, which are tokens only in a list of calls.
+    pub are_words: bool,
 }
 
 /// The text around the items of an array, and between them.
@@ -366,12 +371,14 @@ impl Calls {
         list: None,
         item: (Mark::plain(Control::OpenSection(Section::Call)), None),
         lead: 0,
+        lead_after_reasoning: None,
         array: None,
         pieces: &[],
         empty: None,
         guard: None,
         unopened: false,
         namespace: "functions",
+        are_words: false,
     };
 
     /// Returns the token after which a malformed call is over: the one that closes calls, or else

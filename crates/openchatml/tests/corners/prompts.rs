@@ -40,7 +40,8 @@ fn the_reference_drops_reasoning_before_the_first_answer() {
 
 #[test]
 fn prompts_keep_the_reasoning_after_the_last_question() {
-    for format in ["qwen3", "qwen3.5", "qwen3.6", "glm-4.5", "glm-4.7", "nemotron-3"] {
+    for format in ["qwen3", "qwen3.5", "qwen3.6", "glm-4.5", "glm-4.7", "nemotron-3", "minimax-m2"]
+    {
         let kept = prompted(&two_turns(), format);
         let kept: Vec<_> =
             kept.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
@@ -78,9 +79,11 @@ fn all_reasoning_is_kept_if_there_are_tools() {
 }
 
 #[test]
-fn prompts_of_kimi_k3_keep_all_reasoning() {
-    let kept = prompted(&two_turns(), "kimi-k3");
-    assert_eq!(kept, ["Question 1", "Hm 1", "Answer 1", "Question 2", "Hm 2", "Answer 2"]);
+fn prompts_of_kimi_k3_and_seed_oss_keep_all_reasoning() {
+    for format in ["kimi-k3", "seed-oss"] {
+        let kept = prompted(&two_turns(), format);
+        assert_eq!(kept, ["Question 1", "Hm 1", "Answer 1", "Question 2", "Hm 2", "Answer 2"]);
+    }
 }
 
 #[test]

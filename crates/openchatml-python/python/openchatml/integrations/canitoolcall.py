@@ -50,6 +50,8 @@ FORMATS = {
     "mistralai/Mistral-Small-3.2": "mistral-v11",
     "mistralai/Magistral-Small-2506": "mistral-v11",
     "mistralai/Mistral-7B": "mistral-v7",
+    "ByteDance-Seed/Seed-OSS": "seed-oss",
+    "MiniMaxAI/MiniMax-M2": "minimax-m2",
     "moonshotai/Kimi-K2": "kimi-k2",
     "moonshotai/Kimi-K3": "kimi-k3",
     "openai/gpt-oss": "harmony",

@@ -46,7 +46,7 @@ impl Rules {
         let may_quote =
             self.reads_quotes() && matches!(self.kind(message, false), Kind::Text { .. });
         let has_calls = message.is_reasoning() && self.sections.reasoning.calls == InnerCalls::Text;
-        if !is_example && !may_quote && !self.replies.are_words && !has_calls {
+        if !is_example && !may_quote && !self.has_words() && !has_calls {
             return put(0, Piece::Text(text));
         }
         let mut quote = Quote::default();
@@ -121,7 +121,8 @@ impl Rules {
     /// Whether a token in a message is read as a word. `before` is the text before it.
     fn is_word_in(&self, message: &Message<'_>, control: Control, before: &str) -> bool {
         let begins = self.replies.turn == Some(message.role) && before.trim_ascii().is_empty();
-        self.is_word(control) && message.role != Role::Tool && !begins
+        let is_reply = message.role == Role::Tool || begins;
+        self.is_word_of_calls(control) || self.is_word(control) && !is_reply
     }
 
     /// Gives the pieces of the arguments of a call with parameters. Text that is no JSON object is
@@ -190,7 +191,7 @@ impl Rules {
         put: &mut impl FnMut(usize, Piece<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut done = 0;
-        if self.replies.are_words {
+        if self.has_words() {
             let mut lexer = Lexer::new(self.controls, Mode::Body, 0);
             let mut rest = text;
             while let Some(lexeme) = lexer.next(&mut rest, true) {

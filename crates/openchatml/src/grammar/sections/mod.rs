@@ -358,9 +358,19 @@ impl Rules {
         self.replies.item.is_some_and(|(open, _)| open.control == control)
     }
 
-    /// Whether a token is part of replies, and a word elsewhere.
+    /// Whether a token is part of replies or calls, and a word elsewhere.
     fn is_word(&self, control: Control) -> bool {
-        self.replies.are_words && is_of_replies(control)
+        self.replies.are_words && is_of_replies(control) || self.is_word_of_calls(control)
+    }
+
+    /// Whether a token is part of a call, and a word outside of lists of calls.
+    fn is_word_of_calls(&self, control: Control) -> bool {
+        self.sections.calls.are_words && is_of_one_call(control)
+    }
+
+    /// Whether some tokens are words elsewhere.
+    fn has_words(&self) -> bool {
+        self.replies.are_words || self.sections.calls.are_words
     }
 
     /// Whether a call of this tool ends reasoning, if it is the only call of its list.
@@ -470,5 +480,14 @@ fn is_of_replies(control: Control) -> bool {
         control,
         Control::OpenSection(Section::Replies | Section::Reply)
             | Control::CloseSection(Section::Replies | Section::Reply)
+    )
+}
+
+/// Whether a token is part of one call: it opens or closes the call, a key or a value.
+fn is_of_one_call(control: Control) -> bool {
+    matches!(
+        control,
+        Control::OpenSection(Section::Call | Section::Key | Section::Value)
+            | Control::CloseSection(Section::Call | Section::Key | Section::Value)
     )
 }

@@ -139,7 +139,7 @@ impl<'a> crate::reading::Reader<'a> for Reader<'a> {
                 self.control(control, span, out);
             }
             Lexeme::Control(control, span) => {
-                if !self.rules.is_word(control) {
+                if !self.rules.is_word(control) || self.is_in_bare_reply(control) {
                     self.tell_text(control, span, out);
                 }
                 let spelling = self.rules.spelling(control);
@@ -228,7 +228,7 @@ impl<'a> Reader<'a> {
             return false;
         }
         if self.rules.is_word(control) {
-            return self.takes_word();
+            return self.takes_word(control);
         }
         let is_reply = is_of_replies(control);
         let thinks = match &self.state {
@@ -249,14 +249,22 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether a word is a token of a reply here.
-    fn takes_word(&self) -> bool {
+    /// Whether a word is a token of a call or a reply here.
+    fn takes_word(&self, control: Control) -> bool {
         match self.turn {
+            _ if self.rules.is_word_of_calls(control) => self.in_list,
             None => self.layout.place.last.is_some() || !matches!(self.state, State::Outside(_)),
             Some(turn) => {
                 turn.role != Role::Assistant && self.rules.has_replies(turn) && self.takes_replies()
             }
         }
+    }
+
+    /// Whether this is a token of replies, in a reply that no token opened.
+    fn is_in_bare_reply(&self, control: Control) -> bool {
+        let is_bare =
+            matches!(&self.state, State::Body(body) if body.kind == Kind::Reply && !body.is_marked);
+        is_bare && is_of_replies(control)
     }
 
     /// Whether a reply can begin or end here, in a turn that contains replies.

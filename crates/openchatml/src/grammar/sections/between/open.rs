@@ -1,7 +1,7 @@
 //! The text that opens turns, sections and calls.
 
 use super::super::attributes::attribute;
-use super::super::{Mark, NoReasoning, Opening, Piece, Reasoning, Rules};
+use super::super::{Calls, Mark, NoReasoning, Opening, Piece, Reasoning, Rules};
 use super::{Emit, Kind, Label, Owner, Place, Written, line_breaks, mark};
 use crate::model::Role;
 use crate::rules::CallAttributes;
@@ -101,7 +101,10 @@ impl Rules {
                 let is_bare = is_first && none == NoReasoning::Bare;
                 let lead = match before.last {
                     Some(Kind::Text { .. }) => self.sections.calls.lead,
-                    Some(Kind::Reasoning) => self.sections.calls.lead.saturating_sub(close.after),
+                    Some(Kind::Reasoning) => {
+                        let Calls { lead, lead_after_reasoning, .. } = self.sections.calls;
+                        lead_after_reasoning.unwrap_or(lead.saturating_sub(close.after))
+                    }
                     None if is_bare => self.sections.calls.lead,
                     _ => 0,
                 };

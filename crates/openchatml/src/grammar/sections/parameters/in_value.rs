@@ -89,10 +89,12 @@ impl Scanner {
         true
     }
 
-    /// Reports the tokens up to a position, which are text.
+    /// Reports the tokens up to a position, which are text. Words are no tokens there.
     pub(super) fn tell(&self, end: usize, to: &mut To<'_, '_, '_>) {
         for (control, span) in self.held.controls(self.at..end) {
-            tell_token(self.rules, control, span, false, to.out);
+            if !self.rules.is_word(control) {
+                tell_token(self.rules, control, span, false, to.out);
+            }
         }
     }
 

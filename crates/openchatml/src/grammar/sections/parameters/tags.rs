@@ -141,10 +141,10 @@ impl Scanner {
     }
 
     /// Returns the beginning of the text in a name that is no part of it: further attributes in a tag
-    /// that does not say the type.
+    /// that does not say the type. They begin behind the quotation mark that ends the name.
     pub(super) fn odd_in_name(&self, end: usize, types: Option<Types>) -> Option<usize> {
         let first = self.parameters.name_end.text().and_then(|text| text.get(..1));
-        let first = first.filter(|_| self.parameters.typed.is_some() && types.is_none())?;
+        let first = first.filter(|_| types.is_none())?;
         self.held.find(first, self.at).filter(|at| *at < end)
     }
 
