@@ -170,7 +170,10 @@ fn may_refuse(document: &Document<'_>, format: Format, error: &RenderError) -> b
     let spelled = |text: &str| {
         let rest = text.get(error.span.start..).and_then(|rest| controls.find(rest));
         let refused = error.span.end - error.span.start;
-        matches!(rest, Some((0, _, len)) if len == refused || refused == 0)
+        // A token that is a word of the framing is read, and what follows it differs.
+        let before = text.get(..error.span.start).unwrap_or_default();
+        let is_behind = controls.entries().iter().any(|(_, spelling)| before.ends_with(spelling));
+        is_behind || matches!(rest, Some((0, _, len)) if len == refused || refused == 0)
     };
     let bodies: Vec<_> = match (document, error.message) {
         (Document::Conversation(conversation), Some(at)) => vec![&conversation.messages[at].body],

@@ -119,7 +119,15 @@ fn printed(value: &Value<'_>) -> String {
 
 /// Returns the type of a schema in capital letters.
 fn upper(schema: &Value<'_>) -> String {
-    schema.get("type").map_or(String::new(), printed).to_uppercase()
+    schema.get("type").map_or(String::new(), capitals)
+}
+
+/// Returns types in capital letters. Words that are no types of JSON Schema stay as they are.
+fn capitals(kinds: &Value<'_>) -> String {
+    const KNOWN: [&str; 7] = ["array", "boolean", "integer", "null", "number", "object", "string"];
+    let is_known = |kind: &Value<'_>| kind.as_str().is_some_and(|it| KNOWN.contains(&it));
+    let all = kinds.as_list().map_or(is_known(kinds), |kinds| kinds.iter().all(is_known));
+    if all { printed(kinds).to_uppercase() } else { printed(kinds) }
 }
 
 fn sorted<'v, 'a>(value: &'v Value<'a>) -> Vec<(&'v str, &'v Value<'a>)> {
@@ -198,7 +206,7 @@ fn items(items: &Value<'_>) -> String {
                 let kind = match value.as_list() {
                     None => quoted(&upper(items)),
                     Some(kinds) => {
-                        let kinds = kinds.iter().map(|kind| quoted(&printed(kind).to_uppercase()));
+                        let kinds = kinds.iter().map(|kind| quoted(&capitals(kind)));
                         ["[", &kinds.collect::<Vec<_>>().join(","), "]"].concat()
                     }
                 };
