@@ -45,11 +45,14 @@ pub fn completion(before: &[Message<'_>], said: &[Message<'_>], format: Format) 
     let behind = |said: &[Message<'_>]| {
         let all = write([before, said].concat(), &options);
         let rest = prompts.iter().flatten().find_map(|prompt| all.strip_prefix(prompt));
-        let rest = rest.or_else(|| {
+        let rest = rest.map(str::to_owned).or_else(|| {
             // It can open reasoning, which a turn without reasoning closes at once.
             let open = spelling(format, Control::OpenSection(Section::Reasoning))?;
+            let close = spelling(format, Control::CloseSection(Section::Reasoning))?;
             let rest = all.strip_prefix(prompt.trim_end().strip_suffix(open)?)?;
-            Some(rest.strip_prefix(open).unwrap_or(rest))
+            let is_said = rest.starts_with(open) || rest.starts_with(close);
+            let close = if is_said { "" } else { close };
+            Some([close, rest.strip_prefix(open).unwrap_or(rest)].concat())
         });
         rest.map(|rest| rest.trim_end().to_owned())
             .ok_or_else(|| format!("{format}: {prompt}\n{all}"))

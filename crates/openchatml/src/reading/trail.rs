@@ -14,12 +14,19 @@ pub(crate) struct Trail {
 }
 
 impl Trail {
-    /// Adds a control token. If layouts are not kept, only the last token is recorded.
+    /// Adds a control token. If layouts are not kept, only the last token is recorded. Tokens of
+    /// withheld text are read after the token that decides about it.
     #[inline]
     pub(crate) fn push(&mut self, control: Control, span: Span, keep: Keep<'_>) {
-        self.last = Some((control, span));
+        let is_last = self.last.is_none_or(|(_, last)| last.start <= span.start);
+        if is_last {
+            self.last = Some((control, span));
+        }
         if let Keep::Whole(_) = keep {
-            self.tokens.push((control, span.range()));
+            let before = |(_, it): &(Control, Range<usize>)| it.start <= span.start;
+            let at = self.tokens.iter().rposition(before).map_or(0, |at| at + 1);
+            let at = if is_last { self.tokens.len() } else { at };
+            self.tokens.insert(at, (control, span.range()));
         }
     }
 
