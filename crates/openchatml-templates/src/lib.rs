@@ -39,6 +39,7 @@ mod number;
 mod options;
 mod pieces;
 mod recognize;
+mod response;
 mod source;
 mod template;
 
@@ -51,6 +52,7 @@ pub use self::messages::losses;
 pub use self::options::{Arguments, Options};
 pub use self::pieces::{Piece, Rendered};
 pub use self::recognize::{Fit, recognize};
+pub use self::response::{ResponseStream, ResponseTemplate, ResponseTemplateError};
 pub use self::template::Template;
 
 /// The examples of the guides and of the README, as doc tests.
@@ -64,5 +66,6 @@ mod guide {}
 const _: () = {
     const fn is_error<E: std::error::Error + Send + Sync + 'static>() {}
     is_error::<InvalidDate>();
+    is_error::<ResponseTemplateError>();
     is_error::<TemplateError>();
 };
