@@ -9,7 +9,7 @@ purpose.
 """
 
 import json
-import sys
+import random
 
 import transformers
 from transformers.utils.chat_parsing import parse_response
@@ -196,7 +196,7 @@ CASES = [
     ("think", "<|im_start|>assistant\nSure: ", "yes"),
     ("think", "no anchor ", "yes", PROMPT),
     ("think", "", '<tool_call>\n{"name": "get", "arguments": {"a": [1, 2.5, null], "é": "ü"}}\n</tool_call>'),
-    ("think", "", '<think>x</think>A<tool_call>{"name": "f", "arguments": {}}</tool_call>\n<tool_call>{"name": "g", "arguments": {"b": true}}</tool_call>'),
+    ("think", "", '<think>x</think>A<tool_call>{"name": "f", "arguments": {}}</tool_call>\n<tool_call>{"name": "g", "arguments": {"b": true}}</tool_call>', LATER),
     ("think", "", "<think>a<tool_call>b</think>c"),
     ("think", "", "<think>never ends"),
     ("think", "", "a < b <thin"),
@@ -253,6 +253,35 @@ CASES = [
 ]
 
 
+# Each field is a list of texts, so that every region is in the message.
+REGIONS = {
+    "start_anchor": "A:",
+    "fields": {
+        "thinking": {
+            "open_pattern": r"<a\s*b?>|<aa", "close": ["</a", "</ab>", "x</a"], "repeats": True,
+        },
+        "reasoning": {
+            "open": ["<a", "<ab>", "<b"], "close_pattern": r"</b+>|y\Z|c{2,3}", "repeats": True,
+        },
+        "reasoning_content": {"open_pattern": r"<c.*?>", "close_pattern": r"</c\s*>", "repeats": True},
+        "content": {"close_pattern": r"<e+>", "repeats": True},
+    },
+}
+WORDS = ["<a", "<a>", "<ab>", "<b", ">", "b", "a", "<aa", "</a", "</ab>", "x", "</b>", "</bb", "y", "c", "<c", "</c",
+         " ", "\n", "<e", "<ee>", "<", "é"]
+
+
+def random_cases():
+    """Writes outputs made of the anchors of a template."""
+    chance = random.Random(7)
+    for _ in range(400):
+        text = "".join(chance.choice(WORDS) for _ in range(chance.randrange(1, 16)))
+        message = parse_response(text, REGIONS, prefix="")
+        texts = {name: [it for it in message.get(name, []) if it] for name in REGIONS["fields"]}
+        hidden = sum((texts[name] for name in texts if name != "content"), [])
+        yield {"text": text, "content": texts["content"], "reasoning": sorted(hidden)}
+
+
 def main():
     cases = []
     for name, prompt, text, *rest in CASES:
@@ -267,9 +296,10 @@ def main():
         if differs:
             case["differs"] = differs
         cases.append(case)
-    recorded = {"transformers": transformers.__version__, "templates": TEMPLATES, "cases": cases}
-    json.dump(recorded, sys.stdout, ensure_ascii=False, indent=1)
-    print()
+    recorded = {"transformers": transformers.__version__, "templates": TEMPLATES, "regions": REGIONS}
+    print(json.dumps(recorded, ensure_ascii=False)[:-1] + ', "cases": [')
+    print(",\n".join(json.dumps(case, ensure_ascii=False) for case in cases) + '], "random": [')
+    print(",\n".join(json.dumps(case, ensure_ascii=False) for case in random_cases()) + "]}")
 
 
 main()
