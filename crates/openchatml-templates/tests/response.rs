@@ -3,10 +3,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use openchatml::{
-    Channel, Code, Done, Event, Message, Parsed, ReadOptions, Recover, Tool,
-    Value,
-};
+use openchatml::{Channel, Code, Done, Event, Message, Parsed, ReadOptions, Recover, Tool, Value};
 use openchatml_templates::{ResponseStream, ResponseTemplate};
 
 const THINK: &str = r#"{
@@ -114,7 +111,8 @@ fn the_prompt_is_read_from_its_last_anchor() {
     let prompt = "<|im_start|>assistant\nOld.<|im_end|>\n<|im_start|>assistant\n<think>\n";
     check(THINK, Some(prompt), "Hm.</think>Yes.", &["analysis end: Hm.", "final end: Yes."], &[]);
     let read = read(THINK, Some(prompt), "Hm.</think>Yes.");
-    let spans: Vec<_> = read.into_conversation().messages.iter().map(|it| it.span.range()).collect();
+    let spans: Vec<_> =
+        read.into_conversation().messages.iter().map(|it| it.span.range()).collect();
     assert_eq!(spans, [0..11, 11..15]);
     // A prompt of another format is not read.
     check(THINK, Some("user: secret"), "Yes.", &["final end: Yes."], &[Code::ParseFrame]);
@@ -130,9 +128,21 @@ fn the_prompt_is_read_from_its_last_anchor() {
 #[test]
 fn broken_fields_are_kept_and_hidden() {
     let broken = Code::BodyConstraintViolation;
-    check(THINK, None, "<tool_call>{\"name\":</tool_call>", &["analysis recovered end: {\"name\":"], &[broken]);
+    check(
+        THINK,
+        None,
+        "<tool_call>{\"name\":</tool_call>",
+        &["analysis recovered end: {\"name\":"],
+        &[broken],
+    );
     check(THINK, None, "<tool_call></tool_call>", &[], &[broken]);
-    check(THINK, None, "<tool_call>[1]</tool_call>", &["analysis recovered end: {\"type\":\"function\",\"function\":[1]}"], &[broken]);
+    check(
+        THINK,
+        None,
+        "<tool_call>[1]</tool_call>",
+        &["analysis recovered end: {\"type\":\"function\",\"function\":[1]}"],
+        &[broken],
+    );
     check(
         THINK,
         None,
@@ -140,8 +150,20 @@ fn broken_fields_are_kept_and_hidden() {
         &["commentary to=functions.f recovered end: [1]"],
         &[broken],
     );
-    check(THINK, None, r#"<tool_call>{"name": "f", "arguments": "{\"a\": 1}"}</tool_call>"#, &[r#"commentary to=functions.f call: {"a": 1}"#], &[]);
-    check(THINK, None, r#"<tool_call>{"name": "f"}</tool_call>"#, &["commentary to=functions.f call: {}"], &[]);
+    check(
+        THINK,
+        None,
+        r#"<tool_call>{"name": "f", "arguments": "{\"a\": 1}"}</tool_call>"#,
+        &[r#"commentary to=functions.f call: {"a": 1}"#],
+        &[],
+    );
+    check(
+        THINK,
+        None,
+        r#"<tool_call>{"name": "f"}</tool_call>"#,
+        &["commentary to=functions.f call: {}"],
+        &[],
+    );
     check(
         HARMONY,
         None,
@@ -169,7 +191,13 @@ fn a_region_without_an_end_is_open() {
         &["commentary to=functions.f open: {}"],
         &[cut],
     );
-    check(THINK, None, r#"<tool_call>{"na"#, &[r#"analysis recovered open: {"na"#], &[cut, Code::BodyConstraintViolation]);
+    check(
+        THINK,
+        None,
+        r#"<tool_call>{"na"#,
+        &[r#"analysis recovered open: {"na"#],
+        &[cut, Code::BodyConstraintViolation],
+    );
     // The end of the text closes this region.
     check(PLAIN, None, "<aa> x ", &["final end:  x "], &[]);
     check(HARMONY, None, "", &[], &[]);
@@ -179,7 +207,13 @@ fn a_region_without_an_end_is_open() {
 #[test]
 fn anchors_are_found_where_they_count() {
     // Inside of a region, only its own close counts.
-    check(THINK, None, "<think>a<tool_call>b<|im_end|></think>c", &["analysis end: a<tool_call>b<|im_end|>", "final end: c"], &[]);
+    check(
+        THINK,
+        None,
+        "<think>a<tool_call>b<|im_end|></think>c",
+        &["analysis end: a<tool_call>b<|im_end|>", "final end: c"],
+        &[],
+    );
     // Outside, a close of another region is text.
     check(THINK, None, "a</think>b", &["final end: a</think>b"], &[]);
     check(THINK, None, "a<|im_end|>b", &["final end: a", "final end: b"], &[]);
@@ -189,7 +223,13 @@ fn anchors_are_found_where_they_count() {
         "thinking": {"open": "<a", "close": ["x", "xy"]},
         "content": {"open": ["<ab", "<abcd"], "close_pattern": "y+"}
     }}"#;
-    check(overlapping, None, "<abcd1y<abc2yy<ac3xy4", &["final end: 1", "final end: c2", "analysis end: c3", "analysis recovered end: 4"], &[Code::ParseFrame]);
+    check(
+        overlapping,
+        None,
+        "<abcd1y<abc2yy<ac3xy4",
+        &["final end: 1", "final end: c2", "analysis end: c3", "analysis recovered end: 4"],
+        &[Code::ParseFrame],
+    );
 }
 
 #[test]
@@ -202,8 +242,18 @@ fn invalid_templates_name_field_and_key() {
         (r#"{"version": 2, "fields": {"x": {}}}"#.to_owned(), "", "version", "version 1"),
         (r#"{"field": {}}"#.to_owned(), "", "field", "unknown key"),
         (r#"{"defaults": 1, "fields": {"x": {}}}"#.to_owned(), "", "defaults", "object"),
-        (r#"{"start_anchor_pattern": "a*", "fields": {"x": {}}}"#.to_owned(), "", "start_anchor_pattern", "empty"),
-        (r#"{"start_anchor": "eos", "fields": {"x": {}}}"#.to_owned(), "", "start_anchor", "end of the text"),
+        (
+            r#"{"start_anchor_pattern": "a*", "fields": {"x": {}}}"#.to_owned(),
+            "",
+            "start_anchor_pattern",
+            "empty",
+        ),
+        (
+            r#"{"start_anchor": "eos", "fields": {"x": {}}}"#.to_owned(),
+            "",
+            "start_anchor",
+            "end of the text",
+        ),
         (r#"{"fields": {"y": {}, "x": {}}}"#.to_owned(), "x", "open", "`y`"),
         (field("1"), "x", "", "object"),
         (field(r#"{"opens": "a"}"#), "x", "opens", "unknown key"),
@@ -220,7 +270,12 @@ fn invalid_templates_name_field_and_key() {
         (field(r#"{"content": "yaml"}"#), "x", "content", "unknown parser"),
         (field(r#"{"content": "xml-inline"}"#), "x", "content_args", "tag_pattern"),
         (field(r#"{"content_args": {"strip": 1}}"#), "x", "content_args", "strip"),
-        (field(r#"{"content": "kv-lines", "content_args": {"kv_sep": ""}}"#), "x", "content_args", "kv_sep"),
+        (
+            field(r#"{"content": "kv-lines", "content_args": {"kv_sep": ""}}"#),
+            "x",
+            "content_args",
+            "kv_sep",
+        ),
         (field(r#"{"repeats": 1}"#), "x", "repeats", "true"),
         (field(r#"{"join": ","}"#), "x", "join", "repeats"),
         (field(r#"{"transform_each": true}"#), "x", "transform_each", "transform"),
@@ -279,15 +334,26 @@ fn limits_bound_everything() {
     );
     let one = "<|channel|>final<|message|>1<|end|>";
     assert_eq!(read(&one.repeat(4)).len(), 2);
-    assert_eq!(read(&format!("<|channel|>final{}<|message|>1<|end|>", " 12345".repeat(9))), ["analysis recovered end: <|ch"]);
+    assert_eq!(
+        read(&format!("<|channel|>final{}<|message|>1<|end|>", " 12345".repeat(9))),
+        ["analysis recovered end: <|ch"]
+    );
     options.limits.diagnostics = 1;
     let read = template(PLAIN).read(None, &"x<a>y</a>".repeat(9), &options);
     assert!(read.diagnostics.len() <= 2);
 }
 
 /// The messages, their deltas and the diagnostics of a stream in chunks.
-fn streamed(json: &str, text: &[u8], size: usize) -> (Vec<Message<'static>>, Vec<String>, Vec<String>) {
-    let mut stream = ResponseStream::new(&template(json), Some("<|im_start|>assistant\n<|assistant|>"), &ReadOptions::default());
+fn streamed(
+    json: &str,
+    text: &[u8],
+    size: usize,
+) -> (Vec<Message<'static>>, Vec<String>, Vec<String>) {
+    let mut stream = ResponseStream::new(
+        &template(json),
+        Some("<|im_start|>assistant\n<|assistant|>"),
+        &ReadOptions::default(),
+    );
     let mut events: Vec<Event<'static>> = Vec::new();
     for chunk in text.chunks(size) {
         events.extend(stream.feed(chunk));
@@ -300,13 +366,18 @@ fn streamed(json: &str, text: &[u8], size: usize) -> (Vec<Message<'static>>, Vec
                 assert_eq!(index, messages.len());
                 deltas.push(String::new());
             }
-            Event::Delta { text, .. } | Event::ReasoningDelta { text, .. } | Event::ToolCallDelta { text, .. } => {
+            Event::Delta { text, .. }
+            | Event::ReasoningDelta { text, .. }
+            | Event::ToolCallDelta { text, .. } => {
                 deltas.last_mut().unwrap().push_str(&text);
             }
             Event::MessageDone { message, .. } => {
                 let message = message.into_value();
                 let is_told = message.is_call() || message.is_reasoning() || message.is_answer();
-                assert_eq!(deltas.last().unwrap().as_str(), if is_told { message.body.text().into_owned() } else { String::new() });
+                assert_eq!(
+                    deltas.last().unwrap().as_str(),
+                    if is_told { message.body.text().into_owned() } else { String::new() }
+                );
                 messages.push(message);
             }
             other => others.push(other.to_json()),
@@ -318,10 +389,43 @@ fn streamed(json: &str, text: &[u8], size: usize) -> (Vec<Message<'static>>, Vec
 /// Texts made of the anchors and words of all templates.
 fn random_text(seed: u64) -> String {
     let words = [
-        "<think>", "</think>", "<tool_call>", "</tool_call>", "<|im_end|>", "<|channel|>", "analysis", "final",
-        "commentary to=functions.", "f", "<|message|>", "<|end|>", "<|return|>", "<|call|>", "<arg_key>", "</arg_key>",
-        "<arg_value>", "</arg_value>", "<mood>", "</mood>", "<a>", "<aaa>", "</a>", "{\"name\":\"f\",\"arguments\":{}}", " ",
-        "\n\n", "é", "word", "<", "<|", "</", "1", "{", "\u{2028}", "<th", "ink>", "\u{fffd}",
+        "<think>",
+        "</think>",
+        "<tool_call>",
+        "</tool_call>",
+        "<|im_end|>",
+        "<|channel|>",
+        "analysis",
+        "final",
+        "commentary to=functions.",
+        "f",
+        "<|message|>",
+        "<|end|>",
+        "<|return|>",
+        "<|call|>",
+        "<arg_key>",
+        "</arg_key>",
+        "<arg_value>",
+        "</arg_value>",
+        "<mood>",
+        "</mood>",
+        "<a>",
+        "<aaa>",
+        "</a>",
+        "{\"name\":\"f\",\"arguments\":{}}",
+        " ",
+        "\n\n",
+        "é",
+        "word",
+        "<",
+        "<|",
+        "</",
+        "1",
+        "{",
+        "\u{2028}",
+        "<th",
+        "ink>",
+        "\u{fffd}",
     ];
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = || {
@@ -364,8 +468,18 @@ fn nothing_is_lost() {
             // Only white space, regions that are empty, and the close of the implicit region.
             let mut rest = lost.as_str();
             let framing = [
-                "<think>", "</think>", "<|im_end|>", "<|message|>", "<|channel|>", "analysis", "final", "<|end|>",
-                "<|return|>", "<a>", "<aaa>", "</a>",
+                "<think>",
+                "</think>",
+                "<|im_end|>",
+                "<|message|>",
+                "<|channel|>",
+                "analysis",
+                "final",
+                "<|end|>",
+                "<|return|>",
+                "<a>",
+                "<aaa>",
+                "</a>",
             ];
             while let Some(c) = rest.chars().next() {
                 match framing.iter().find_map(|it| rest.strip_prefix(it)) {
@@ -378,7 +492,11 @@ fn nothing_is_lost() {
             // The words of bodies are in the messages.
             let bodies: String = messages.iter().map(|it| it.body.text().into_owned()).collect();
             if !text.contains("<|channel|>") {
-                assert_eq!(text.matches("word").count(), bodies.matches("word").count() + lost_words(json, &text, &bodies), "{text:?}: {bodies:?}");
+                assert_eq!(
+                    text.matches("word").count(),
+                    bodies.matches("word").count() + lost_words(json, &text, &bodies),
+                    "{text:?}: {bodies:?}"
+                );
             }
         }
     }
@@ -387,7 +505,11 @@ fn nothing_is_lost() {
 /// In this format, words between the tags of arguments are no arguments, and a name is in the header.
 fn lost_words(json: &str, text: &str, bodies: &str) -> usize {
     let count = |it: &str| it.matches("word").count();
-    if json == GLM && text.contains("<tool_call>") { count(text).saturating_sub(count(bodies)) } else { 0 }
+    if json == GLM && text.contains("<tool_call>") {
+        count(text).saturating_sub(count(bodies))
+    } else {
+        0
+    }
 }
 
 #[test]
@@ -400,8 +522,18 @@ fn hostile_texts_are_read_in_linear_time() {
         start.elapsed()
     };
     let units = [
-        "<", "<think", "<think></think>", "<|channel|>final", "<|channel|>commentary to=functions.x<a></a>",
-        "<tool_call>x<arg_key>", "<tool_call>", "\n", " x", "<|channel|>analysis<|message|>", "é<", "<aaaa",
+        "<",
+        "<think",
+        "<think></think>",
+        "<|channel|>final",
+        "<|channel|>commentary to=functions.x<a></a>",
+        "<tool_call>x<arg_key>",
+        "<tool_call>",
+        "\n",
+        " x",
+        "<|channel|>analysis<|message|>",
+        "é<",
+        "<aaaa",
     ];
     for unit in units {
         for json in ALL {
@@ -430,7 +562,10 @@ fn events_say_how_the_response_ends() {
     assert_eq!(done(""), Some(Done::End));
     let mut stream = ResponseStream::new(&template(THINK), None, &ReadOptions::default());
     let names: Vec<_> = stream.feed("A\n\nB").map(|event| event.name()).collect();
-    assert_eq!(names, ["message.start", "response.delta", "response.delta.flush", "response.delta"]);
+    assert_eq!(
+        names,
+        ["message.start", "response.delta", "response.delta.flush", "response.delta"]
+    );
     assert_eq!(stream.cancel().last().map(|event| event.name()), Some("response.cancel"));
 }
 
@@ -457,9 +592,12 @@ fn arbitrary_bytes_are_read() {
     let mut events: Vec<_> = stream.feed(b"a\xffb\xe2\x82").collect();
     events.extend(stream.feed(b"\xac\xf0\x9f"));
     events.extend(stream.finish());
-    let bodies: Vec<String> = events.iter().filter_map(|event| match event {
-        Event::MessageDone { message, .. } => Some(message.body.text().into_owned()),
-        _ => None,
-    }).collect();
+    let bodies: Vec<String> = events
+        .iter()
+        .filter_map(|event| match event {
+            Event::MessageDone { message, .. } => Some(message.body.text().into_owned()),
+            _ => None,
+        })
+        .collect();
     assert_eq!(bodies, ["a\u{fffd}b\u{20ac}\u{fffd}"]);
 }

@@ -13,7 +13,9 @@ fn message(template: &Value, messages: &[Message<'_>]) -> Value {
         if message.is_call() {
             let name = message.recipient.as_deref().unwrap().trim_start_matches("functions.");
             let arguments: Value = serde_json::from_str(&text).unwrap();
-            calls.push(json!({"type": "function", "function": {"name": name, "arguments": arguments}}));
+            calls.push(
+                json!({"type": "function", "function": {"name": name, "arguments": arguments}}),
+            );
             continue;
         }
         let names = ["thinking", "reasoning_content"];
@@ -79,7 +81,8 @@ fn regions_are_those_of_transformers() {
     let cases = recorded["random"].as_array().unwrap();
     for case in cases {
         let text = case["text"].as_str().unwrap();
-        let messages = template.read(None, text, &ReadOptions::default()).into_conversation().messages;
+        let messages =
+            template.read(None, text, &ReadOptions::default()).into_conversation().messages;
         let texts = |is_reasoning: bool| -> Vec<String> {
             let all = messages.iter().filter(|it| it.is_reasoning() == is_reasoning);
             all.map(|it| it.body.text().into_owned()).filter(|it| !it.is_empty()).collect()

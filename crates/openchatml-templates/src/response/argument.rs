@@ -5,7 +5,12 @@ use openchatml::{Data, Limits, Tool, Value, function_name};
 use super::content::{float, int};
 
 /// Casts the arguments of a call that are strings. An argument that fits no type stays a string.
-pub(super) fn cast(name: &str, arguments: &mut Value<'static>, tools: &[Tool<'_>], limits: &Limits) {
+pub(super) fn cast(
+    name: &str,
+    arguments: &mut Value<'static>,
+    tools: &[Tool<'_>],
+    limits: &Limits,
+) {
     let is_it = |tool: &&Tool<'_>| {
         let known = function_name(&tool.name).unwrap_or(&tool.name);
         known == function_name(name).unwrap_or(name)
@@ -43,7 +48,9 @@ pub(super) fn cast(name: &str, arguments: &mut Value<'static>, tools: &[Tool<'_>
 fn add_types<'s>(schema: &'s Value<'_>, types: &mut Vec<&'s str>, depth: usize) {
     match schema.get("type") {
         Some(one) if one.as_str().is_some() => types.extend(one.as_str()),
-        Some(list) => types.extend(list.as_list().unwrap_or_default().iter().filter_map(Value::as_str)),
+        Some(list) => {
+            types.extend(list.as_list().unwrap_or_default().iter().filter_map(Value::as_str))
+        }
         None => {}
     }
     for key in ["anyOf", "oneOf"] {
@@ -110,9 +117,15 @@ mod tests {
         let mut tool = Tool::new("f");
         tool.parameters = Value::from_json(schema, &Limits::default()).ok();
         let cases = [
-            (r#"{"i":"007","n":"1.50","b":" TRUE","o":"[1]"}"#, r#"{"i":7,"n":1.5,"b":true,"o":[1]}"#),
+            (
+                r#"{"i":"007","n":"1.50","b":" TRUE","o":"[1]"}"#,
+                r#"{"i":7,"n":1.5,"b":true,"o":[1]}"#,
+            ),
             (r#"{"i":"3.0","n":"1e3","b":"2","o":"1"}"#, r#"{"i":3,"n":1000,"b":"2","o":"1"}"#),
-            (r#"{"i":"x","n":"None","s":"1","z":"null","u":"1"}"#, r#"{"i":"x","n":null,"s":"1","z":null,"u":"1"}"#),
+            (
+                r#"{"i":"x","n":"None","s":"1","z":"null","u":"1"}"#,
+                r#"{"i":"x","n":null,"s":"1","z":null,"u":"1"}"#,
+            ),
             (r#"{"i":["1","a"],"n":"inf"}"#, r#"{"i":[1,"a"],"n":"inf"}"#),
         ];
         for (given, expected) in cases {

@@ -70,7 +70,8 @@ impl Assembler {
         let spec = Arc::clone(&self.spec);
         for (field, occurred) in spec.fields.iter().zip(self.occurred.clone()) {
             if field.is_required && !occurred {
-                let text = format!("missing field `{}`, which the response template requires", field.name);
+                let text =
+                    format!("missing field `{}`, which the response template requires", field.name);
                 self.out.report(Code::ParseFrame.at(self.span(end, end), text));
             }
         }
@@ -99,7 +100,8 @@ impl Assembler {
         if !told.is_empty() {
             let mut told_from = 0;
             if !self.region.has_text {
-                told_from = if strip { told.len() - told.trim_start_matches(is_space).len() } else { 0 };
+                told_from =
+                    if strip { told.len() - told.trim_start_matches(is_space).len() } else { 0 };
                 self.region.has_text = true;
                 if !self.region.is_explicit {
                     self.region.start = at + told_from;
@@ -187,7 +189,8 @@ impl Assembler {
         }
         let content = field.content.parse(body, &self.options.limits)?;
         let Some(transform) = &field.transform else { return Ok(content) };
-        let named = captures.iter().map(|(name, text)| (name.as_str(), super::content::string(text)));
+        let named =
+            captures.iter().map(|(name, text)| (name.as_str(), super::content::string(text)));
         let mut scope: Vec<_> = named.collect();
         if !field.transform_each {
             scope.push(("content", content));
@@ -224,13 +227,18 @@ impl Assembler {
             }
             Meaning::Answer | Meaning::Reasoning => {
                 let text = value.as_str().map_or_else(|| value.to_json(), str::to_owned);
-                if let Some(message) = message(field.meaning).filter(|_| !text.is_empty() || is_open) {
+                if let Some(message) =
+                    message(field.meaning).filter(|_| !text.is_empty() || is_open)
+                {
                     self.tell(message, &text, span, ended);
                 }
             }
             Meaning::Role if value.as_str() == Some(Role::Assistant.as_str()) => {}
             Meaning::Role | Meaning::Other => {
-                let text = format!("the field `{}` has no place in a message: its text is hidden", field.name);
+                let text = format!(
+                    "the field `{}` has no place in a message: its text is hidden",
+                    field.name
+                );
                 let mut found = Code::UnknownKey.at(span, text);
                 found.severity = Severity::Warning;
                 let body = std::mem::take(&mut self.region.body);
@@ -250,7 +258,13 @@ impl Assembler {
                 message.recovered = true;
                 let text = format!("invalid call in the field `{}`: {wrong}", field.name);
                 let found = Code::BodyConstraintViolation.at(span, text);
-                self.report_with(found.help("the call must not run"), message, &arguments, span, ended);
+                self.report_with(
+                    found.help("the call must not run"),
+                    message,
+                    &arguments,
+                    span,
+                    ended,
+                );
             }
             None => {
                 let ended = if ended == End::Open { ended } else { End::Call };

@@ -43,7 +43,8 @@ impl<'t> Reader<'t> {
     }
 
     fn space(&mut self) {
-        self.at += self.rest().len() - self.rest().trim_start_matches([' ', '\t', '\n', '\r']).len();
+        self.at +=
+            self.rest().len() - self.rest().trim_start_matches([' ', '\t', '\n', '\r']).len();
     }
 
     fn is_at(&mut self, c: char) -> bool {
@@ -206,7 +207,8 @@ fn escaped(chars: &mut std::str::Chars<'_>) -> Option<char> {
             chars.as_str().starts_with("\\u").then(|| chars.nth(1))?;
             let low = self::unit(chars)?;
             let is_pair = (0xd800..0xdc00).contains(&unit) && (0xdc00..0xe000).contains(&low);
-            is_pair.then(|| 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00))
+            is_pair
+                .then(|| 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00))
                 .and_then(char::from_u32)?
         }
         _ => return None,
@@ -229,7 +231,8 @@ fn mapping(entries: Vec<Entry>) -> Parsed {
 /// Returns the name that a text begins with: words with `-` or `.` between them.
 fn word(text: &str) -> Option<&str> {
     let bytes = text.as_bytes();
-    let is_word = |at: usize| bytes.get(at).is_some_and(|it| it.is_ascii_alphanumeric() || *it == b'_');
+    let is_word =
+        |at: usize| bytes.get(at).is_some_and(|it| it.is_ascii_alphanumeric() || *it == b'_');
     if !is_word(0) || bytes[0].is_ascii_digit() {
         return None;
     }
@@ -258,9 +261,21 @@ mod tests {
             assert_eq!(parse(text).map(|it| it.to_json()).as_deref(), Ok(expected), "{text}");
         }
         let bad = [
-            "", "f()", "[f]", "[f(1)]", "[f(x=1,)]", "[f(x=1,x=2)]", "[f(x=01)]", "[f(x=1e999)]",
-            "[f(x=9007199254740992)]", r#"[f(x="\ud83d")]"#, r#"[f(x="\q")]"#, "[f(x='a\n')]", "[f()] x",
-            "[f(x=é)]", "[f(x={1:2})]",
+            "",
+            "f()",
+            "[f]",
+            "[f(1)]",
+            "[f(x=1,)]",
+            "[f(x=1,x=2)]",
+            "[f(x=01)]",
+            "[f(x=1e999)]",
+            "[f(x=9007199254740992)]",
+            r#"[f(x="\ud83d")]"#,
+            r#"[f(x="\q")]"#,
+            "[f(x='a\n')]",
+            "[f()] x",
+            "[f(x=é)]",
+            "[f(x={1:2})]",
         ];
         for text in bad {
             assert!(parse(text).is_err(), "{text}");

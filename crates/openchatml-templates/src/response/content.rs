@@ -245,7 +245,9 @@ impl<'v> Args<'v> {
     fn allow(&self, known: &[&str]) -> Result<(), String> {
         let keys = self.0.and_then(Value::as_map).unwrap_or_default();
         match keys.iter().find(|(key, _)| !known.contains(&key.as_ref())) {
-            Some((key, _)) => Err(format!("unknown key `{key}`; the keys are {}", known.join(", "))),
+            Some((key, _)) => {
+                Err(format!("unknown key `{key}`; the keys are {}", known.join(", ")))
+            }
             None => Ok(()),
         }
     }

@@ -1,6 +1,8 @@
 //! Turns messages into events.
 
-use openchatml::{Channel, Code, Diagnostic, Done, Dropped, End, Event, Limits, Message, Role, Span, Visibility};
+use openchatml::{
+    Channel, Code, Diagnostic, Done, Dropped, End, Event, Limits, Message, Role, Span, Visibility,
+};
 
 /// Emits messages as events, within limits.
 #[derive(Debug)]
@@ -94,7 +96,9 @@ impl Emitter {
                 Kind::Silent => {}
                 Kind::Reasoning => self.events.push(Event::ReasoningDelta { index, text }),
                 Kind::Call => self.events.push(Event::ToolCallDelta { index, text }),
-                Kind::Visible => paragraphs(kept, index, &mut current.line_breaks, &mut self.events),
+                Kind::Visible => {
+                    paragraphs(kept, index, &mut current.line_breaks, &mut self.events)
+                }
             }
         }
         if kept.len() < text.len() && !std::mem::replace(&mut current.is_cut, true) {
@@ -160,7 +164,8 @@ impl Emitter {
 
 /// Emits visible text, paragraph by paragraph.
 fn paragraphs(text: &str, index: usize, breaks: &mut usize, events: &mut Vec<Event<'static>>) {
-    let delta = |text: &str| Event::Delta { index, text: text.to_owned().into(), is_preamble: false };
+    let delta =
+        |text: &str| Event::Delta { index, text: text.to_owned().into(), is_preamble: false };
     let mut from = 0;
     for (at, byte) in text.bytes().enumerate() {
         match byte {

@@ -8,7 +8,8 @@ use super::error::ResponseTemplateError as Error;
 use super::template::{Field, Meaning, Spec};
 use super::transform::Transform;
 
-const TOP_KEYS: &[&str] = &["version", "defaults", "fields", "start_anchor", "start_anchor_pattern"];
+const TOP_KEYS: &[&str] =
+    &["version", "defaults", "fields", "start_anchor", "start_anchor_pattern"];
 
 const FIELD_KEYS: &[&str] = &[
     "open",
@@ -24,6 +25,9 @@ const FIELD_KEYS: &[&str] = &[
     "transform_each",
 ];
 
+/// The key of a template in the file of a tokenizer.
+const KEY: &str = "response_template";
+
 /// The literal that stands for the end of the text.
 const END_OF_TEXT: &str = "eos";
 
@@ -33,7 +37,15 @@ pub(super) fn load(json: &str) -> Result<Spec, Error> {
         Error::new(None, format!("invalid JSON at byte {}: {}", found.span.start, found.message))
     })?;
     // The file of a tokenizer.
-    let template = value.get("response_template").unwrap_or(&value);
+    let is_tokenizer =
+        ["tokenizer_class", "added_tokens_decoder"].iter().any(|key| value.get(key).is_some());
+    let template = match value.get(KEY) {
+        Some(template) => template,
+        None if is_tokenizer => {
+            return Err(Error::new(Some(KEY), "this file of a tokenizer has no response template"));
+        }
+        None => &value,
+    };
     spec(template)
 }
 
@@ -55,7 +67,8 @@ fn spec(value: &Value<'_>) -> Result<Spec, Error> {
     if fields.is_empty() {
         return Err(Error::new(Some("fields"), "an object with at least one field is required"));
     }
-    let fields = fields.iter().map(|(name, it)| field(name, it).map_err(|error| error.in_field(name)));
+    let fields =
+        fields.iter().map(|(name, it)| field(name, it).map_err(|error| error.in_field(name)));
     let fields: Vec<Field> = fields.collect::<Result<_, _>>()?;
     let mut implicit = fields.iter().enumerate().filter(|(_, field)| field.open.is_none());
     let first = implicit.next();

@@ -241,7 +241,8 @@ impl Regions {
         let spelled = &self.buffer[found.start - self.base..found.end - self.base];
         let field = opens.or(self.current).or(self.spec.implicit);
         let field = field.map(|at| &self.spec.fields[at]);
-        let anchor = field.and_then(|it| if opens.is_some() { it.open.as_ref() } else { it.close.as_ref() });
+        let anchor =
+            field.and_then(|it| if opens.is_some() { it.open.as_ref() } else { it.close.as_ref() });
         let captures = anchor.map(|anchor| anchor.captures(spelled)).unwrap_or_default();
         match opens {
             Some(opens) => {

@@ -79,8 +79,7 @@ impl Scan {
 
     /// Reads the byte at a place.
     pub(super) fn step(&mut self, byte: u8, at: usize) {
-        let begins =
-            self.found.is_none() && at >= self.clean && self.anchor.begins_with(byte);
+        let begins = self.found.is_none() && at >= self.clean && self.anchor.begins_with(byte);
         if self.threads.is_empty() && !begins {
             return;
         }

@@ -63,13 +63,18 @@ impl ResponseStream {
             at: known.len(),
         };
         if prompt.is_some() && begins.is_none() {
-            let text = "no `start_anchor` of the response template in the prompt: the prompt is not read";
+            let text =
+                "no `start_anchor` of the response template in the prompt: the prompt is not read";
             let mut found = Code::ParseFrame.at(Span::default(), text);
             found.severity = Severity::Warning;
             stream.assembler.out.report(found);
         }
-        let is_reasoning =
-            |field: &_| matches!(field, super::template::Field { meaning: Meaning::Reasoning, open: Some(_), .. });
+        let is_reasoning = |field: &_| {
+            matches!(
+                field,
+                super::template::Field { meaning: Meaning::Reasoning, open: Some(_), .. }
+            )
+        };
         if options.in_reasoning
             && known.is_empty()
             && let Some(field) = spec.fields.iter().position(is_reasoning)

@@ -16,7 +16,9 @@ impl Transform {
     /// Loads a transform. A string is a placeholder as a whole, or not at all.
     pub(super) fn load(value: &Value<'_>) -> Result<Self, String> {
         Ok(match &value.data {
-            Data::List(items) => Self::List(items.iter().map(Self::load).collect::<Result<_, _>>()?),
+            Data::List(items) => {
+                Self::List(items.iter().map(Self::load).collect::<Result<_, _>>()?)
+            }
             Data::Map(entries) => {
                 let entries = entries.iter();
                 let entries = entries.map(|(key, it)| Ok((key.to_string(), Self::load(it)?)));
@@ -36,10 +38,7 @@ impl Transform {
     }
 
     /// Fills in the placeholders.
-    pub(super) fn apply(
-        &self,
-        scope: &[(&str, Value<'static>)],
-    ) -> Result<Value<'static>, String> {
+    pub(super) fn apply(&self, scope: &[(&str, Value<'static>)]) -> Result<Value<'static>, String> {
         Ok(match self {
             Self::Constant(value) => value.clone(),
             Self::List(items) => {
@@ -95,7 +94,10 @@ mod tests {
     fn placeholders_keep_types() {
         let scope = [("content", value(r#"{"a":{"b":[1.0]}}"#)), ("name", value(r#""f""#))];
         let apply = |json| Transform::load(&value(json))?.apply(&scope).map(|it| it.to_json());
-        assert_eq!(apply(r#"{"n":"{name}","x":["{content.a.b}",1,"{"]}"#).unwrap(), r#"{"n":"f","x":[[1.0],1,"{"]}"#);
+        assert_eq!(
+            apply(r#"{"n":"{name}","x":["{content.a.b}",1,"{"]}"#).unwrap(),
+            r#"{"n":"f","x":[[1.0],1,"{"]}"#
+        );
         assert!(apply(r#""{content.c}""#).unwrap_err().contains("content.c"));
         assert!(apply(r#""{other}""#).unwrap_err().contains("other"));
         assert!(apply(r#"["a {name}"]"#).unwrap_err().contains("mixes"));
