@@ -47,7 +47,25 @@ const PLAIN: &str = r#"{
     "fields": {"content": {"open_pattern": "<a+>", "close_pattern": "</a+>|\\Z", "content_args": {"strip": false}, "optional": false}}
 }"#;
 
-const ALL: [&str; 4] = [THINK, HARMONY, GLM, PLAIN];
+/// Text at the beginning is reasoning.
+const BEGINNING: &str = r#"{
+    "start_anchor": "A:",
+    "fields": {
+        "thinking": {"open_pattern": "(?:^|<think>\\s*)", "close_pattern": "</think>\\s*|<mood>\\Z"},
+        "content": {"open": ["<a>", "<aaa>"], "close_pattern": "\\n*</a>"}
+    }
+}"#;
+
+/// Any text can be a part of an anchor.
+const AUTHOR: &str = r#"{
+    "start_anchor": "<|end|>",
+    "fields": {
+        "thinking": {"open_pattern": "(?:<\\|message\\|>)?[^<]*<think>", "close": ["<|end|>", "</think>"]},
+        "content": {"open_pattern": "(?:<\\|message\\|>)?[^<]*<a+>", "close": "</a>", "content_args": {"strip": false}}
+    }
+}"#;
+
+const ALL: [&str; 6] = [THINK, HARMONY, GLM, PLAIN, BEGINNING, AUTHOR];
 
 /// Loads a template, once in each thread.
 fn template(json: &str) -> ResponseTemplate {
@@ -484,6 +502,8 @@ fn nothing_is_lost() {
             while let Some(c) = rest.chars().next() {
                 match framing.iter().find_map(|it| rest.strip_prefix(it)) {
                     Some(after) => rest = after,
+                    // Names before the anchor are a part of it.
+                    None if json == AUTHOR => break,
                     None if c.is_whitespace() => rest = &rest[c.len_utf8()..],
                     None if lost.contains("<|channel|>") => break,
                     None => panic!("{lost:?} of {text:?} is lost"),
@@ -491,7 +511,7 @@ fn nothing_is_lost() {
             }
             // The words of bodies are in the messages.
             let bodies: String = messages.iter().map(|it| it.body.text().into_owned()).collect();
-            if !text.contains("<|channel|>") {
+            if !text.contains("<|channel|>") && json != AUTHOR {
                 assert_eq!(
                     text.matches("word").count(),
                     bodies.matches("word").count() + lost_words(json, &text, &bodies),
@@ -600,4 +620,50 @@ fn arbitrary_bytes_are_read() {
         })
         .collect();
     assert_eq!(bodies, ["a\u{fffd}b\u{20ac}\u{fffd}"]);
+}
+
+#[test]
+fn tokens_outside_of_fields_are_no_messages() {
+    let notes = [Code::ParseFrame];
+    check(PLAIN, None, "<a>x</a><|END|>\n </s>", &["final end: x"], &notes);
+    check(
+        PLAIN,
+        None,
+        "<a>x</a><|END|>y",
+        &["final end: x", "analysis recovered end: <|END|>y"],
+        &notes,
+    );
+    let read = read(PLAIN, None, "<a>x</a><|END|>");
+    assert!(!read.has_errors() && !read.dropped_input());
+    assert_eq!(read.diagnostics[0].span.range(), 8..15);
+}
+
+#[test]
+fn patterns_of_published_templates_load() {
+    let atom = r#"[^\[\]{}'\"]|'[^']*'|\"[^\"]*\""#;
+    let mut nested = atom.to_owned();
+    for _ in 0..3 {
+        nested = format!(r"{atom}|[\[{{](?:{nested})*[\]}}]");
+    }
+    let tag = format!(r"(?P<key>\w+)=(?P<value>'[^']*'|[\[{{](?:{nested})*[\]}}]|[^,)]*)");
+    let tag = Value::from(tag.replace("\\\"", "\"").as_str()).to_json();
+    let json = format!(
+        r#"{{"fields": {{"tool_calls": {{
+            "open_pattern": "(?:<\\|tool_call_start\\|>\\[|,\\s*)(?P<name>\\w+)\\(",
+            "close_pattern": "\\)(?:\\]<\\|tool_call_end\\|>)?\\s*", "content": "xml-inline",
+            "content_args": {{"tag_pattern": {tag}, "value_parser": {{"name": "json",
+                "args": {{"string_delims": [["'", "'"]], "allow_non_json": true}}}}}},
+            "transform": {{"name": "{{name}}", "arguments": "{{content}}"}}}}, "content": {{}}}}}}"#
+    );
+    check(
+        &json,
+        None,
+        "<|tool_call_start|>[get(city='Rome', l=[1, {\"a\": 2}]), now()]<|tool_call_end|>Yes.",
+        &[
+            r#"commentary to=functions.get call: {"city":"Rome","l":[1,{"a":2}]}"#,
+            "commentary to=functions.now call: {}",
+            "final end: Yes.",
+        ],
+        &[],
+    );
 }

@@ -30,6 +30,8 @@ struct Compiled {
 pub(super) enum Empty {
     /// Nowhere.
     Never,
+    /// At the beginning of the text.
+    AtStart,
     /// At the end of the text.
     AtEnd,
     /// Also elsewhere.
@@ -92,15 +94,17 @@ impl Anchor {
 
     /// Where the anchor matches without text.
     pub(super) fn empty(&self) -> Empty {
-        let reaches = |at_end: bool| {
+        let reaches = |at_start: bool, at_end: bool| {
             let mut is_match = false;
-            walk(&self.0.nfa, at_end, |state| is_match |= matches!(state, State::Match { .. }));
+            let mut look = |state: &State| is_match |= matches!(state, State::Match { .. });
+            walk(&self.0.nfa, at_start, at_end, &mut look);
             is_match
         };
-        match (reaches(false), reaches(true)) {
-            (true, _) => Empty::Anywhere,
-            (false, true) => Empty::AtEnd,
+        match (reaches(true, false), reaches(false, true)) {
             (false, false) => Empty::Never,
+            (false, true) => Empty::AtEnd,
+            (true, false) => Empty::AtStart,
+            (true, true) => Empty::Anywhere,
         }
     }
 
@@ -216,7 +220,7 @@ fn with_rust_end(source: &str) -> String {
 }
 
 /// Calls `visit` with each state that is reached from the start without text.
-fn walk(nfa: &NFA, at_end: bool, mut visit: impl FnMut(&State)) {
+fn walk(nfa: &NFA, at_start: bool, at_end: bool, mut visit: impl FnMut(&State)) {
     let mut seen = vec![false; nfa.states().len()];
     let mut stack: Vec<StateID> = vec![nfa.start_anchored()];
     while let Some(id) = stack.pop() {
@@ -227,6 +231,7 @@ fn walk(nfa: &NFA, at_end: bool, mut visit: impl FnMut(&State)) {
         visit(state);
         match state {
             State::Look { look: Look::End, .. } if !at_end => {}
+            State::Look { look: Look::Start, .. } if !at_start => {}
             State::Look { next, .. } | State::Capture { next, .. } => stack.push(*next),
             State::Union { alternates } => stack.extend(alternates.iter()),
             State::BinaryUnion { alt1, alt2 } => stack.extend([*alt1, *alt2]),
@@ -242,7 +247,7 @@ fn walk(nfa: &NFA, at_end: bool, mut visit: impl FnMut(&State)) {
 /// Returns the bytes that a match can begin with.
 fn first_bytes(nfa: &NFA) -> [bool; 256] {
     let mut first = [false; 256];
-    walk(nfa, false, |state| {
+    walk(nfa, true, false, |state| {
         for (byte, begins) in (0..=u8::MAX).zip(&mut first) {
             *begins |= next(state, byte).is_some();
         }
@@ -300,7 +305,9 @@ mod tests {
         assert_eq!(empty("a"), Empty::Never);
         assert_eq!(empty(r"a|\Z"), Empty::AtEnd);
         assert_eq!(empty("a*"), Empty::Anywhere);
-        assert_eq!(empty("^"), Empty::Anywhere);
+        assert_eq!(empty("^"), Empty::AtStart);
+        assert_eq!(empty(r"(?:^|<a>\s*)"), Empty::AtStart);
+        assert_eq!(empty(r"^\Z"), Empty::Never);
         assert_eq!(empty(r"a\Z"), Empty::Never);
     }
 

@@ -144,6 +144,12 @@ impl Assembler {
             return;
         }
         let span = self.span(self.region.start, end);
+        if is_tokens(&body) {
+            let text = "tokens outside of all fields of the response template";
+            let mut found = Code::ParseFrame.at(span, text);
+            found.severity = Severity::Note;
+            return self.out.report(found);
+        }
         let text = "text outside of all fields of the response template";
         let mut found = Code::ParseFrame.at(span, text);
         match self.options.recover {
@@ -390,6 +396,18 @@ impl Receiver for Assembler {
         );
         self.out.report(Code::Limit.at(self.span(start, end), text));
     }
+}
+
+/// Whether a text consists of what is spelled like tokens, such as `<|end|>` or `</s>`.
+fn is_tokens(text: &str) -> bool {
+    let is_token = |it: &str| {
+        let inside = it.strip_prefix('<').unwrap_or_default();
+        !inside.is_empty()
+            && inside.len() <= 64
+            && !inside.contains(|c: char| c == '<' || is_space(c))
+    };
+    let (tokens, rest) = text.rsplit_once('>').unwrap_or(("", text));
+    rest.trim().is_empty() && tokens.split('>').all(|it| is_token(it.trim_start()))
 }
 
 /// Creates the message of a field whose content is text.

@@ -99,12 +99,15 @@ fn field(name: &str, value: &Value<'_>) -> Result<Field, Error> {
     let open = anchor(value, "open", "open_pattern")?;
     let close = anchor(value, "close", "close_pattern")?;
     if let Some(open) = &open
-        && open.anchor.as_ref().is_none_or(|anchor| anchor.empty() != Empty::Never)
+        && open
+            .anchor
+            .as_ref()
+            .is_none_or(|it| !matches!(it.empty(), Empty::Never | Empty::AtStart))
     {
         return Err(Error::new(Some(open.key), "it matches without text"));
     }
     let close_empty = close.as_ref().and_then(|it| it.anchor.as_ref()).map(Anchor::empty);
-    if close_empty == Some(Empty::Anywhere) {
+    if matches!(close_empty, Some(Empty::Anywhere | Empty::AtStart)) {
         return Err(Error::new(Some("close_pattern"), "it matches an empty text"));
     }
     let repeats = flag(value, "repeats", false)?;

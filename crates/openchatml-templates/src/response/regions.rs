@@ -198,7 +198,8 @@ impl Regions {
         };
         let bytes = buffer.as_bytes();
         while let Some(byte) = bytes.get(*at - *base) {
-            if watch.scans.iter().all(|it| it.scan.is_idle()) {
+            // At the beginning, an anchor can match without text.
+            if *at > 0 && watch.scans.iter().all(|it| it.scan.is_idle()) {
                 let rest = &bytes[*at - *base..];
                 match rest.iter().position(|byte| watch.first[usize::from(*byte)]) {
                     Some(0) => {}
@@ -250,6 +251,11 @@ impl Regions {
                 receiver.open(opens, captures, found);
             }
             None => receiver.close(captures, found.end, Close::Anchor),
+        }
+        if found.start == found.end {
+            // An anchor without text matches once.
+            let same = self.outside.scans.iter_mut().filter(|it| it.opens == opens);
+            same.for_each(|it| it.scan.exclude(found.end + 1));
         }
         self.current = opens;
         self.buffer.drain(..found.end - self.base);

@@ -7,7 +7,7 @@ use regex_automata::nfa::thompson::State;
 use regex_automata::util::look::Look;
 use regex_automata::util::primitives::StateID;
 
-use super::anchor::{Anchor, next};
+use super::anchor::{Anchor, Empty, next};
 
 /// A match, in bytes since the beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +33,7 @@ pub(super) struct Scan {
     found: Option<Match>,
     /// No match begins before this byte.
     clean: usize,
+    is_empty_at_end: bool,
     after: Vec<Thread>,
     seen: Seen,
     stack: Vec<StateID>,
@@ -45,6 +46,7 @@ impl Scan {
             threads: Vec::new(),
             found: None,
             clean: 0,
+            is_empty_at_end: anchor.empty() == Empty::AtEnd,
             after: Vec::new(),
             seen: Seen::new(anchor.nfa().states().len()),
             stack: Vec::new(),
@@ -53,6 +55,11 @@ impl Scan {
 
     pub(super) fn anchor(&self) -> &Anchor {
         &self.anchor
+    }
+
+    /// Excludes matches that begin before a place.
+    pub(super) fn exclude(&mut self, before: usize) {
+        self.clean = self.clean.max(before);
     }
 
     /// Begins a new search.
@@ -79,7 +86,8 @@ impl Scan {
 
     /// Reads the byte at a place.
     pub(super) fn step(&mut self, byte: u8, at: usize) {
-        let begins = self.found.is_none() && at >= self.clean && self.anchor.begins_with(byte);
+        let can_begin = at == 0 || self.anchor.begins_with(byte);
+        let begins = self.found.is_none() && at >= self.clean && can_begin;
         if self.threads.is_empty() && !begins {
             return;
         }
@@ -92,7 +100,9 @@ impl Scan {
                 self.seen.insert(thread.state);
             }
             let start = Thread { state: nfa.start_anchored(), start: at };
-            self.close(start, at, &mut threads, false);
+            if self.close(start, at, &mut threads, false) {
+                self.found = Some(Match { start: at, end: at });
+            }
             self.threads = threads;
         }
         self.seen.clear();
@@ -115,7 +125,7 @@ impl Scan {
     /// Ends the text at a place.
     pub(super) fn finish(&mut self, at: usize) {
         let mut threads = std::mem::take(&mut self.threads);
-        if self.found.is_none() && at >= self.clean {
+        if self.found.is_none() && at >= self.clean && self.is_empty_at_end {
             threads.push(Thread { state: self.anchor.nfa().start_anchored(), start: at });
         }
         let mut after = Vec::new();
@@ -244,6 +254,9 @@ mod tests {
             (r"x|\Z", "ab", Some((2, 2))),
             ("^b", "ab", None),
             ("^a", "ab", Some((0, 1))),
+            ("(?:^|a)", "ab", Some((0, 0))),
+            ("(?:a|^)", "ab", Some((0, 1))),
+            ("(?:b|^)", "ab", Some((0, 0))),
             (r"<\w+>", "<é<ü>", Some((3, 7))),
             ("a+", "baaac", Some((1, 4))),
             ("(?:a|b|ab)(?:c|bcd)", "abcd", Some((0, 4))),

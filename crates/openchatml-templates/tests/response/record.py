@@ -162,6 +162,50 @@ TEMPLATES = {
     },
 }
 
+TEMPLATES |= {
+    "beginning": {
+        "start_anchor": "Assistant:",
+        "fields": {
+            "thinking": {"open_pattern": r"(?:^|<think>\s*)", "close": "</think>"},
+            "content": {"open": "<response>\n", "close_pattern": r"\n?</response>"},
+            "tool_calls": {
+                "open": "<tool_call>", "close_pattern": r"</tool_call>\s*", "repeats": True, "content": "json",
+                "transform": CALL,
+            },
+        },
+    },
+    "author": {
+        "start_anchor": "<|message_model|>",
+        "fields": {
+            "thinking": {
+                "open_pattern": r"(?:<\|message_model\|>)?[^<]*<\|content_thinking\|>", "close": "<|end_message|>",
+                "repeats": True, "join": "", "content_args": {"strip": False},
+            },
+            "content": {
+                "open_pattern": r"(?:<\|message_model\|>)?[^<]*<\|content_text\|>", "close": "<|end_message|>",
+                "repeats": True, "join": "", "content_args": {"strip": False},
+            },
+            "tool_calls": {
+                "open_pattern": r"(?:<\|message_model\|>)?[^<]*<\|content_invoke_tool_json\|>",
+                "close": "<|end_message|>", "repeats": True, "content": "json",
+                "transform": {
+                    "type": "function", "function": {"name": "{content.name}", "arguments": "{content.args}"},
+                },
+            },
+        },
+    },
+    "braces": {
+        "start_anchor": "<|start_header_id|>assistant<|end_header_id|>\n\n",
+        "fields": {
+            "tool_calls": {
+                "open_pattern": r'\{"name":\s*"(?P<name>[^"]+)",\s*"parameters":\s*',
+                "close_pattern": r"\}<\|eot_id\|>\s*", "repeats": True, "content": "json", "transform": NAMED,
+            },
+            "content": {"close_pattern": r"<\|eot_id\|>\s*|$"},
+        },
+    },
+}
+
 TOOLS = [
     {
         "type": "function",
@@ -249,6 +293,16 @@ CASES = [
     ("end_of_text", "[BOT]", "[CALL]f[ARGS]{\"x\": 1}[CALL]g[ARGS]{}", BROKEN),
     ("end_of_text", "[BOT]", "[CALL]f[ARGS]{\"x\": 1}[/CALL][CALL]g[ARGS]{}"),
     ("end_of_text", "[BOT]", "[T]a"),
+    ("beginning", "", "<think>a</think>\n\n<tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n</tool_call>\n</s>"),
+    ("beginning", "Assistant:", "a</think><response>\nHi\n</response>"),
+    ("beginning", "Assistant:", "a</think><think>\n b</think><response>\nHi", LATER),
+    ("beginning", "", ""),
+    ("author", "<|message_model|>", "<|content_thinking|>Hm. <|end_message|><|message_model|><|content_thinking|>So<|end_message|><|message_model|>bot<|content_text|> Hi<|end_message|><|content_model_end_sampling|>"),
+    ("author", "<|message_model|>", "get<|content_invoke_tool_json|>{\"name\": \"get\", \"args\": {\"s\": \"x\"}}<|end_message|>"),
+    ("author", "<|message_model|>", "no message", KEPT),
+    ("braces", "", "{\"name\": \"f\", \"parameters\": {\"a\": {\"b\": 1}}}<|eot_id|>"),
+    ("braces", "", "A {\"name\": 1}<|eot_id|>"),
+    ("braces", "", "A"),
     ("close_group", "A:", "x<args>{\"a\": 1}</args:f>"),
 ]
 

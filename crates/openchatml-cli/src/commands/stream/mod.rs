@@ -8,7 +8,8 @@ use std::io::{self, Read as _};
 use clap::Args;
 use openchatml::wire::{Ending, Framing};
 use openchatml::{
-    Diagnostic, Event, Mode, Recognized, Recover, Role, Severity, TextFormat, UserEvents, recognize,
+    Diagnostic, Event, Mode, ReadOptions, Recognized, Recover, Role, Severity, TextFormat,
+    UserEvents, recognize,
 };
 use openchatml_templates::ResponseStream;
 
@@ -121,44 +122,54 @@ pub(crate) fn run(
         unframed: None,
     };
     let mut target = Target::stdout();
-    let mut count = 0;
     if args.ids {
-        let encodings = Encodings::open(&args.encoding, args.spell_control_tokens, console)?;
-        let tokenizer = encodings.tokenizer(from, Use::Reading)?;
-        let mut stream = Ids::new(&tokenizer, options);
-        let mut numbers = Numbers::default();
-        events.start(&mut target)?;
-        let read = each_chunk(|chunk| {
-            let (ids, wrong) = numbers.of(chunk);
-            count += ids.len();
-            stream.feed(&ids, |event| events.add(event));
-            events.flush(&mut target)?;
-            wrong.map_or(Ok(()), Err)
-        });
-        let (ids, wrong) = numbers.last();
+        let (count, failure) = read_ids(args, from, options, &mut events, &mut target)?;
+        let status = events.finish(&args.wire.ending(count), args.deny, &mut target)?;
+        return failure.map_or(Ok(status), Err);
+    }
+    let in_reasoning = options.in_reasoning;
+    let stream = match &response {
+        Some(template) => TextStream::Response(ResponseStream::new(template, None, &options)),
+        None => TextStream::Format(Texts::new(from, options)),
+    };
+    let is_unframed = read_text(from, stream, &mut events, &mut target)?;
+    // Reasoning that is cut off has no control token.
+    let is_unframed = is_unframed && !in_reasoning && response.is_none();
+    events.unframed = is_unframed.then_some(from);
+    events.finish(&args.wire.ending(0), args.deny, &mut target)
+}
+
+/// Reads ids from standard input. Returns how many they are, and why they end early.
+fn read_ids(
+    args: &StreamArgs,
+    format: TextFormat,
+    options: ReadOptions,
+    events: &mut Events<'_>,
+    target: &mut Target,
+) -> Result<(usize, Option<Failure>), Failure> {
+    let encodings = Encodings::open(&args.encoding, args.spell_control_tokens, events.console)?;
+    let tokenizer = encodings.tokenizer(format, Use::Reading)?;
+    let mut stream = Ids::new(&tokenizer, options);
+    let mut numbers = Numbers::default();
+    let mut count = 0;
+    events.start(target)?;
+    let read = each_chunk(|chunk| {
+        let (ids, wrong) = numbers.of(chunk);
         count += ids.len();
         stream.feed(&ids, |event| events.add(event));
-        let stream = stream.opened(|event| events.add(event));
-        match read.and(wrong.map_or(Ok(()), Err)) {
-            Ok(()) => stream.finish_with(|event| events.add(event)),
-            Err(failure) => {
-                stream.cancel_with(|event| events.add(event));
-                events.finish(&args.wire.ending(count), args.deny, &mut target)?;
-                return Err(failure);
-            }
-        }
-    } else {
-        let in_reasoning = options.in_reasoning;
-        let stream = match &response {
-            Some(template) => TextStream::Response(ResponseStream::new(template, None, &options)),
-            None => TextStream::Format(Texts::new(from, options)),
-        };
-        let is_unframed = read_text(from, stream, &mut events, &mut target)?;
-        // Reasoning that is cut off has no control token.
-        let is_unframed = is_unframed && !in_reasoning && response.is_none();
-        events.unframed = is_unframed.then_some(from);
+        events.flush(target)?;
+        wrong.map_or(Ok(()), Err)
+    });
+    let (ids, wrong) = numbers.last();
+    count += ids.len();
+    stream.feed(&ids, |event| events.add(event));
+    let stream = stream.opened(|event| events.add(event));
+    let failure = read.err().or(wrong);
+    match failure {
+        None => stream.finish_with(|event| events.add(event)),
+        Some(_) => stream.cancel_with(|event| events.add(event)),
     }
-    events.finish(&args.wire.ending(count), args.deny, &mut target)
+    Ok((count, failure))
 }
 
 /// Reads text from standard input. Returns whether it has no control tokens of the format, if this
