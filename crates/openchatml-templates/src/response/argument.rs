@@ -2,7 +2,7 @@
 
 use openchatml::{Data, Limits, Tool, Value, function_name};
 
-use super::content::{float, int};
+use super::python::{float, int};
 
 /// Casts the arguments of a call that are strings. An argument that fits no type stays a string.
 pub(super) fn cast(

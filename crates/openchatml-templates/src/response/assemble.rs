@@ -8,11 +8,11 @@ use openchatml::{
 };
 
 use super::calls::{Call, calls, name_of};
-use super::content::is_space;
 use super::emit::{Emitter, hidden};
+use super::python::is_space;
 use super::regions::{Captures, Close, Receiver};
 use super::scan::Match;
-use super::template::{Field, Meaning, Spec};
+use super::spec::{Field, Meaning, Spec};
 
 /// Makes messages of regions, and events of messages.
 #[derive(Debug)]
@@ -83,7 +83,7 @@ impl Assembler {
     }
 
     fn field(&self) -> Option<&Field> {
-        self.region.field.map(|at| &self.spec.fields[at])
+        Some(&self.spec.fields[self.region.field?])
     }
 
     /// Returns a message for text that is passed on as it arrives; `None` if the region is parsed as
@@ -183,33 +183,16 @@ impl Assembler {
 
     fn truncated(&self, span: Span) -> Diagnostic {
         let name = self.field().map_or("", |field| &field.name);
-        let text = format!("the text ends inside the field `{name}`");
-        Code::StreamTruncated.at(span, text)
+        Code::StreamTruncated.at(span, format!("the text ends inside the field `{name}`"))
     }
 
     /// Parses the text of a region.
     fn parse(&self, field: &Field) -> Result<Value<'static>, String> {
         let Region { body, captures, cut, .. } = &self.region;
-        if cut.is_some() {
-            return Err("the text exceeds the limit `message_bytes`".to_owned());
+        match cut {
+            Some(_) => Err("the text exceeds the limit `message_bytes`".to_owned()),
+            None => field.value(body, captures, &self.options.limits),
         }
-        let content = field.content.parse(body, &self.options.limits)?;
-        let Some(transform) = &field.transform else { return Ok(content) };
-        let named =
-            captures.iter().map(|(name, text)| (name.as_str(), super::content::string(text)));
-        let mut scope: Vec<_> = named.collect();
-        if !field.transform_each {
-            scope.push(("content", content));
-            return transform.apply(&scope);
-        }
-        let items = content.as_list().ok_or("`transform_each` requires a list")?;
-        let apply = |item: &Value<'static>| {
-            let entries = item.as_map().ok_or("`transform_each` requires a list of objects")?;
-            let entries = entries.iter().map(|(key, value)| (key.as_ref(), value.clone()));
-            transform.apply(&scope.iter().cloned().chain(entries).collect::<Vec<_>>())
-        };
-        let items: Result<Vec<_>, String> = items.iter().map(apply).collect();
-        Ok(openchatml::Data::List(items?).into())
     }
 
     /// Ends a region that is parsed as a whole.
@@ -284,17 +267,12 @@ impl Assembler {
         let text = format!("invalid field `{}`: {wrong}", field.name);
         let found = Code::BodyConstraintViolation.at(span, text);
         let mut message = hidden();
-        if field.meaning == Meaning::Calls && !field.transform_each {
-            // The name of the function can be in the anchors.
-            let named = self.region.captures.iter();
-            let mut scope: Vec<_> =
-                named.map(|(name, text)| (name.as_str(), super::content::string(text))).collect();
-            scope.push(("content", Value::default()));
-            let value = field.transform.as_ref().and_then(|it| it.apply(&scope).ok());
-            if let Some(name) = value.as_ref().and_then(name_of) {
-                message = Message::call(&name, "");
-                message.recovered = true;
-            }
+        if field.meaning == Meaning::Calls
+            && let Some(name) =
+                field.without_content(&self.region.captures).as_ref().and_then(name_of)
+        {
+            message = Message::call(&name, "");
+            message.recovered = true;
         }
         let body = std::mem::take(&mut self.region.body);
         if body.is_empty() && message.recipient.is_none() {
@@ -348,8 +326,8 @@ impl Receiver for Assembler {
             self.region.start = at;
         }
         let left = self.options.limits.message_bytes - self.region.body.len();
-        let kept = text.floor_char_boundary(left.min(text.len()));
         if self.region.cut.is_none() {
+            let kept = text.floor_char_boundary(left.min(text.len()));
             self.region.body.push_str(&text[..kept]);
             self.region.cut = (kept < text.len()).then_some(at + kept);
         }

@@ -4,7 +4,7 @@
 
 use openchatml::{Data, Value};
 
-use super::content::string;
+use super::python::string;
 
 /// The maximum nesting depth of lists and dicts.
 const DEEPEST: usize = 100;

@@ -2,7 +2,7 @@
 
 use openchatml::{Limits, Value};
 
-use super::content::{string, stripped};
+use super::python::{string, stripped};
 
 /// What a text may contain that is no JSON.
 #[derive(Clone, Debug, Default)]

@@ -5,7 +5,7 @@ use openchatml::{Limits, Value};
 use super::anchor::{Anchor, Empty};
 use super::content::{Content, Parser};
 use super::error::ResponseTemplateError as Error;
-use super::template::{Field, Meaning, Spec};
+use super::spec::{Field, Meaning, Spec};
 use super::transform::Transform;
 
 const TOP_KEYS: &[&str] =

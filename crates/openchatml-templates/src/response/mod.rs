@@ -10,12 +10,15 @@ mod emit;
 mod error;
 mod lax_json;
 mod load;
+mod python;
 mod read;
 mod regions;
 mod scan;
+mod spec;
 mod stream;
 mod template;
 mod transform;
+mod value;
 
 pub use self::error::ResponseTemplateError;
 pub use self::stream::ResponseStream;

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::scan::{Match, Scan};
-use super::template::Spec;
+use super::spec::Spec;
 
 /// How a region ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,7 +161,7 @@ impl Regions {
             self.take(step, receiver);
             // The close of the implicit region matches at the end of the text as often as it is
             // searched for.
-            if let Step::Commit(found, _) = step
+            if let Step::Commit(found, None) = step
                 && was_outside
                 && found.start == found.end
             {

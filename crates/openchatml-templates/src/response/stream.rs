@@ -5,7 +5,8 @@ use openchatml::{Code, Events, ReadOptions, Severity, Span};
 use super::assemble::Assembler;
 use super::regions::Regions;
 use super::scan::last_end;
-use super::template::{Meaning, ResponseTemplate};
+use super::spec::{Field, Meaning};
+use super::template::ResponseTemplate;
 
 /// Reads the output of a model while it arrives, with a response template.
 ///
@@ -69,12 +70,8 @@ impl ResponseStream {
             found.severity = Severity::Warning;
             stream.assembler.out.report(found);
         }
-        let is_reasoning = |field: &_| {
-            matches!(
-                field,
-                super::template::Field { meaning: Meaning::Reasoning, open: Some(_), .. }
-            )
-        };
+        let is_reasoning =
+            |field: &_| matches!(field, Field { meaning: Meaning::Reasoning, open: Some(_), .. });
         if options.in_reasoning
             && known.is_empty()
             && let Some(field) = spec.fields.iter().position(is_reasoning)

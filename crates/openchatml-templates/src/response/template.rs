@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use super::anchor::Anchor;
-use super::content::Content;
 use super::error::ResponseTemplateError;
 use super::load;
-use super::transform::Transform;
+use super::spec::Spec;
 
 /// A response template: JSON that describes how the output of a model becomes a message.
 ///
@@ -53,53 +51,5 @@ impl ResponseTemplate {
     /// The text is no JSON, a key is unknown or has a wrong value, or a pattern needs backtracking.
     pub fn from_json(json: &str) -> Result<Self, ResponseTemplateError> {
         load::load(json).map(|spec| Self { spec: Arc::new(spec) })
-    }
-}
-
-/// What a template says.
-#[derive(Debug)]
-pub(super) struct Spec {
-    pub(super) fields: Vec<Field>,
-    /// The field of the text outside of all regions.
-    pub(super) implicit: Option<usize>,
-    /// Where the message begins in a prompt.
-    pub(super) start: Option<Anchor>,
-}
-
-/// A field: the regions with one meaning.
-#[derive(Debug)]
-pub(super) struct Field {
-    pub(super) name: String,
-    pub(super) meaning: Meaning,
-    pub(super) open: Option<Anchor>,
-    pub(super) close: Option<Anchor>,
-    /// Whether the end of the text is a proper end.
-    pub(super) ends_with_text: bool,
-    pub(super) content: Content,
-    pub(super) transform: Option<Transform>,
-    pub(super) transform_each: bool,
-    pub(super) is_required: bool,
-}
-
-/// What a field is in the model of conversations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Meaning {
-    Answer,
-    Reasoning,
-    Calls,
-    Role,
-    /// There is no place for it.
-    Other,
-}
-
-impl Meaning {
-    pub(super) fn of(name: &str) -> Self {
-        match name {
-            "content" => Self::Answer,
-            "thinking" | "reasoning" | "reasoning_content" => Self::Reasoning,
-            "tool_calls" => Self::Calls,
-            "role" => Self::Role,
-            _ => Self::Other,
-        }
     }
 }

@@ -1,4 +1,4 @@
-"""Records what `transformers` reads with response templates, for tests/response_recorded.rs.
+"""Records what `transformers` reads with response templates, for `recorded.rs` beside this script.
 
     pip install transformers==5.24.0
     python record.py > recorded.json

@@ -1,4 +1,4 @@
-//! Compares what response templates read with recordings of `transformers` (`response/record.py`).
+//! Compares what response templates read with recordings of `transformers` (`record.py`).
 
 use openchatml::{Limits, Message, ReadOptions, Tool, Value as Parsed};
 use openchatml_templates::ResponseTemplate;
@@ -11,8 +11,9 @@ fn message(template: &Value, messages: &[Message<'_>]) -> Value {
     for message in messages.iter().filter(|it| !it.recovered) {
         let text = message.body.text().into_owned();
         if message.is_call() {
-            let name = message.recipient.as_deref().unwrap().trim_start_matches("functions.");
-            let arguments: Value = serde_json::from_str(&text).unwrap();
+            let name =
+                message.recipient.as_deref().unwrap_or_default().trim_start_matches("functions.");
+            let arguments: Value = serde_json::from_str(&text).expect("a call is JSON");
             calls.push(
                 json!({"type": "function", "function": {"name": name, "arguments": arguments}}),
             );
@@ -20,7 +21,7 @@ fn message(template: &Value, messages: &[Message<'_>]) -> Value {
         }
         let names = ["thinking", "reasoning_content"];
         let thinking = names.into_iter().find(|it| template["fields"].get(it).is_some());
-        let name = if message.is_reasoning() { thinking.unwrap() } else { "content" };
+        let name = if message.is_reasoning() { thinking.unwrap_or_default() } else { "content" };
         let join = template["fields"][name]["join"].as_str();
         let text = match (out.get(name).and_then(Value::as_str), join) {
             (Some(before), Some(join)) => format!("{before}{join}{text}"),
@@ -36,7 +37,7 @@ fn message(template: &Value, messages: &[Message<'_>]) -> Value {
 
 #[test]
 fn outputs_are_read_as_transformers_reads_them() {
-    let recorded: Value = serde_json::from_str(include_str!("response/recorded.json")).unwrap();
+    let recorded: Value = serde_json::from_str(include_str!("recorded.json")).unwrap();
     let mut wrong = Vec::new();
     for case in recorded["cases"].as_array().unwrap() {
         let spec = &recorded["templates"][case["template"].as_str().unwrap()];
@@ -75,7 +76,7 @@ fn outputs_are_read_as_transformers_reads_them() {
 
 #[test]
 fn regions_are_those_of_transformers() {
-    let recorded: Value = serde_json::from_str(include_str!("response/recorded.json")).unwrap();
+    let recorded: Value = serde_json::from_str(include_str!("recorded.json")).unwrap();
     let template = ResponseTemplate::from_json(&recorded["regions"].to_string()).unwrap();
     let mut wrong = Vec::new();
     let cases = recorded["random"].as_array().unwrap();
