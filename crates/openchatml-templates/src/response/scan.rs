@@ -9,6 +9,10 @@ use regex_automata::util::primitives::StateID;
 
 use super::anchor::{Anchor, Empty, next};
 
+/// How many bytes after a match its anchor can match more text. Without this bound, a pattern such as
+/// `a(.*b)?` would read much text after each match.
+const MOST_GROWTH: usize = 256;
+
 /// A match, in bytes since the beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Match {
@@ -143,6 +147,10 @@ impl Scan {
 
     /// Gives up attempts that are too long. Returns where the first one began.
     pub(super) fn bound(&mut self, at: usize, most: usize) -> Option<usize> {
+        if self.found.is_some_and(|found| at - found.end > MOST_GROWTH) {
+            self.threads.clear();
+            return None;
+        }
         let start = self.threads.first()?.start;
         if at - start <= most {
             return None;

@@ -211,6 +211,26 @@ fn hostile_texts_are_read_in_linear_time() {
 }
 
 #[test]
+fn a_match_grows_only_within_bounds() {
+    let json =
+        r#"{"fields": {"thinking": {"open_pattern": "a(?:.*b)?", "close": "c"}, "content": {}}}"#;
+    let texts = |text: &str| -> Vec<String> {
+        let messages = read(json, None, text).into_conversation().messages;
+        messages.iter().map(|it| it.body.text().into_owned()).collect()
+    };
+    assert_eq!(texts("axbyc"), ["y"]);
+    let far = format!("a{}byc", "x".repeat(300));
+    assert_eq!(texts(&far), [format!("{}by", "x".repeat(300))]);
+    for size in [1, 7] {
+        let whole = streamed(json, far.as_bytes(), usize::MAX);
+        assert_eq!(streamed(json, far.as_bytes(), size), whole);
+    }
+    let start = std::time::Instant::now();
+    assert_eq!(texts(&"ac".repeat(100_000)).len(), 0);
+    assert!(start.elapsed().as_secs() < 30);
+}
+
+#[test]
 fn events_say_how_the_response_ends() {
     let done = |text: &str| {
         let mut stream = ResponseStream::new(&template(THINK), None, &ReadOptions::default());
