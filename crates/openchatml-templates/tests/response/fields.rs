@@ -284,28 +284,24 @@ fn tokens_outside_of_fields_are_no_messages() {
 }
 
 #[test]
-fn patterns_of_published_templates_load() {
-    let atom = r#"[^\[\]{}'\"]|'[^']*'|\"[^\"]*\""#;
-    let mut nested = atom.to_owned();
-    for _ in 0..3 {
-        nested = format!(r"{atom}|[\[{{](?:{nested})*[\]}}]");
+fn large_patterns_load() {
+    let mut list = r"\\w+".to_owned();
+    for _ in 0..4 {
+        list = format!(r"\\[(?:{list}|[,\\s\\d])*\\]");
     }
-    let tag = format!(r"(?P<key>\w+)=(?P<value>'[^']*'|[\[{{](?:{nested})*[\]}}]|[^,)]*)");
-    let tag = Value::from(tag.replace("\\\"", "\"").as_str()).to_json();
     let json = format!(
         r#"{{"fields": {{"tool_calls": {{
-            "open_pattern": "(?:<\\|tool_call_start\\|>\\[|,\\s*)(?P<name>\\w+)\\(",
-            "close_pattern": "\\)(?:\\]<\\|tool_call_end\\|>)?\\s*", "content": "xml-inline",
-            "content_args": {{"tag_pattern": {tag}, "value_parser": {{"name": "json",
-                "args": {{"string_delims": [["'", "'"]], "allow_non_json": true}}}}}},
+            "open_pattern": "(?:<calls>|;\\s*)(?P<name>\\w+)\\s*:", "close_pattern": "\\.(?:</calls>)?",
+            "content": "xml-inline", "content_args": {{"tag_pattern": "(?P<key>\\w+)=(?P<value>{list}|\\w*)",
+                "value_parser": {{"name": "json", "args": {{"allow_non_json": true}}}}}},
             "transform": {{"name": "{{name}}", "arguments": "{{content}}"}}}}, "content": {{}}}}}}"#
     );
     check(
         &json,
         None,
-        "<|tool_call_start|>[get(city='Rome', l=[1, {\"a\": 2}]), now()]<|tool_call_end|>Yes.",
+        "<calls>get: city=Rome list=[[[[1], 2]]].; now:.</calls>Yes.",
         &[
-            r#"commentary to=functions.get call: {"city":"Rome","l":[1,{"a":2}]}"#,
+            r#"commentary to=functions.get call: {"city":"Rome","list":[[[[1],2]]]}"#,
             "commentary to=functions.now call: {}",
             "final end: Yes.",
         ],

@@ -85,7 +85,7 @@ TEMPLATES = {
             "tool_calls": {
                 "open": "<|START_ACTION|>", "close": "<|END_ACTION|>", "content": "json", "transform_each": True,
                 "transform": {
-                    "type": "function", "function": {"name": "{tool_name}", "arguments": "{parameters}"},
+                    "type": "function", "function": {"name": "{tool_name}", "arguments": "{args}"},
                 },
             },
             "content": {"open": "<|START_RESPONSE|>", "close": "<|END_RESPONSE|>"},
@@ -164,10 +164,10 @@ TEMPLATES = {
 
 TEMPLATES |= {
     "beginning": {
-        "start_anchor": "Assistant:",
+        "start_anchor": "Bot>",
         "fields": {
             "thinking": {"open_pattern": r"(?:^|<think>\s*)", "close": "</think>"},
-            "content": {"open": "<response>\n", "close_pattern": r"\n?</response>"},
+            "content": {"open": "<say>\n", "close_pattern": r"\n?</say>"},
             "tool_calls": {
                 "open": "<tool_call>", "close_pattern": r"</tool_call>\s*", "repeats": True, "content": "json",
                 "transform": CALL,
@@ -175,19 +175,19 @@ TEMPLATES |= {
         },
     },
     "author": {
-        "start_anchor": "<|message_model|>",
+        "start_anchor": "<|part|>",
         "fields": {
             "thinking": {
-                "open_pattern": r"(?:<\|message_model\|>)?[^<]*<\|content_thinking\|>", "close": "<|end_message|>",
+                "open_pattern": r"(?:<\|part\|>)?[^<|]*<\|as_thought\|>", "close": "<|over|>",
                 "repeats": True, "join": "", "content_args": {"strip": False},
             },
             "content": {
-                "open_pattern": r"(?:<\|message_model\|>)?[^<]*<\|content_text\|>", "close": "<|end_message|>",
+                "open_pattern": r"(?:<\|part\|>)?[^<|]*<\|as_answer\|>", "close": "<|over|>",
                 "repeats": True, "join": "", "content_args": {"strip": False},
             },
             "tool_calls": {
-                "open_pattern": r"(?:<\|message_model\|>)?[^<]*<\|content_invoke_tool_json\|>",
-                "close": "<|end_message|>", "repeats": True, "content": "json",
+                "open_pattern": r"(?:<\|part\|>)?[^<|]*<\|as_call\|>",
+                "close": "<|over|>", "repeats": True, "content": "json",
                 "transform": {
                     "type": "function", "function": {"name": "{content.name}", "arguments": "{content.args}"},
                 },
@@ -195,13 +195,13 @@ TEMPLATES |= {
         },
     },
     "braces": {
-        "start_anchor": "<|start_header_id|>assistant<|end_header_id|>\n\n",
+        "start_anchor": "[bot]",
         "fields": {
             "tool_calls": {
-                "open_pattern": r'\{"name":\s*"(?P<name>[^"]+)",\s*"parameters":\s*',
-                "close_pattern": r"\}<\|eot_id\|>\s*", "repeats": True, "content": "json", "transform": NAMED,
+                "open_pattern": r'\{"name":\s*"(?P<name>[^"]+)",\s*"args":\s*',
+                "close_pattern": r"\}<\|done\|>\s*", "repeats": True, "content": "json", "transform": NAMED,
             },
-            "content": {"close_pattern": r"<\|eot_id\|>\s*|$"},
+            "content": {"close_pattern": r"<\|done\|>\s*|$"},
         },
     },
 }
@@ -268,7 +268,7 @@ CASES = [
     ("parameters", "", "<tool_call><function=get><parameter=i>x</parameter><parameter=n>inf</parameter><parameter=b>yes</parameter></function></tool_call>", None, TOOLS),
     ("parameters", "", "<tool_call><function=get><parameter=i>1</parameter><parameter=i>2</parameter><parameter=s>a</parameter></function></tool_call>", None, TOOLS),
     ("parameters", "", "Text.\n<tool_call><function=f><parameter=x>\n a\n\nb \n</parameter></function></tool_call>"),
-    ("actions", "<|CHATBOT_TOKEN|>", "<|START_THINKING|>Plan.<|END_THINKING|><|START_ACTION|>[{\"tool_name\": \"a\", \"parameters\": {\"x\": 1}}, {\"tool_name\": \"b\", \"parameters\": {}}]<|END_ACTION|>"),
+    ("actions", "<|CHATBOT_TOKEN|>", "<|START_THINKING|>Plan.<|END_THINKING|><|START_ACTION|>[{\"tool_name\": \"a\", \"args\": {\"x\": 1}}, {\"tool_name\": \"b\", \"args\": {}}]<|END_ACTION|>"),
     ("actions", "<|CHATBOT_TOKEN|>", "<|START_RESPONSE|>Hello!<|END_RESPONSE|>"),
     ("actions", "<|CHATBOT_TOKEN|>", "<|START_ACTION|>{}<|END_ACTION|>", BROKEN),
     ("actions", "<|CHATBOT_TOKEN|>", "<|START_ACTION|>[{\"tool_name\": \"a\"}]<|END_ACTION|>", BROKEN),
@@ -294,14 +294,14 @@ CASES = [
     ("end_of_text", "[BOT]", "[CALL]f[ARGS]{\"x\": 1}[/CALL][CALL]g[ARGS]{}"),
     ("end_of_text", "[BOT]", "[T]a"),
     ("beginning", "", "<think>a</think>\n\n<tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n</tool_call>\n</s>"),
-    ("beginning", "Assistant:", "a</think><response>\nHi\n</response>"),
-    ("beginning", "Assistant:", "a</think><think>\n b</think><response>\nHi", LATER),
+    ("beginning", "Bot>", "a</think><say>\nHi\n</say>"),
+    ("beginning", "Bot>", "a</think><think>\n b</think><say>\nHi", LATER),
     ("beginning", "", ""),
-    ("author", "<|message_model|>", "<|content_thinking|>Hm. <|end_message|><|message_model|><|content_thinking|>So<|end_message|><|message_model|>bot<|content_text|> Hi<|end_message|><|content_model_end_sampling|>"),
-    ("author", "<|message_model|>", "get<|content_invoke_tool_json|>{\"name\": \"get\", \"args\": {\"s\": \"x\"}}<|end_message|>"),
-    ("author", "<|message_model|>", "no message", KEPT),
-    ("braces", "", "{\"name\": \"f\", \"parameters\": {\"a\": {\"b\": 1}}}<|eot_id|>"),
-    ("braces", "", "A {\"name\": 1}<|eot_id|>"),
+    ("author", "<|part|>", "<|as_thought|>Hm. <|over|><|part|><|as_thought|>So<|over|><|part|>bot<|as_answer|> Hi<|over|><|stop|>"),
+    ("author", "<|part|>", "get<|as_call|>{\"name\": \"get\", \"args\": {\"s\": \"x\"}}<|over|>"),
+    ("author", "<|part|>", "no message", KEPT),
+    ("braces", "", "{\"name\": \"f\", \"args\": {\"a\": {\"b\": 1}}}<|done|>"),
+    ("braces", "", "A {\"name\": 1}<|done|>"),
     ("braces", "", "A"),
     ("close_group", "A:", "x<args>{\"a\": 1}</args:f>"),
 ]
