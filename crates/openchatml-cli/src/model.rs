@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use openchatml::TextFormat;
-use openchatml_templates::{Date, Fit, Limits, Options, Template, TemplateFile, recognize};
+use openchatml_templates::{
+    Date, Fit, Limits, Options, ResponseTemplate, Template, TemplateFile, recognize,
+};
 use serde_json::Value;
 
 use crate::args::Bounds;
@@ -189,6 +191,22 @@ pub(crate) fn template_files(path: &Path) -> Result<Vec<PathBuf>, String> {
 pub(crate) fn encoding_beside(template: Option<&Path>) -> Option<PathBuf> {
     let file = template?.join(TOKENIZER);
     file.is_file().then_some(file)
+}
+
+/// Reads a response template: from a file, or from the folder of a model.
+///
+/// # Errors
+///
+/// The file cannot be read, or contains no valid template.
+pub(crate) fn response_template(
+    path: &Path,
+    console: &Console,
+) -> Result<ResponseTemplate, Failure> {
+    let path = if path.is_dir() { path.join(CONFIG) } else { path.to_owned() };
+    let bytes = Origin::of(&path).read(Bounds::default().input_bytes, console)?;
+    let decoded = Decoded::new(&bytes, 0);
+    ResponseTemplate::from_json(&decoded.text)
+        .map_err(|error| Failure::Refused(format!("`{}`: {error}", path.display())))
 }
 
 /// Reads a file of templates.

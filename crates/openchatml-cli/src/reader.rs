@@ -9,15 +9,17 @@ use openchatml::{
     Severity, Span,
 };
 use openchatml_data::record::{RecordReader, nothing};
+use openchatml_templates::ResponseTemplate;
 use openchatml_tokens::ParsedIds;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::args::{Choice, ReadArgs};
+use crate::args::{Choice, ReadArgs, ResponseArgs};
 use crate::console::Console;
 use crate::encodings::{Encodings, Tokenizers, Use};
 use crate::failure::Failure;
 use crate::input::finding;
+use crate::model::response_template;
 use crate::tools;
 
 /// Reads documents, on several threads at once.
@@ -25,6 +27,8 @@ use crate::tools;
 pub(crate) struct Reader {
     records: RecordReader,
     ids: Option<Ids>,
+    /// Reads text in the place of the readers of formats.
+    response: Option<ResponseTemplate>,
 }
 
 impl Reader {
@@ -65,7 +69,24 @@ impl Reader {
         let mut options = args.reader.options(mode);
         options.tools = tools::of_input(&args.reader, console)?;
         let records = RecordReader { options, is_detected };
-        Ok(Self { records, ids })
+        Ok(Self { records, ids, response: None })
+    }
+
+    /// Reads the output of a model with its response template, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, or contains no valid template.
+    pub(crate) fn with_response(
+        mut self,
+        args: &ResponseArgs,
+        console: &Console,
+    ) -> Result<Self, Failure> {
+        if let Some(path) = &args.response_template {
+            self.response = Some(response_template(path, console)?);
+            self.records.options.continues = Some(Role::Assistant);
+        }
+        Ok(self)
     }
 
     /// Whether token ids are read.
@@ -99,9 +120,10 @@ impl Reader {
 
     /// Like `read`, and returns the format.
     pub(crate) fn parse_as<'t>(&self, text: &'t str, format: Format) -> (Parsed<'t>, Format) {
-        match &self.ids {
-            Some(ids) => (ids.parse(text, self.options()), format),
-            None => self.records.parse_as(text, format),
+        match (&self.ids, &self.response) {
+            (Some(ids), _) => (ids.parse(text, self.options()), format),
+            (None, Some(response)) => (response.read(None, text, self.options()), format),
+            (None, None) => self.records.parse_as(text, format),
         }
     }
 }

@@ -5,6 +5,8 @@
 //! in a sandbox: it reads no file and no clock, and [`Limits`] bound its work. A template can only
 //! write; it cannot read a prompt.
 //!
+//! A [`ResponseTemplate`] does the reverse: it reads what a model generated.
+//!
 //! Text of a user never becomes structure: [`Template::render`] rejects content that contains the
 //! spelling of a control token. [`Template::render_pieces`] separates the control tokens of the
 //! template from content, so that [token ids](Rendered::ids) of content are ids of ordinary text.
@@ -39,6 +41,7 @@ mod number;
 mod options;
 mod pieces;
 mod recognize;
+mod response;
 mod source;
 mod template;
 
@@ -51,11 +54,13 @@ pub use self::messages::losses;
 pub use self::options::{Arguments, Options};
 pub use self::pieces::{Piece, Rendered};
 pub use self::recognize::{Fit, recognize};
+pub use self::response::{ResponseStream, ResponseTemplate, ResponseTemplateError};
 pub use self::template::Template;
 
 /// The examples of the guides and of the README, as doc tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide/chat-templates.md")]
+#[doc = include_str!("../../../docs/guide/response-templates.md")]
 #[doc = include_str!("../../../docs/migrating.md")]
 #[doc = include_str!("../README.md")]
 mod guide {}
@@ -64,5 +69,6 @@ mod guide {}
 const _: () = {
     const fn is_error<E: std::error::Error + Send + Sync + 'static>() {}
     is_error::<InvalidDate>();
+    is_error::<ResponseTemplateError>();
     is_error::<TemplateError>();
 };

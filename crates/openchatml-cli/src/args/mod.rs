@@ -29,7 +29,7 @@ pub(crate) use self::protocol::{Protocol, now};
 #[cfg(feature = "data")]
 pub(crate) use self::read::jobs;
 pub(crate) use self::read::{
-    DenyArgs, JsonlArgs, O200K_HARMONY, PreambleArgs, ReadArgs, ReaderArgs,
+    DenyArgs, JsonlArgs, O200K_HARMONY, PreambleArgs, ReadArgs, ReaderArgs, ResponseArgs,
 };
 pub(crate) use self::template::{FormArg, TemplateArgs};
 pub(crate) use self::write::{OutArgs, RenderArgs};

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use openchatml::dialects::Completion;
-use openchatml::{Dropped, Format, Mode, Policy, Preambles, ReadOptions, Recover, Role};
+use openchatml::{
+    Dropped, Format, Mode, Policy, Preambles, ReadOptions, Recover, Role, TextFormat,
+};
 use openchatml_data::record::Consent;
 
 use super::consent::ConsentArgs;
@@ -42,6 +44,28 @@ pub(crate) struct ReadArgs {
 
     #[command(flatten)]
     pub(crate) reader: ReaderArgs,
+}
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Reading")]
+pub(crate) struct ResponseArgs {
+    /// Read the output of a model with its response template, in the place of `--from FORMAT`: a JSON
+    /// file, a `tokenizer_config.json` that contains it, or the folder of a model
+    #[arg(long, value_name = "FILE", conflicts_with = "from")]
+    pub(crate) response_template: Option<PathBuf>,
+}
+
+impl ResponseArgs {
+    /// A format of text whose completions can begin inside reasoning. With a response template, no
+    /// reader of a format is used, but commands need to know that the input is text.
+    pub(crate) const FORMAT: TextFormat = TextFormat::QWEN3;
+
+    /// Sets the format of the input, if there is a template.
+    pub(crate) fn apply(&self, read: &mut ReadArgs) {
+        if self.response_template.is_some() {
+            read.from = Choice::Format(Self::FORMAT.into());
+        }
+    }
 }
 
 /// Options of the readers that do not depend on the format.

@@ -105,14 +105,14 @@ pub(crate) enum Command {
 /// Runs the command.
 pub(crate) fn run(cli: Cli, console: &Console) -> Result<Status, Failure> {
     match cli.command {
-        Command::Parse(args) => convert::parse(&args, console),
+        Command::Parse(args) => convert::parse(args, console),
         Command::Render(args) => convert::render(&args, console),
         Command::Tokens(args) => convert::tokens(&args, console),
         Command::Truncate(args) => convert::truncate(&args, console),
-        Command::Convert(args) => convert::convert(&args, console),
+        Command::Convert(args) => convert::convert(args, console),
         Command::Check(args) => check::run(&args, console),
         Command::Fmt(args) => fmt::run(&args, console),
-        Command::Show(args) => show::run(&args, console),
+        Command::Show(args) => show::run(args, console),
         Command::Stream(args) => stream::run(args, cli.model, console),
         #[cfg(feature = "run")]
         Command::Run(args) => run::run(args, cli.model, console),

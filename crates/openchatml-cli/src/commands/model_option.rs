@@ -39,7 +39,9 @@ pub(crate) fn expand(arguments: Vec<OsString>) -> Result<(Vec<OsString>, String)
     }
     let model = Model::read(Path::new(&folder), &Console::new(&Default::default()))?;
     let mut added = Vec::new();
-    let is_free = |long: &&str| takes(long) == Some(false);
+    // A response template stands in the place of the format.
+    let reads_response = takes("response-template") == Some(true);
+    let is_free = |long: &&str| takes(long) == Some(false) && !(*long == "from" && reads_response);
     // A template writes prompts itself.
     let written = ["for", "to"].into_iter().find(|it| takes(it).is_some());
     let long = match written {

@@ -20,7 +20,7 @@ use super::response_formats;
 use super::template::Templated;
 use super::tokens::{Refused, TokenOutput, Tokens};
 use super::truncate::Budget;
-use crate::args::{BareArgs, ReadArgs, RenderArgs, Written};
+use crate::args::{BareArgs, ReadArgs, RenderArgs, ResponseArgs, Written};
 use crate::console::Console;
 use crate::encodings::Encodings;
 use crate::failure::Failure;
@@ -135,6 +135,20 @@ impl Converter {
             keeps_format: false,
             template: None,
         })
+    }
+
+    /// Reads the output of a model with its response template, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// The template cannot be read, or is invalid.
+    pub(super) fn read_response(
+        mut self,
+        args: &ResponseArgs,
+        console: &Console,
+    ) -> Result<Self, Failure> {
+        self.reader = self.reader.with_response(args, console)?;
+        Ok(self)
     }
 
     /// Sets a template, if there is one.

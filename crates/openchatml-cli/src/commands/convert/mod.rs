@@ -23,8 +23,8 @@ use self::template::Templated;
 use self::tokens::{MaskArgs, TokenOutput};
 pub(crate) use self::truncate::{TruncateArgs, truncate};
 use crate::args::{
-    BareArgs, DenyArgs, FilesArgs, FormArg, JsonlArgs, OutArgs, ReadArgs, RenderArgs, TemplateArgs,
-    Written, text_format, written,
+    BareArgs, DenyArgs, FilesArgs, FormArg, JsonlArgs, OutArgs, ReadArgs, RenderArgs, ResponseArgs,
+    TemplateArgs, Written, text_format, written,
 };
 use crate::console::Console;
 use crate::encodings::Encodings;
@@ -80,6 +80,8 @@ pub(crate) struct ParseArgs {
     keep_ids: bool,
     #[command(flatten)]
     read: ReadArgs,
+    #[command(flatten)]
+    response: ResponseArgs,
     #[command(flatten)]
     jsonl: JsonlArgs,
     #[command(flatten)]
@@ -163,6 +165,8 @@ pub(crate) struct ConvertArgs {
     #[command(flatten)]
     beside: BesideArgs,
     #[command(flatten)]
+    response: ResponseArgs,
+    #[command(flatten)]
     work: WorkArgs,
 }
 
@@ -211,10 +215,12 @@ would be dropped, nothing is written without --allow-loss. With --strict, input
 with errors is refused.";
 
 /// Runs `parse`.
-pub(crate) fn parse(args: &ParseArgs, console: &Console) -> Result<Status, Failure> {
+pub(crate) fn parse(mut args: ParseArgs, console: &Console) -> Result<Status, Failure> {
+    args.response.apply(&mut args.read);
     let to = Written { format: JSON, tokens: false };
     let encodings = Encodings::wanted(&args.read, false, console)?;
-    let mut converter = Converter::new(&args.read, to, Purpose::Faithful, encodings, console)?;
+    let converter = Converter::new(&args.read, to, Purpose::Faithful, encodings, console)?;
+    let mut converter = converter.read_response(&args.response, console)?;
     converter.keep_ids(args.keep_ids);
     let job = Job::new(&args.read, &args.jsonl, &args.out, args.deny);
     job.run(&converter, &one(args.file.as_ref()), console)
@@ -278,11 +284,13 @@ fn purpose_of_tokens(args: &TokensArgs) -> Purpose {
 }
 
 /// Runs `convert`.
-pub(crate) fn convert(args: &ConvertArgs, console: &Console) -> Result<Status, Failure> {
+pub(crate) fn convert(mut args: ConvertArgs, console: &Console) -> Result<Status, Failure> {
+    args.response.apply(&mut args.work.read);
     warn_without_effect(&args.work.render, args.to.format, console);
     let purpose = purpose_of_convert(&args.work.render);
     let encodings = Encodings::wanted(&args.work.read, args.to.tokens, console)?;
-    let mut converter = args.work.converter(args.to, purpose, encodings, console)?;
+    let converter = args.work.converter(args.to, purpose, encodings, console)?;
+    let mut converter = converter.read_response(&args.response, console)?;
     converter.set_beside(&args.beside, console)?;
     let job = args.work.job().beside(args.beside.sidecar.as_deref());
     job.run_files(&converter, &args.files, console)

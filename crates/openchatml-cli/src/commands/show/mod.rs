@@ -12,7 +12,7 @@ use openchatml::{
 use serde::de::IgnoredAny;
 
 use self::out::{OutputTarget, body};
-use crate::args::{JsonlArgs, PreambleArgs, ReadArgs, Verbosity};
+use crate::args::{JsonlArgs, PreambleArgs, ReadArgs, ResponseArgs, Verbosity};
 use crate::console::{Console, error_line, finding_line, warning_line};
 use crate::failure::{Failure, Status};
 use crate::input::{Decoded, Input, Origin, Page, Slot, Unreadable, format_of, is_json};
@@ -51,6 +51,8 @@ pub(crate) struct ShowArgs {
     #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
+    response: ResponseArgs,
+    #[command(flatten)]
     jsonl: JsonlArgs,
 }
 
@@ -60,11 +62,13 @@ fn number(text: &str) -> Result<usize, String> {
 }
 
 /// Runs `show`.
-pub(crate) fn run(args: &ShowArgs, console: &Console) -> Result<Status, Failure> {
+pub(crate) fn run(mut args: ShowArgs, console: &Console) -> Result<Status, Failure> {
+    args.response.apply(&mut args.read);
     let origin = args.file.as_deref().map_or(Origin::Stdin, Origin::of);
     let mut target = Target::stdout();
     let show = Show {
-        reader: Reader::new(&args.read, Mode::Lenient, console)?,
+        reader: Reader::new(&args.read, Mode::Lenient, console)?
+            .with_response(&args.response, console)?,
         policy: args.preambles.policy(),
         audience: if args.debug { Audience::Debug } else { Audience::User },
         message: args.message,

@@ -8,17 +8,19 @@ use std::io::{self, Read as _};
 use clap::Args;
 use openchatml::wire::{Ending, Framing};
 use openchatml::{
-    Diagnostic, Event, Mode, ReadOptions, Recognized, Recover, Severity, TextFormat, UserEvents,
-    recognize,
+    Diagnostic, Event, Mode, ReadOptions, Recognized, Recover, Role, Severity, TextFormat,
+    UserEvents, recognize,
 };
+use openchatml_templates::ResponseStream;
 
-use self::opening::{Ids, Texts};
+use self::opening::{Ids, TextStream, Texts};
 use self::wire::{WireArgs, Writer};
 
-use crate::args::{DenyArgs, O200K_HARMONY, PreambleArgs, ReaderArgs, text_format};
+use crate::args::{DenyArgs, O200K_HARMONY, PreambleArgs, ReaderArgs, ResponseArgs, text_format};
 use crate::console::Console;
 use crate::encodings::{Encodings, Use};
 use crate::failure::{Failure, Status};
+use crate::model::response_template;
 use crate::output::Target;
 use crate::report::{Tally, count};
 use crate::tools;
@@ -49,10 +51,12 @@ Examples:
 pub(crate) struct StreamArgs {
     /// The text format of the model's output
     #[arg(short = 'f', long = "from", visible_alias = "format", value_name = "FORMAT")]
-    #[arg(value_parser = text_format())]
-    from: TextFormat,
+    #[arg(value_parser = text_format(), required_unless_present = "response_template")]
+    from: Option<TextFormat>,
+    #[command(flatten)]
+    response: ResponseArgs,
     /// Read token ids: whole numbers, separated by white space, commas or brackets
-    #[arg(long)]
+    #[arg(long, conflicts_with = "response_template")]
     ids: bool,
     /// The encoding of the ids: o200k_harmony, or a file (a `tokenizer.json`, or a tiktoken rank
     /// file)
@@ -85,10 +89,16 @@ pub(crate) fn run(
 ) -> Result<Status, Failure> {
     args.wire.model = model;
     let args = &args;
+    let from = args.from.unwrap_or(ResponseArgs::FORMAT);
     args.reader.limits_parts()?;
-    args.reader.check_reasoning(Some(args.from.into()))?;
+    args.reader.check_reasoning(Some(from.into()))?;
     let mut options = args.reader.options(Mode::Lenient);
     options.tools = tools::of_input(&args.reader, console)?;
+    let response = args.response.response_template.as_deref();
+    let response = response.map(|path| response_template(path, console)).transpose()?;
+    if response.is_some() {
+        options.continues = Some(Role::Assistant);
+    }
     if options.mode == Mode::Strict && args.user {
         let text = "the result of --strict can depend on hidden text: remove --strict or --user";
         return Err(Failure::Usage(text.to_owned()));
@@ -112,48 +122,64 @@ pub(crate) fn run(
         unframed: None,
     };
     let mut target = Target::stdout();
-    let mut count = 0;
     if args.ids {
-        let encodings = Encodings::open(&args.encoding, args.spell_control_tokens, console)?;
-        let tokenizer = encodings.tokenizer(args.from, Use::Reading)?;
-        let mut stream = Ids::new(&tokenizer, options);
-        let mut numbers = Numbers::default();
-        events.start(&mut target)?;
-        let read = each_chunk(|chunk| {
-            let (ids, wrong) = numbers.of(chunk);
-            count += ids.len();
-            stream.feed(&ids, |event| events.add(event));
-            events.flush(&mut target)?;
-            wrong.map_or(Ok(()), Err)
-        });
-        let (ids, wrong) = numbers.last();
-        count += ids.len();
-        stream.feed(&ids, |event| events.add(event));
-        let stream = stream.opened(|event| events.add(event));
-        match read.and(wrong.map_or(Ok(()), Err)) {
-            Ok(()) => stream.finish_with(|event| events.add(event)),
-            Err(failure) => {
-                stream.cancel_with(|event| events.add(event));
-                events.finish(&args.wire.ending(count), args.deny, &mut target)?;
-                return Err(failure);
-            }
-        }
-    } else {
-        read_text(args.from, options, &mut events, &mut target)?;
+        let (count, failure) = read_ids(args, from, options, &mut events, &mut target)?;
+        let status = events.finish(&args.wire.ending(count), args.deny, &mut target)?;
+        return failure.map_or(Ok(status), Err);
     }
-    events.finish(&args.wire.ending(count), args.deny, &mut target)
+    let in_reasoning = options.in_reasoning;
+    let stream = match &response {
+        Some(template) => TextStream::Response(ResponseStream::new(template, None, &options)),
+        None => TextStream::Format(Texts::new(from, options)),
+    };
+    let is_unframed = read_text(from, stream, &mut events, &mut target)?;
+    // Reasoning that is cut off has no control token.
+    let is_unframed = is_unframed && !in_reasoning && response.is_none();
+    events.unframed = is_unframed.then_some(from);
+    events.finish(&args.wire.ending(0), args.deny, &mut target)
 }
 
-/// Reads text from standard input.
-fn read_text(
+/// Reads ids from standard input. Returns how many they are, and why they end early.
+fn read_ids(
+    args: &StreamArgs,
     format: TextFormat,
     options: ReadOptions,
     events: &mut Events<'_>,
     target: &mut Target,
-) -> Result<(), Failure> {
-    // Reasoning that is cut off has no control token.
-    let in_reasoning = options.in_reasoning;
-    let mut stream = Texts::new(format, options);
+) -> Result<(usize, Option<Failure>), Failure> {
+    let encodings = Encodings::open(&args.encoding, args.spell_control_tokens, events.console)?;
+    let tokenizer = encodings.tokenizer(format, Use::Reading)?;
+    let mut stream = Ids::new(&tokenizer, options);
+    let mut numbers = Numbers::default();
+    let mut count = 0;
+    events.start(target)?;
+    let read = each_chunk(|chunk| {
+        let (ids, wrong) = numbers.of(chunk);
+        count += ids.len();
+        stream.feed(&ids, |event| events.add(event));
+        events.flush(target)?;
+        wrong.map_or(Ok(()), Err)
+    });
+    let (ids, wrong) = numbers.last();
+    count += ids.len();
+    stream.feed(&ids, |event| events.add(event));
+    let stream = stream.opened(|event| events.add(event));
+    let failure = read.err().or(wrong);
+    match failure {
+        None => stream.finish_with(|event| events.add(event)),
+        Some(_) => stream.cancel_with(|event| events.add(event)),
+    }
+    Ok((count, failure))
+}
+
+/// Reads text from standard input. Returns whether it has no control tokens of the format, if this
+/// matters for the events.
+fn read_text(
+    format: TextFormat,
+    mut stream: TextStream,
+    events: &mut Events<'_>,
+    target: &mut Target,
+) -> Result<bool, Failure> {
     let mut mark = ByteOrderMark::default();
     let mut unframed = Unframed::default();
     events.start(target)?;
@@ -168,8 +194,7 @@ fn read_text(
     })?;
     stream.feed(mark.rest(), |event| events.add(event));
     stream.finish(|event| events.add(event));
-    events.unframed = (unframed.is_all() && !in_reasoning).then_some(format);
-    Ok(())
+    Ok(unframed.is_all())
 }
 
 /// Reads standard input as soon as data arrives.

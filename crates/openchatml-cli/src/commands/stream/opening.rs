@@ -4,6 +4,7 @@
 //! in files. The first bytes or ids are held back until this is known.
 
 use openchatml::{Event, ReadOptions, Role, Stream, TextFormat};
+use openchatml_templates::ResponseStream;
 use openchatml_tokens::{TokenStream, Tokenizer};
 
 use crate::encodings::OneEncoding;
@@ -49,6 +50,28 @@ impl Texts {
     fn open(&mut self, is_completion: Option<bool>) -> &mut Stream {
         complete(&mut self.options, is_completion);
         self.stream.insert(Stream::new(self.format, &self.options))
+    }
+}
+
+/// A stream of text of a format, or of what a response template describes.
+pub(super) enum TextStream {
+    Format(Texts),
+    Response(ResponseStream),
+}
+
+impl TextStream {
+    pub(super) fn feed(&mut self, bytes: &[u8], each: impl FnMut(Event<'_>)) {
+        match self {
+            Self::Format(texts) => texts.feed(bytes, each),
+            Self::Response(stream) => stream.feed(bytes).for_each(each),
+        }
+    }
+
+    pub(super) fn finish(self, each: impl FnMut(Event<'_>)) {
+        match self {
+            Self::Format(texts) => texts.finish(each),
+            Self::Response(stream) => stream.finish().for_each(each),
+        }
     }
 }
 
