@@ -92,9 +92,12 @@ pub(super) struct Regions {
     inside: Vec<Watch>,
     /// The explicit region that is open.
     current: Option<usize>,
-    /// The text that is not passed on yet.
+    /// Text that contains what is not passed on yet.
     buffer: String,
-    /// Where the buffer begins.
+    /// How much of the buffer is passed on. It is removed once per chunk, so that many regions in a
+    /// large chunk cost no more than its length.
+    passed: usize,
+    /// Where the rest of the buffer begins.
     base: usize,
     /// Where the search is.
     at: usize,
@@ -126,6 +129,7 @@ impl Regions {
             inside: inside.collect(),
             current: None,
             buffer: String::new(),
+            passed: 0,
             base: 0,
             at: 0,
             most,
@@ -146,11 +150,23 @@ impl Regions {
         let at = self.at;
         let hold = self.watch().hold(at);
         self.pass(hold, receiver);
+        self.buffer.drain(..std::mem::take(&mut self.passed));
+    }
+
+    /// The text that is not passed on yet.
+    fn rest(&self) -> &str {
+        &self.buffer[self.passed..]
+    }
+
+    /// Removes the text before a place.
+    fn remove(&mut self, to: usize) {
+        self.passed += to - self.base;
+        self.base = to;
     }
 
     /// Ends the text.
     pub(super) fn finish(&mut self, receiver: &mut impl Receiver) {
-        let end = self.base + self.buffer.len();
+        let end = self.base + self.rest().len();
         loop {
             let step = self.search().or_else(|| {
                 self.watch().scans.iter_mut().for_each(|it| it.scan.finish(end));
@@ -191,12 +207,12 @@ impl Regions {
 
     /// Searches until a match is certain, or to the end of the buffer.
     fn search(&mut self) -> Option<Step> {
-        let Self { outside, inside, current, buffer, base, at, most, .. } = self;
+        let Self { outside, inside, current, buffer, passed, base, at, most, .. } = self;
         let watch = match current {
             Some(field) => &mut inside[*field],
             None => outside,
         };
-        let bytes = buffer.as_bytes();
+        let bytes = &buffer.as_bytes()[*passed..];
         while let Some(byte) = bytes.get(*at - *base) {
             // At the beginning, an anchor can match without text.
             if *at > 0 && watch.scans.iter().all(|it| it.scan.is_idle()) {
@@ -228,18 +244,17 @@ impl Regions {
 
     /// Passes on the text before a place.
     fn pass(&mut self, to: usize, receiver: &mut impl Receiver) {
-        let text = &self.buffer[..to - self.base];
+        let text = &self.rest()[..to - self.base];
         if !text.is_empty() {
             receiver.text(text, self.base);
-            self.buffer.drain(..to - self.base);
-            self.base = to;
+            self.remove(to);
         }
     }
 
     /// Applies a match.
     fn commit(&mut self, found: Match, opens: Option<usize>, receiver: &mut impl Receiver) {
         self.pass(found.start, receiver);
-        let spelled = &self.buffer[found.start - self.base..found.end - self.base];
+        let spelled = &self.rest()[found.start - self.base..found.end - self.base];
         let field = opens.or(self.current).or(self.spec.implicit);
         let field = field.map(|at| &self.spec.fields[at]);
         let anchor =
@@ -258,8 +273,8 @@ impl Regions {
             same.for_each(|it| it.scan.exclude(found.end + 1));
         }
         self.current = opens;
-        self.buffer.drain(..found.end - self.base);
-        (self.base, self.at) = (found.end, found.end);
+        self.remove(found.end);
+        self.at = found.end;
         self.watch().scans.iter_mut().for_each(|it| it.scan.restart());
     }
 }
