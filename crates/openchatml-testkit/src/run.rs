@@ -254,8 +254,9 @@ pub fn completions_stop(source: &mut Source<'_>) {
     // The tokens that a format has after the stop token.
     let behind = [Control::End, Control::Eos, Control::Close(Role::Assistant)];
     let spelled = |control: &Control| format.dialect().controls.spelling(*control);
-    let is_framing = behind.iter().filter_map(spelled).any(|it| it == more.trim());
-    if !more.trim().is_empty() && !is_framing {
+    let rest =
+        behind.iter().filter_map(spelled).fold(more.clone(), |rest, it| rest.replace(it, ""));
+    if !rest.trim().is_empty() {
         let parsed = parse(&longer, format, &continues());
         let before = parse(&text, format, &continues());
         let errors = |parsed: &openchatml::Parsed<'_>| {

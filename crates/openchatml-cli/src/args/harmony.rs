@@ -148,8 +148,13 @@ impl HarmonyArgs {
     }
 }
 
+/// Returns today's date, or that of the environment variable for reproducible output, in seconds
+/// since 1970 (<https://reproducible-builds.org/specs/source-date-epoch/>).
 fn today() -> String {
-    jiff::Zoned::now().date().to_string()
+    let fixed = std::env::var("SOURCE_DATE_EPOCH").ok().and_then(|it| it.parse().ok());
+    let fixed = fixed.and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
+    let now = fixed.map(|at| at.to_zoned(jiff::tz::TimeZone::UTC));
+    now.unwrap_or_else(jiff::Zoned::now).date().to_string()
 }
 
 /// Parses a date.

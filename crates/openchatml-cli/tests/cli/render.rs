@@ -1,6 +1,6 @@
 //! `render`: prompts.
 
-use crate::support::{Folder, GOOD, MESSAGES, json, ocml_with};
+use crate::support::{Folder, GOOD, MESSAGES, command, json, ocml_with, run};
 
 const TURNS: &str = r#"{"messages":[
     {"role":"user","content":"2 + 2?"},
@@ -171,6 +171,9 @@ fn options_for_the_system_message_add_one() {
 fn invalid_dates_are_refused() {
     let today = harmony(&["--date", "today"], PROMPT);
     assert_eq!(harmony(&[], PROMPT), today);
+    let mut fixed = command(["render", "-t", "harmony", "--generation-prompt"]);
+    let fixed = run(fixed.env("SOURCE_DATE_EPOCH", "86400"), PROMPT).exits(0);
+    assert!(fixed.stdout.contains("Current date: 1970-01-02"), "{}", fixed.stdout);
     let date = today.split("Current date: ").nth(1).unwrap_or_default();
     let date = date.lines().next().unwrap_or_default();
     assert!(date.len() == 10 && date.starts_with("20"), "{today}");
