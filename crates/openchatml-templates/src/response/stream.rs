@@ -105,7 +105,7 @@ impl ResponseStream {
                 end -= invalid.len();
                 break;
             }
-            self.invalid(invalid.len());
+            self.invalid();
         }
         self.partial = bytes[end..].to_vec();
         self.take()
@@ -128,7 +128,7 @@ impl ResponseStream {
 
     fn end(&mut self) {
         if !self.partial.is_empty() {
-            self.invalid(self.partial.len());
+            self.invalid();
         }
         self.regions.finish(&mut self.assembler);
         self.assembler.finish(self.at);
@@ -140,7 +140,7 @@ impl ResponseStream {
     }
 
     /// Reads U+FFFD instead of bytes that are not UTF-8.
-    fn invalid(&mut self, _len: usize) {
+    fn invalid(&mut self) {
         let span = self.assembler.span(self.at, self.at);
         let text = format!("the byte at offset {} is not UTF-8", span.start);
         self.assembler.out.report(Code::ParseUtf8.at(span, text).help("U+FFFD replaces it"));

@@ -18,14 +18,12 @@ impl Trail {
     /// withheld text are read after the token that decides about it.
     #[inline]
     pub(crate) fn push(&mut self, control: Control, span: Span, keep: Keep<'_>) {
-        let is_last = self.last.is_none_or(|(_, last)| last.start <= span.start);
-        if is_last {
+        if self.last.is_none_or(|(_, last)| last.start <= span.start) {
             self.last = Some((control, span));
         }
         if let Keep::Whole(_) = keep {
             let before = |(_, it): &(Control, Range<usize>)| it.start <= span.start;
             let at = self.tokens.iter().rposition(before).map_or(0, |at| at + 1);
-            let at = if is_last { self.tokens.len() } else { at };
             self.tokens.insert(at, (control, span.range()));
         }
     }
@@ -83,6 +81,18 @@ mod tests {
     use crate::model::RawPiece;
     use crate::reading::Keep;
     use crate::{Control, Span};
+
+    #[test]
+    fn tokens_stay_in_the_order_of_the_text() {
+        let (text, mut trail) = ("(e)(s)", Trail::default());
+        for (control, at) in [(Control::Start, 3), (Control::End, 0)] {
+            trail.push(control, Span::new(at, at + 3), Keep::Whole(text));
+        }
+        assert_eq!(trail.last(), Some(Control::Start));
+        let mut rest = trail.rest(Span::new(0, 6), Keep::Whole(text)).unwrap();
+        let in_order = [Control::End, Control::Start];
+        assert!(in_order.into_iter().all(|control| rest.take(RawPiece::Control(control))));
+    }
 
     #[test]
     fn a_token_behind_the_text_is_no_part_of_it() {
