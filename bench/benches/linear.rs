@@ -7,6 +7,7 @@ use openchatml::{
     Format, Keep, Lines, ReadOptions, RenderOptions, Stream, apply_fixes, convert, detect, history,
     parse, render,
 };
+use openchatml_templates::ResponseTemplate;
 
 /// A name, a format, the text before, the repeated text, and the text after.
 type Family = (&'static str, &'static str, &'static str, fn(usize) -> String, &'static str);
@@ -208,6 +209,28 @@ const FAMILIES: &[Family] = &[
     ),
 ];
 
+/// A response template, and the repeated texts that it is tried with.
+const RESPONSE_TEMPLATE: &str = r#"{"fields": {
+    "thinking": {"open": "<think>", "close": "</think>"},
+    "mood": {"open_pattern": "<(?P<name>a+)>", "close_pattern": "</a+>"},
+    "tool_calls": {
+        "open": "<tool_call>", "close": "</tool_call>", "repeats": true, "content": "json",
+        "transform": {"type": "function", "function": "{content}"}
+    },
+    "content": {"close": "<|end|>"}
+}}"#;
+
+const RESPONSES: &[(&str, &str)] = &[
+    ("runs of `<`", "<"),
+    ("almost anchors", "<think"),
+    ("empty reasoning", "<think></think>"),
+    ("calls without ends", "<tool_call>"),
+    ("calls", "<tool_call>{\"name\": \"f\"}</tool_call>"),
+    ("long matches", "<aaaa"),
+    ("line breaks", "\n"),
+    ("characters of two bytes", "é<"),
+];
+
 /// The lengths of the inputs.
 const SIZES: [usize; 2] = [1 << 14, 1 << 18];
 
@@ -217,7 +240,7 @@ const MOST: f64 = 8.0;
 
 fn main() {
     println!("\n## Input made to be slow: 16 KiB and 256 KiB of it\n");
-    println!("{} families. Shown are the rows with the largest ratios.\n", FAMILIES.len());
+    println!("{} families. Shown are the rows with the largest ratios.\n", FAMILIES.len() + RESPONSES.len());
     println!("| input | job | ns a byte, 16 KiB | ns a byte, 256 KiB | ratio |");
     println!("| --- | --- | ---: | ---: | ---: |");
     let mut rows = Vec::new();
@@ -229,6 +252,17 @@ fn main() {
                 .map(|(text, rounds)| nanos(&run, text, rounds) / text.len() as f64);
             rows.push((large / small, family.0, job, small, large));
         }
+    }
+    let template = ResponseTemplate::from_json(RESPONSE_TEMPLATE).expect("a response template");
+    let read: Run = Box::new(move |text| {
+        drop(black_box(template.read(None, text, &ReadOptions::default())));
+    });
+    for (name, unit) in RESPONSES {
+        let [small, large] = [(SIZES[0], 8), (SIZES[1], 1)].map(|(bytes, rounds)| {
+            let text = unit.repeat(bytes / unit.len());
+            nanos(&read, &text, rounds) / text.len() as f64
+        });
+        rows.push((large / small, name, "response template", small, large));
     }
     rows.sort_by(|one, two| two.0.total_cmp(&one.0));
     for (ratio, family, job, small, large) in rows.iter().take(12) {

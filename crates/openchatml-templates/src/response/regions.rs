@@ -103,6 +103,8 @@ pub(super) struct Regions {
     at: usize,
     /// The maximum length of an anchor.
     most: usize,
+    #[cfg(test)]
+    bytes_read: usize,
 }
 
 impl Regions {
@@ -133,6 +135,8 @@ impl Regions {
             base: 0,
             at: 0,
             most,
+            #[cfg(test)]
+            bytes_read: 0,
         }
     }
 
@@ -230,6 +234,10 @@ impl Regions {
                 }
             }
             watch.scans.iter_mut().for_each(|it| it.scan.step(*byte, *at));
+            #[cfg(test)]
+            {
+                self.bytes_read += 1;
+            }
             *at += 1;
             let bound = |it: &mut Watched| it.scan.bound(*at, *most);
             if let Some(start) = watch.scans.iter_mut().filter_map(bound).min() {
@@ -276,5 +284,57 @@ impl Regions {
         self.remove(found.end);
         self.at = found.end;
         self.watch().scans.iter_mut().for_each(|it| it.scan.restart());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::super::load::load;
+    use super::super::scan::MOST_GROWTH;
+    use super::{Captures, Close, Match, Receiver, Regions};
+
+    struct Ignore;
+
+    impl Receiver for Ignore {
+        fn open(&mut self, _field: usize, _captures: Captures, _found: Match) {}
+        fn text(&mut self, _text: &str, _at: usize) {}
+        fn close(&mut self, _captures: Captures, _end: usize, _how: Close) {}
+        fn too_long(&mut self, _start: usize, _end: usize) {}
+    }
+
+    /// How many bytes a search reads, in a text that comes in chunks.
+    fn bytes_read(open: &str, close: &str, text: &str, chunk: usize) -> usize {
+        let json = format!(
+            r#"{{"fields": {{"thinking": {{"open_pattern": "{open}", "close": "{close}"}}, "content": {{}}}}}}"#
+        );
+        let mut regions = Regions::new(&Arc::new(load(&json).unwrap()), 1 << 10);
+        for start in (0..text.len()).step_by(chunk) {
+            regions.feed(&text[start..text.len().min(start + chunk)], &mut Ignore);
+        }
+        regions.finish(&mut Ignore);
+        regions.bytes_read
+    }
+
+    #[test]
+    fn each_byte_is_read_a_bounded_number_of_times() {
+        let cases = [
+            ("<think>", "</think>", "<think"),
+            ("<think>", "</think>", "<think>a</think>"),
+            ("<(?:<a)*>", "b", "<<a"),
+            ("x[a-z]+y", "b", "xa"),
+            ("a(?:.*b)?", "c", "ac"),
+            ("a(?:.*b)?", "c", "a"),
+        ];
+        for (open, close, unit) in cases {
+            let text = unit.repeat((1 << 15) / unit.len());
+            // Only a match that could still grow makes the search read bytes again.
+            let most = if open.ends_with(")?") { MOST_GROWTH + 2 } else { 1 };
+            for chunk in [7, usize::MAX - text.len()] {
+                let read = bytes_read(open, close, &text, chunk);
+                assert!(read <= text.len() * most, "{open} in {unit}: {read}");
+            }
+        }
     }
 }

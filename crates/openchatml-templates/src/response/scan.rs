@@ -11,7 +11,7 @@ use super::anchor::{Anchor, Empty, next};
 
 /// How many bytes after a match its anchor can match more text. Without this bound, a pattern such as
 /// `a(.*b)?` would read much text after each match.
-const MOST_GROWTH: usize = 256;
+pub(super) const MOST_GROWTH: usize = 256;
 
 /// A match, in bytes since the beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
