@@ -10,10 +10,10 @@ use crate::diagnostic::FormatError;
 use crate::document::write_pair;
 use crate::lex::{Mode, TokenTable};
 use crate::limits::Limits;
-use crate::model::{Conversation, Document, FormId, Pair, Role};
+use crate::model::{Document, FormId, Pair, Role};
 use crate::options::{Profile, ReadOptions, RenderOptions};
-use crate::reading::{Keep, Parsed, Reader};
-use crate::rules::{Carries, Completion, Composer, ContentRules, History, Opening, PromptEnd};
+use crate::reading::{Parsed, Reader};
+use crate::rules::{Carries, Completion, Composing, ContentRules, History, Opening, PromptEnd};
 use crate::signs::{JsonSigns, TextSigns};
 use crate::writing::{RenderError, Sink, TextSink};
 
@@ -64,11 +64,10 @@ pub(crate) struct TextForm {
     /// The state of the lexer at the start of a completion.
     pub(crate) completion: Mode,
     /// The rules that conversations are checked by.
-    pub(crate) checks: &'static CheckRules,
-    pub(crate) reader: MakeReader,
-    pub(crate) write: WriteText,
+    pub(crate) checks: CheckRules,
+    pub(crate) grammar: &'static dyn Grammar,
     /// The chat template that the dialect follows, if any.
-    pub(crate) composer: Option<FindComposer>,
+    pub(crate) composer: Composing,
     /// The evidence for this format in text.
     pub(crate) signs: TextSigns,
     /// How to read completions from which a server has removed the control tokens.
@@ -90,16 +89,45 @@ pub(crate) struct Stripped {
     pub(crate) read: for<'a> fn(&'a str, &ReadOptions) -> Option<Parsed<'a>>,
 }
 
-/// Creates a reader of a grammar family with the rules of a dialect.
-pub(crate) type MakeReader =
-    for<'a> fn(&'static TextForm, &ReadOptions, Keep<'a>) -> Box<dyn Reader<'a> + Send + Sync + 'a>;
+/// A family of dialects, with the rules of one of them.
+pub(crate) trait Grammar: Sync {
+    /// Creates a reader.
+    fn reader<'a>(&'static self, options: &ReadOptions) -> Box<dyn Reader<'a> + Send + Sync + 'a>;
 
-/// Finds the composer for a conversation, if it must be changed before it is written.
-pub(crate) type FindComposer = fn(&Conversation<'_>, &RenderOptions) -> Option<&'static Composer>;
+    /// Writes a document to a sink.
+    fn write(
+        &'static self,
+        document: &Document<'_>,
+        options: &RenderOptions,
+        sink: &mut dyn Sink,
+    ) -> Result<(), RenderError>;
+}
 
-/// Writes a document to a sink.
-pub(crate) type WriteText =
-    fn(&'static TextForm, &Document<'_>, &RenderOptions, &mut dyn Sink) -> Result<(), RenderError>;
+impl TextForm {
+    /// Creates a form without a header, without a chat template, and without evidence: a dialect
+    /// changes what differs.
+    pub(crate) const fn new(
+        id: FormId,
+        controls: &'static TokenTable,
+        grammar: &'static dyn Grammar,
+    ) -> Self {
+        Self {
+            id,
+            controls,
+            header: None,
+            legacy: None,
+            completion: Mode::Body,
+            checks: CheckRules::by_order(controls),
+            grammar,
+            composer: Composing::Never,
+            signs: TextSigns::NONE,
+            stripped: None,
+            history: |_| History::All,
+            stops: &[],
+            framing: None,
+        }
+    }
+}
 
 /// How to read and write a dialect as JSON.
 #[derive(Debug)]
@@ -115,7 +143,7 @@ pub(crate) struct JsonForm {
     pub(crate) context: Option<fn(&Document<'_>) -> usize>,
     /// What the JSON form can express, if that differs from the text form.
     pub(crate) carries: &'static Carries,
-    pub(crate) composer: Option<FindComposer>,
+    pub(crate) composer: Composing,
     /// The evidence for this format in documents.
     pub(crate) signs: &'static JsonSigns,
     /// How to convert content that is more than text, if the form keeps any.
@@ -330,7 +358,7 @@ impl Format {
             (_, Some(form), _) => {
                 let mut out = String::with_capacity(estimate(document));
                 let mut sink = TextSink::new(form.controls, &mut out);
-                (form.write)(form, document, options, &mut sink)?;
+                form.grammar.write(document, options, &mut sink)?;
                 sink.finish()?;
                 Ok(out)
             }

@@ -43,9 +43,9 @@ impl<'a> Engine<'a> {
     pub(crate) fn new(form: &'static TextForm, options: &ReadOptions, keep: Keep<'a>) -> Self {
         let phase = match form.header {
             Some(_) if options.continues.is_none() => Phase::Preamble(Preamble::default()),
-            _ => Phase::Messages(Messages::new(form, options, keep, 0)),
+            _ => Phase::Messages(Messages::new(form, options, 0)),
         };
-        let state = State::new(Checker::new(form.checks));
+        let state = State::new(Checker::new(&form.checks));
         let base = Base { options: options.clone(), keep, state };
         Self { form, base, phase, carry: String::new(), spelled: Mask::ALL }
     }
@@ -79,7 +79,7 @@ impl<'a> Engine<'a> {
         };
         match begin(preamble, self.form, all, last, &mut out) {
             Some((form, at)) => {
-                let mut messages = Messages::new(form, out.options, out.keep, at);
+                let mut messages = Messages::new(form, out.options, at);
                 messages.lexer.set_spelled(self.spelled);
                 messages.feed(&all[at..], last, &mut self.carry, &mut out);
                 self.phase = Phase::Messages(messages);
@@ -95,8 +95,7 @@ impl<'a> Engine<'a> {
             let message = "the header is not UTF-8";
             let found = Code::ParseYaml.at(Span::new(0, span.start), message);
             out.malformed(found.help("it is read as text"));
-            self.phase =
-                Phase::Messages(Messages::new(self.form, &self.base.options, self.base.keep, 0));
+            self.phase = Phase::Messages(Messages::new(self.form, &self.base.options, 0));
         }
         // The pending text is decided now: no control token continues like this.
         self.feed_carry(to);
@@ -192,7 +191,7 @@ impl<'a> Engine<'a> {
                 0
             }
         };
-        let mut messages = Messages::new(self.form, out.options, out.keep, at);
+        let mut messages = Messages::new(self.form, out.options, at);
         messages.lexer.set_spelled(self.spelled);
         self.phase = Phase::Messages(messages);
         let rest = all[at..].to_owned();
@@ -274,10 +273,10 @@ impl<'a> Base<'a> {
 }
 
 impl<'a> Messages<'a> {
-    fn new(form: &'static TextForm, options: &ReadOptions, keep: Keep<'a>, at: usize) -> Self {
+    fn new(form: &'static TextForm, options: &ReadOptions, at: usize) -> Self {
         let mode = if options.continues.is_some() { form.completion } else { Mode::Outside };
         let lexer = Lexer::new(form.controls, mode, at);
-        Self { lexer, reader: (form.reader)(form, options, keep), at }
+        Self { lexer, reader: form.grammar.reader(options), at }
     }
 
     /// Reads more text. Undecided text at its end goes to `carry`.

@@ -407,11 +407,11 @@ fn by_template<'d>(
     options: &RenderOptions,
 ) -> Option<Result<(Prepared<'d>, Vec<Loss>), RenderError>> {
     let conversation = document.as_conversation()?;
-    let composer = match target.carrier {
-        Carrier::Json => target.dialect.json.as_ref()?.composer?,
-        Carrier::Text => target.dialect.text?.composer?,
+    let (composing, form) = match target.carrier {
+        Carrier::Json => target.dialect.json.as_ref().map(|form| (form.composer, form.id))?,
+        Carrier::Text => target.dialect.text.map(|form| (form.composer, form.id))?,
     };
-    let composer = composer(conversation, options)?;
+    let composer = composing.of(conversation, form, options)?;
     let mut draft = Draft::of(document, target);
     draft.require(rules::NAMES);
     draft.order_replies();

@@ -158,7 +158,7 @@ pub(crate) fn carried_by(form: FormId) -> Option<&'static Carries> {
 /// Returns the rules for conversations with a header of this version, or those of the newest
 /// dialect with headers for other versions.
 pub(crate) fn book_of(version: &str) -> Option<&'static CheckRules> {
-    let all = ALL.iter().filter_map(|dialect| Some(dialect.text?.checks));
+    let all = ALL.iter().filter_map(|dialect| Some(&dialect.text?.checks));
     let mut all = all.filter(|rules| !rules.versions.is_empty());
     let newest = all.clone().next();
     all.find(|rules| rules.versions.first() == Some(&version)).or(newest)

@@ -3,8 +3,8 @@
 use crate::Control;
 use crate::check::CheckRules;
 use crate::dialect::TextForm;
-use crate::grammar::turn::{self, Close, Rules, Wrap};
-use crate::lex::{Escape, Mode, TokenTable};
+use crate::grammar::turn::{Close, Rules, Wrap};
+use crate::lex::{Escape, TokenTable};
 use crate::model::{FormId, Role};
 use crate::pairing::Pairing;
 use crate::rules::History;
@@ -37,24 +37,15 @@ pub(in crate::dialects) const ROLES: &[Role] =
 
 /// Transcripts of 1.x in this framing, which readers of 2.x accept (2.2 §13).
 pub(in crate::dialects) static TRANSCRIPTS: TextForm = TextForm {
-    id: FormId::new("openchatml-1.x"),
-    reader: |_, options, _| Box::new(turn::reader(&RULES, options)),
-    write: |_, document, options, sink| turn::write(&RULES, document, options, sink),
-    composer: None,
-    controls: &CONTROLS,
-    header: None,
-    legacy: None,
-    completion: Mode::Body,
-    checks: &CHECKS,
+    checks: CHECKS,
     // Their version identifies them.
     signs: TextSigns { framing: Framing::Turns, look: |_, _| {} },
-    stripped: None,
     history: |_| History::Answered,
     stops: &[Control::End],
-    framing: None,
+    ..TextForm::new(RULES.form, &CONTROLS, &RULES)
 };
 
-pub(in crate::dialects) static CHECKS: CheckRules = CheckRules {
+pub(in crate::dialects) const CHECKS: CheckRules = CheckRules {
     controls: &CONTROLS,
     versions: &[],
     pairing: Pairing::None,

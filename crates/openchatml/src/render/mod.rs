@@ -91,7 +91,7 @@ pub fn render_to(
 ) -> Result<(), RenderError> {
     let form = format.form();
     let (document, origins) = fitted(document, format.format(), options)?;
-    (form.write)(form, &document, options, sink).map_err(|error| origins.place(error))
+    form.grammar.write(&document, options, sink).map_err(|error| origins.place(error))
 }
 
 /// Writes a document that [`prepare`](crate::convert::prepare) returned for this format and the
@@ -123,7 +123,7 @@ pub fn render_prepared(
     sink: &mut dyn Sink,
 ) -> Result<(), RenderError> {
     let form = format.form();
-    let written = (form.write)(form, &prepared.document, options, sink);
+    let written = form.grammar.write(&prepared.document, options, sink);
     written.map_err(|error| prepared.origins.place(error))
 }
 

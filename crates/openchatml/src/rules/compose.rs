@@ -12,16 +12,40 @@ pub(crate) struct Composer {
     pub(crate) compose: Compose,
 }
 
-impl Composer {
-    /// Returns this composer, unless the conversation was read in `form`. Then a template has
-    /// already composed it, except for tools that were added since.
-    pub(crate) fn unless_read(
-        &'static self,
+/// Which conversations a chat template composes before they are written.
+#[derive(Clone, Copy)]
+pub(crate) enum Composing {
+    /// None: the dialect has no chat template.
+    Never,
+    /// Those that were not read in this form. A template has already composed the others, except for
+    /// tools that were added since.
+    UnlessRead(&'static Composer),
+    /// Those for which this function returns a composer.
+    If(fn(&Conversation<'_>, &RenderOptions) -> Option<&'static Composer>),
+}
+
+impl Composing {
+    /// Returns the composer for a conversation that is written in `form`.
+    pub(crate) fn of(
+        self,
         conversation: &Conversation<'_>,
         form: FormId,
-    ) -> Option<&'static Self> {
-        let has_new_tools = !conversation.tools.is_empty();
-        (conversation.origin != form || has_new_tools).then_some(self)
+        options: &RenderOptions,
+    ) -> Option<&'static Composer> {
+        match self {
+            Self::Never => None,
+            Self::UnlessRead(composer) => {
+                let is_read = conversation.origin == form && conversation.tools.is_empty();
+                (!is_read).then_some(composer)
+            }
+            Self::If(find) => find(conversation, options),
+        }
+    }
+}
+
+impl std::fmt::Debug for Composing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Composing").finish_non_exhaustive()
     }
 }
 

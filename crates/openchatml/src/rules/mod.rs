@@ -22,7 +22,7 @@ pub(crate) use self::carries::is_json_call;
 pub use self::carries::{Carries, Channels, Intents, Markers};
 pub(crate) use self::carry::{ConversationRule, NAMES, REQUIRED, adapt, fits};
 pub use self::completion::{Completion, Framed};
-pub(crate) use self::compose::{Composed, Composer, Join};
+pub(crate) use self::compose::{Composed, Composer, Composing, Join};
 pub(crate) use self::contents::{ContentRules, Unaccepted};
 pub(crate) use self::declaration_losses::{
     declare_as_text, lost, lost_field, medium, partly_expressed,

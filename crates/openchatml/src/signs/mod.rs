@@ -82,6 +82,11 @@ pub(crate) struct TextSigns {
     pub(crate) look: fn(&Scan<'_>, &mut Case),
 }
 
+impl TextSigns {
+    /// No evidence.
+    pub(crate) const NONE: Self = Self { framing: Framing::Turns, look: |_, _| {} };
+}
+
 impl std::fmt::Debug for TextSigns {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("TextSigns").field("framing", &self.framing).finish_non_exhaustive()

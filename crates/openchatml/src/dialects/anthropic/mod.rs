@@ -12,7 +12,7 @@ use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, JsonForm};
 use crate::document::NO_TOKENS;
 use crate::model::{End, FormId, Message, Role};
-use crate::rules::{Carries, Channels, ContentRules, Intents, is_json_call};
+use crate::rules::{Carries, Channels, Composing, ContentRules, Intents, is_json_call};
 use crate::services::{self, blocks::BlockForm, calls::is_inline_object, parts};
 use crate::signs::{JsonSigns, Kind, Sign};
 
@@ -49,7 +49,7 @@ pub static DIALECT: Dialect = Dialect {
         pair: None,
         context: None,
         carries: &CARRIES,
-        composer: None,
+        composer: Composing::Never,
         signs: &SIGNS,
         contents: Some(ContentRules {
             still_says: |it, places| {

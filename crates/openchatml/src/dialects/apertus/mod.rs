@@ -7,18 +7,15 @@ mod settle;
 mod tokens;
 
 use self::tokens::CONTROLS;
-use crate::check::CheckRules;
 use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, JsonForm, TextForm};
-use crate::grammar::paired;
+use crate::grammar::paired::Lists;
 use crate::grammar::sections::{
     Array, Calls, InnerCalls, Mark, NoReasoning, Opening, Owner, Piece, PromptEnd, Prompts,
     Reasoning, Replies, Rules, Sections, Turn,
 };
-use crate::lex::Mode;
 use crate::model::{End, FormId, Role};
-use crate::rules::History;
-use crate::rules::{Carries, ContentRules};
+use crate::rules::{Carries, Composing, ContentRules};
 use crate::services;
 use crate::signs::{Case, Framing, JsonSigns, Kind, Scan, Sign, TextSigns};
 use crate::{Control, Section};
@@ -56,7 +53,7 @@ pub static DIALECT: Dialect = Dialect {
         pair: None,
         context: None,
         carries: &json::CARRIES,
-        composer: Some(|conversation, _| {
+        composer: Composing::If(|conversation, _| {
             (conversation.origin != json::ORIGIN).then_some(&json::COMPOSER)
         }),
         signs: &SIGNS,
@@ -72,23 +69,11 @@ pub static DIALECT: Dialect = Dialect {
 static CARRIES: Carries = Carries { roles: Role::ALL, ends: End::ALL, ..Carries::SECTIONS };
 
 static TEXT: TextForm = TextForm {
-    id: FormId::new("apertus"),
-    controls: &CONTROLS,
-    header: None,
-    legacy: None,
-    completion: Mode::Body,
-    checks: &CHECKS,
-    reader: |_, options, _| Box::new(paired::reader(&RULES, options)),
-    write: |_, document, options, sink| paired::write(&RULES, document, options, sink),
-    composer: Some(|it, _| compose::COMPOSER.unless_read(it, RULES.form)),
+    composer: Composing::UnlessRead(&compose::COMPOSER),
     signs: TextSigns { framing: Framing::Pairs, look },
-    stripped: None,
-    history: |_| History::All,
     stops: &[Control::Return],
-    framing: None,
+    ..TextForm::new(RULES.form, &CONTROLS, &Lists(&RULES))
 };
-
-static CHECKS: CheckRules = CheckRules::by_order(&CONTROLS);
 
 static SECTIONS: Sections = Sections {
     reasoning: Reasoning {
@@ -121,7 +106,7 @@ static SECTIONS: Sections = Sections {
 };
 
 pub(super) static RULES: Rules = Rules {
-    form: FormId::new("apertus"),
+    form: DIALECT.form(),
     controls: &CONTROLS,
     bos: Some((Control::Bos, Owner::Before)),
     turns: &[turn(Role::Assistant), turn(Role::User), turn(Role::System), turn(Role::Developer)],
@@ -131,7 +116,7 @@ pub(super) static RULES: Rules = Rules {
         array: Some(Array { open: "[", between: ", ", close: "]" }),
         ..Replies::NONE
     },
-    stops: &[Control::CloseSection(Section::Calls)],
+    stops: &[Control::Return, Control::CloseSection(Section::Calls)],
 };
 
 const fn turn(role: Role) -> Turn {

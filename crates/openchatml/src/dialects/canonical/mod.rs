@@ -8,7 +8,7 @@ use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, JsonForm, PairForm};
 use crate::document::NO_TOKENS;
 use crate::model::FormId;
-use crate::rules::Carries;
+use crate::rules::{Carries, Composing};
 use crate::signs::{JsonSigns, Kind, Sign};
 
 /// Canonical JSON.
@@ -37,13 +37,13 @@ pub static DIALECT: Dialect = Dialect {
     opening: None,
     text: None,
     json: Some(JsonForm {
-        id: FormId::new("json"),
+        id: FORM,
         read: read::read,
         write: write::write,
         pair: Some(&PAIR),
         context: None,
         carries: &Carries::EVERYTHING,
-        composer: None,
+        composer: Composing::Never,
         signs: &SIGNS,
         contents: None,
         streamed: None,

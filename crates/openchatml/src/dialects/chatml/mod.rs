@@ -6,9 +6,9 @@ use crate::Role;
 use crate::check::CheckRules;
 use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, TextForm};
-use crate::grammar::turn::{self, Close, Rules, Wrap};
-use crate::lex::{Escape, Mode, TokenTable};
-use crate::model::{End, FormId};
+use crate::grammar::turn::{Close, Rules, Wrap};
+use crate::lex::{Escape, TokenTable};
+use crate::model::End;
 use crate::pairing::Pairing;
 use crate::rules::History;
 use crate::rules::{Carries, Completion};
@@ -52,23 +52,15 @@ static CARRIES: Carries = Carries {
 };
 
 static TEXT: TextForm = TextForm {
-    id: FormId::new("chatml"),
-    controls: &CONTROLS,
-    header: None,
-    legacy: None,
-    completion: Mode::Body,
-    checks: &CHECKS,
-    reader: |_, options, _| Box::new(turn::reader(&RULES, options)),
-    write: |_, document, options, sink| turn::write(&RULES, document, options, sink),
-    composer: None,
+    checks: CHECKS,
     signs: TextSigns { framing: Framing::Turns, look },
-    stripped: None,
     history: |_| History::Answered,
     stops: &[Control::End],
     framing: Some(Completion::Text { header: None, close: None }),
+    ..TextForm::new(RULES.form, &CONTROLS, &RULES)
 };
 
-static CHECKS: CheckRules = CheckRules {
+const CHECKS: CheckRules = CheckRules {
     controls: &CONTROLS,
     versions: &[],
     pairing: Pairing::None,
@@ -77,7 +69,7 @@ static CHECKS: CheckRules = CheckRules {
 };
 
 static RULES: Rules = Rules {
-    form: FormId::new("chatml"),
+    form: DIALECT.form(),
     controls: &CONTROLS,
     roles: ROLES,
     close: Close::Compact,

@@ -8,12 +8,11 @@ use crate::Control;
 use crate::check::CheckRules;
 use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, JsonForm, TextForm};
-use crate::grammar::frame::{self, RoleWord, Rules, Spaces, Speaker, TypeStyle};
-use crate::lex::Mode;
+use crate::grammar::frame::{RoleWord, Rules, Spaces, Speaker, TypeStyle};
 use crate::model::{End, FormId, Message, Role};
 use crate::pairing::Pairing;
 use crate::rules::History;
-use crate::rules::{Carries, Completion};
+use crate::rules::{Carries, Completion, Composing};
 use crate::signs::{Case, Framing, JsonSigns, Scan, Sign, TextSigns};
 
 /// ChatML: `<|start|>`role`<|message|>`text`<|end_message|>`. Its canonical form is a JSON wire
@@ -48,7 +47,7 @@ pub static DIALECT: Dialect = Dialect {
         pair: None,
         context: None,
         carries: &CARRIES,
-        composer: None,
+        composer: Composing::Never,
         signs: &SIGNS,
         contents: None,
         streamed: None,
@@ -66,23 +65,15 @@ static CARRIES: Carries = Carries {
 };
 
 static TEXT: TextForm = TextForm {
-    id: FormId::new("chatml-wire"),
-    controls: &CONTROLS,
-    header: None,
-    legacy: None,
-    completion: Mode::Body,
-    checks: &CHECKS,
-    reader: |_, options, _| Box::new(frame::reader(&RULES, options)),
-    write: |_, document, options, sink| frame::write(&RULES, document, options, sink),
-    composer: None,
+    checks: CHECKS,
     signs: TextSigns { framing: Framing::Frames, look },
-    stripped: None,
     history: |_| History::Answered,
     stops: &[Control::End],
     framing: Some(Completion::Text { header: Some(Control::Message), close: None }),
+    ..TextForm::new(RULES.form, &CONTROLS, &RULES)
 };
 
-static CHECKS: CheckRules = CheckRules {
+const CHECKS: CheckRules = CheckRules {
     controls: &CONTROLS,
     versions: &[],
     pairing: Pairing::None,
@@ -91,7 +82,7 @@ static CHECKS: CheckRules = CheckRules {
 };
 
 pub(crate) static RULES: Rules = Rules {
-    form: FormId::new("chatml-wire"),
+    form: DIALECT.form(),
     controls: &CONTROLS,
     attributes: &[],
     reply_attributes: &[],

@@ -3,13 +3,11 @@
 use super::compose;
 use super::tokens::V3_2;
 use super::{CARRIES, TURNS, look};
-use crate::check::CheckRules;
 use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, TextForm};
-use crate::grammar::sections::{self, Mark, Owner, Prompts, Replies, Rules, Sections};
-use crate::lex::Mode;
-use crate::model::{FormId, Role};
-use crate::rules::{Carries, Completion, Composer, History, kept_after_last_user};
+use crate::grammar::sections::{Mark, Owner, Prompts, Replies, Rules, Sections};
+use crate::model::Role;
+use crate::rules::{Carries, Composer, Composing, History, kept_after_last_user};
 use crate::signs::{Framing, TextSigns};
 use crate::{Control, Section};
 
@@ -45,28 +43,16 @@ pub static DIALECT: Dialect = Dialect {
 };
 
 static TEXT: TextForm = TextForm {
-    id: FormId::new("deepseek-v3.2"),
-    controls: &V3_2,
-    header: None,
-    legacy: None,
-    completion: Mode::Body,
-    checks: &CHECKS,
-    reader: |_, options, _| Box::new(sections::reader(&RULES, options)),
-    write: |_, document, options, sink| sections::write(&RULES, document, options, sink),
-    composer: Some(|it, _| COMPOSER.unless_read(it, RULES.form)),
+    composer: Composing::UnlessRead(&COMPOSER),
     signs: TextSigns { framing: Framing::Pairs, look: |scan, case| look(&V3_2, &TAGS, scan, case) },
-    stripped: None,
     history: |_| History::Kept(kept_after_last_user),
-    stops: &[Control::Close(Role::Assistant)],
-    framing: Some(Completion::Sections(&SECTIONS)),
+    ..RULES.text_form()
 };
 
 static COMPOSER: Composer = Composer {
     carries: &Carries { tools: true, call_ids: true, ..CARRIES },
     compose: |it, tools, options| compose::joined(&RULES, it, tools, options),
 };
-
-static CHECKS: CheckRules = CheckRules::by_order(&V3_2);
 
 /// The tags that no other dialect has.
 static TAGS: [Control; 2] =
@@ -78,7 +64,7 @@ static SECTIONS: Sections = Sections {
 };
 
 static RULES: Rules = Rules {
-    form: FormId::new("deepseek-v3.2"),
+    form: DIALECT.form(),
     controls: &V3_2,
     bos: Some((Control::Bos, Owner::Opening)),
     turns: &TURNS,
@@ -95,5 +81,5 @@ static RULES: Rules = Rules {
         are_words: true,
         ..Replies::NONE
     },
-    stops: &[],
+    stops: &[Control::Close(Role::Assistant)],
 };

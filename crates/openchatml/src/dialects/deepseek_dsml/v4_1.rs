@@ -3,13 +3,11 @@
 use super::compose;
 use super::tokens::V4_1;
 use super::{ASSISTANT, CARRIES, SECTIONS, look, turn};
-use crate::check::CheckRules;
 use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, TextForm};
-use crate::grammar::sections::{self, Mark, Owner, Replies, Rules};
-use crate::lex::Mode;
-use crate::model::{FormId, Role};
-use crate::rules::{Carries, Completion, Composer, History, kept_with_tools};
+use crate::grammar::sections::{Mark, Owner, Replies, Rules};
+use crate::model::Role;
+use crate::rules::{Carries, Composer, Composing, History, kept_with_tools};
 use crate::signs::{Framing, TextSigns};
 use crate::{Control, Section};
 
@@ -45,20 +43,10 @@ pub static DIALECT: Dialect = Dialect {
 };
 
 static TEXT: TextForm = TextForm {
-    id: FormId::new("deepseek-v4.1"),
-    controls: &V4_1,
-    header: None,
-    legacy: None,
-    completion: Mode::Body,
-    checks: &CHECKS,
-    reader: |_, options, _| Box::new(sections::reader(&RULES, options)),
-    write: |_, document, options, sink| sections::write(&RULES, document, options, sink),
-    composer: Some(|it, _| COMPOSER.unless_read(it, RULES.form)),
+    composer: Composing::UnlessRead(&COMPOSER),
     signs: TextSigns { framing: Framing::Pairs, look: |scan, case| look(&V4_1, &TAGS, scan, case) },
-    stripped: None,
     history: |_| History::Kept(kept_with_tools),
-    stops: &[Control::Close(Role::Assistant)],
-    framing: Some(Completion::Sections(&SECTIONS)),
+    ..RULES.text_form()
 };
 
 static COMPOSER: Composer = Composer {
@@ -66,13 +54,11 @@ static COMPOSER: Composer = Composer {
     compose: |it, tools, options| compose::first(&RULES, it, tools, options),
 };
 
-static CHECKS: CheckRules = CheckRules::by_order(&V4_1);
-
 /// The tags that no other dialect has.
 static TAGS: [Control; 2] = [Control::OpenSection(Section::Calls), Control::Open(Role::System)];
 
 static RULES: Rules = Rules {
-    form: FormId::new("deepseek-v4.1"),
+    form: DIALECT.form(),
     controls: &V4_1,
     bos: Some((Control::Bos, Owner::Opening)),
     turns: &[turn(Role::System), turn(Role::User), ASSISTANT],
@@ -87,5 +73,5 @@ static RULES: Rules = Rules {
         are_words: true,
         ..Replies::NONE
     },
-    stops: &[],
+    stops: &[Control::Close(Role::Assistant)],
 };

@@ -4,16 +4,14 @@ mod compose;
 mod tokens;
 
 use self::tokens::CONTROLS;
-use crate::check::CheckRules;
 use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, TextForm};
 use crate::grammar::sections::{
-    self, Calls, InnerCalls, Mark, NoReasoning, Opening, Owner, Piece, PromptEnd, Prompts,
-    Reasoning, Replies, Rules, Sections, Turn,
+    Calls, InnerCalls, Mark, NoReasoning, Opening, Owner, Piece, PromptEnd, Prompts, Reasoning,
+    Replies, Rules, Sections, Turn,
 };
-use crate::lex::Mode;
-use crate::model::{End, FormId, Role};
-use crate::rules::{Carries, Completion, History, kept_without_reasoning};
+use crate::model::{End, Role};
+use crate::rules::{Carries, Composing, History, kept_without_reasoning};
 use crate::signs::{Case, Framing, Scan, TextSigns};
 use crate::{Control, Section};
 
@@ -53,23 +51,11 @@ static CARRIES: Carries = Carries {
 };
 
 static TEXT: TextForm = TextForm {
-    id: FormId::new("deepseek-v3.1"),
-    controls: &CONTROLS,
-    header: None,
-    legacy: None,
-    completion: Mode::Body,
-    checks: &CHECKS,
-    reader: |_, options, _| Box::new(sections::reader(&RULES, options)),
-    write: |_, document, options, sink| sections::write(&RULES, document, options, sink),
-    composer: Some(|it, _| compose::COMPOSER.unless_read(it, RULES.form)),
+    composer: Composing::UnlessRead(&compose::COMPOSER),
     signs: TextSigns { framing: Framing::Pairs, look },
-    stripped: None,
     history: |_| History::Kept(kept_without_reasoning),
-    stops: &[Control::Close(Role::Assistant)],
-    framing: Some(Completion::Sections(&SECTIONS)),
+    ..RULES.text_form()
 };
-
-static CHECKS: CheckRules = CheckRules::by_order(&CONTROLS);
 
 static SECTIONS: Sections = Sections {
     reasoning: Reasoning {
@@ -105,7 +91,7 @@ static SECTIONS: Sections = Sections {
 };
 
 pub(super) static RULES: Rules = Rules {
-    form: FormId::new("deepseek-v3.1"),
+    form: DIALECT.form(),
     controls: &CONTROLS,
     bos: Some((Control::Bos, Owner::Opening)),
     turns: &[
@@ -131,7 +117,7 @@ pub(super) static RULES: Rules = Rules {
         )),
         ..Replies::NONE
     },
-    stops: &[],
+    stops: &[Control::Close(Role::Assistant)],
 };
 
 /// Adds the evidence: the tokens of the roles.

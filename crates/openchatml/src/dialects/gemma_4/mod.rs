@@ -5,16 +5,14 @@ mod declaration;
 mod tokens;
 
 use self::tokens::CONTROLS;
-use crate::check::CheckRules;
 use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, TextForm};
 use crate::grammar::sections::{
-    self, Calls, InnerCalls, Mark, NoReasoning, Opening, Owner, Piece, PromptEnd, Prompts,
-    Reasoning, Replies, ReplyInside, Rules, Sections, Turn,
+    Calls, InnerCalls, Mark, NoReasoning, Opening, Owner, Piece, PromptEnd, Prompts, Reasoning,
+    Replies, ReplyInside, Rules, Sections, Turn,
 };
-use crate::lex::Mode;
-use crate::model::{End, FormId, Role};
-use crate::rules::{Carries, Completion, History, Tree, kept_after_last_user};
+use crate::model::{End, Role};
+use crate::rules::{Carries, Composing, History, Tree, kept_after_last_user};
 use crate::signs::{Case, Framing, Scan, TextSigns};
 use crate::{Control, Section};
 
@@ -57,23 +55,11 @@ static CARRIES: Carries = Carries {
 };
 
 static TEXT: TextForm = TextForm {
-    id: FormId::new("gemma-4"),
-    controls: &CONTROLS,
-    header: None,
-    legacy: None,
-    completion: Mode::Body,
-    checks: &CHECKS,
-    reader: |_, options, _| Box::new(sections::reader(&RULES, options)),
-    write: |_, document, options, sink| sections::write(&RULES, document, options, sink),
-    composer: Some(|it, _| compose::COMPOSER.unless_read(it, RULES.form)),
+    composer: Composing::UnlessRead(&compose::COMPOSER),
     signs: TextSigns { framing: Framing::Turns, look },
-    stripped: None,
     history: |_| History::Kept(kept_after_last_user),
-    stops: &[Control::End, Control::Eos, Control::OpenSection(Section::Reply)],
-    framing: Some(Completion::Sections(&SECTIONS)),
+    ..RULES.text_form()
 };
-
-static CHECKS: CheckRules = CheckRules::by_order(&CONTROLS);
 
 const QUOTE: Control = Control::OpenSection(Section::Value);
 
@@ -112,7 +98,7 @@ static SECTIONS: Sections = Sections {
 };
 
 pub(super) static RULES: Rules = Rules {
-    form: FormId::new("gemma-4"),
+    form: DIALECT.form(),
     controls: &CONTROLS,
     bos: Some((Control::Bos, Owner::Opening)),
     turns: &[
@@ -129,7 +115,7 @@ pub(super) static RULES: Rules = Rules {
         inside: Some(ReplyInside { open: "response:", value: "{value:", quote: QUOTE }),
         ..Replies::NONE
     },
-    stops: &[Control::Eos, Control::OpenSection(Section::Reply)],
+    stops: &[Control::End, Control::Eos, Control::OpenSection(Section::Reply)],
 };
 
 const fn turn(role: Role, word: &'static str) -> Turn {

@@ -85,7 +85,7 @@ const fn rules(
             )),
             ..Replies::NONE
         },
-        stops: &[Control::Open(Role::User), Control::Open(Role::Tool)],
+        stops: &STOPS,
     }
 }
 

@@ -3,15 +3,11 @@
 use super::tokens::CONTROLS;
 use super::{CALLS, CARRIES, PROMPTS, REASONING, compose};
 use crate::Control;
-use crate::check::CheckRules;
 use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, TextForm};
-use crate::grammar::sections::{
-    self, Calls, Opening, Piece, PromptEnd, Prompts, Rules, Sections, Turn,
-};
-use crate::lex::Mode;
-use crate::model::{FormId, Role};
-use crate::rules::{Carries, Completion, Composer, History, kept_after_last_user};
+use crate::grammar::sections::{Calls, Opening, Piece, PromptEnd, Prompts, Rules, Sections, Turn};
+use crate::model::Role;
+use crate::rules::{Carries, Composer, Composing, History, kept_after_last_user};
 use crate::signs::{Framing, TextSigns};
 
 /// GLM 4.7: the format of GLM 4.5 without line breaks. A turn without reasoning begins with
@@ -46,28 +42,16 @@ pub static DIALECT: Dialect = Dialect {
 };
 
 static TEXT: TextForm = TextForm {
-    id: RULES.form,
-    controls: &CONTROLS,
-    header: None,
-    legacy: None,
-    completion: Mode::Body,
-    checks: &CHECKS,
-    reader: |_, options, _| Box::new(sections::reader(&RULES, options)),
-    write: |_, document, options, sink| sections::write(&RULES, document, options, sink),
-    composer: Some(|it, _| COMPOSER.unless_read(it, RULES.form)),
+    composer: Composing::UnlessRead(&COMPOSER),
     signs: TextSigns { framing: Framing::Pairs, look: |scan, case| super::look(false, scan, case) },
-    stripped: None,
     history: |_| History::Kept(kept_after_last_user),
-    stops: &super::STOPS,
-    framing: Some(Completion::Sections(&SECTIONS)),
+    ..RULES.text_form()
 };
 
 static COMPOSER: Composer = Composer {
     carries: &Carries { tools: true, call_ids: true, ..CARRIES },
     compose: |it, tools, options| compose::compose(&RULES, FORM, it, tools, options),
 };
-
-static CHECKS: CheckRules = CheckRules::by_order(&CONTROLS);
 
 /// What the declaration of tools says about calls.
 const FORM: &str = "<tool_call>{function-name}<arg_key>{arg-key-1}</arg_key>\
@@ -92,4 +76,4 @@ static TURNS: [Turn; 4] = super::turns([
     Opening::Mark(Control::Open(Role::Tool)),
 ]);
 
-static RULES: Rules = super::rules(FormId::new("glm-4.7"), &TURNS, &SECTIONS, 0);
+static RULES: Rules = super::rules(DIALECT.form(), &TURNS, &SECTIONS, 0);

@@ -10,15 +10,19 @@ mod tokens;
 use crate::Control;
 use crate::check::{CheckRules, RULES_OF_HARMONY};
 use crate::declare::ToolPlace;
-use crate::dialect::{Carrier, Dialect, JsonForm, TextForm};
+use crate::dialect::{Carrier, Dialect, Grammar, JsonForm, TextForm};
 use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Spaces, Speaker, TypeStyle};
 use crate::harmony::{self, declares_tools};
 use crate::lex::Mode;
-use crate::model::{End, FormId, Intent, Marker, Message, Role};
-use crate::options::Profile;
+use crate::model::{Document, End, FormId, Intent, Marker, Message, Role};
+use crate::options::{Profile, ReadOptions, RenderOptions};
 use crate::pairing::Pairing;
-use crate::rules::{Carries, Channels, Completion, ContentRules, Framed, Intents, Opening};
+use crate::reading::Reader;
+use crate::rules::{
+    Carries, Channels, Completion, Composing, ContentRules, Framed, Intents, Opening,
+};
 use crate::signs::{Case, Framing, JsonSigns, Kind, Scan, Sign, TextSigns};
+use crate::writing::{RenderError, Sink};
 
 /// Harmony: seven control tokens, no escape, and tools as their own roles.
 ///
@@ -49,7 +53,7 @@ pub static DIALECT: Dialect = Dialect {
         pair: None,
         context: None,
         carries: &json::CARRIES,
-        composer: None,
+        composer: Composing::Never,
         signs: &SIGNS,
         contents: Some(ContentRules {
             still_says: harmony::still_say,
@@ -94,21 +98,9 @@ static FRAMED: Framed = Framed {
 };
 
 static TEXT: TextForm = TextForm {
-    id: FormId::new("harmony"),
-    controls: &tokens::CONTROLS,
-    header: None,
-    legacy: None,
     completion: Mode::Header,
-    checks: &CHECKS,
-    reader: |_, options, _| Box::new(frame::reader(&RULES, options)),
-    write: |_, document, options, sink| match options.profile {
-        // The document already contains what the template adds.
-        Profile::Documented | Profile::HfTemplate | Profile::HfTemplateStrings => {
-            frame::write(&RULES, document, options, sink)
-        }
-        profile => profile::write(profile, document, options, sink),
-    },
-    composer: Some(|conversation, options| {
+    checks: CHECKS,
+    composer: Composing::If(|conversation, options| {
         let is_due = options.profile.is_template() && conversation.origin != template::ORIGIN;
         is_due.then_some(&template::COMPOSER)
     }),
@@ -117,9 +109,34 @@ static TEXT: TextForm = TextForm {
     history: profile::history,
     stops: &[Control::Return, Control::Call],
     framing: Some(Completion::Messages(&FRAMED)),
+    ..TextForm::new(RULES.form, &tokens::CONTROLS, &Harmony)
 };
 
-static CHECKS: CheckRules = CheckRules {
+/// The grammar of frames, and the writers of the profiles.
+struct Harmony;
+
+impl Grammar for Harmony {
+    fn reader<'a>(&'static self, options: &ReadOptions) -> Box<dyn Reader<'a> + Send + Sync + 'a> {
+        RULES.reader(options)
+    }
+
+    fn write(
+        &'static self,
+        document: &Document<'_>,
+        options: &RenderOptions,
+        sink: &mut dyn Sink,
+    ) -> Result<(), RenderError> {
+        match options.profile {
+            // The document already contains what the template adds.
+            Profile::Documented | Profile::HfTemplate | Profile::HfTemplateStrings => {
+                RULES.write(document, options, sink)
+            }
+            profile => profile::write(profile, document, options, sink),
+        }
+    }
+}
+
+const CHECKS: CheckRules = CheckRules {
     controls: &tokens::CONTROLS,
     versions: &[],
     pairing: Pairing::ByOrder,
@@ -128,7 +145,7 @@ static CHECKS: CheckRules = CheckRules {
 };
 
 static RULES: Rules = Rules {
-    form: FormId::new("harmony"),
+    form: DIALECT.form(),
     controls: &tokens::CONTROLS,
     attributes: &[Attribute::To],
     reply_attributes: &[Attribute::To],

@@ -8,13 +8,12 @@ use crate::check::CheckRules;
 use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, TextForm};
 use crate::grammar::sections::{
-    self, Calls, InnerCalls, Mark, NoReasoning, Opening, OtherNames, Piece, PromptEnd, Prompts,
+    Calls, InnerCalls, Mark, NoReasoning, Opening, OtherNames, Piece, PromptEnd, Prompts,
     Reasoning, Replies, Rules, Sections, Title, Turn,
 };
-use crate::lex::Mode;
-use crate::model::{End, FormId, Role};
+use crate::model::{End, Role};
 use crate::pairing::Pairing;
-use crate::rules::{Carries, Completion, History, kept_after_last_answer};
+use crate::rules::{Carries, Composing, History, kept_after_last_answer};
 use crate::signs::{Case, Framing, Scan, TextSigns};
 use crate::{Control, Section};
 
@@ -59,26 +58,17 @@ static CARRIES: Carries = Carries {
 };
 
 static TEXT: TextForm = TextForm {
-    id: FormId::new("kimi-k2"),
-    controls: &CONTROLS,
-    header: None,
-    legacy: None,
-    completion: Mode::Body,
-    checks: &CHECKS,
-    reader: |_, options, _| Box::new(sections::reader(&RULES, options)),
-    write: |_, document, options, sink| sections::write(&RULES, document, options, sink),
-    composer: Some(|it, _| {
+    checks: CHECKS,
+    composer: Composing::If(|it, options| {
         let changed = RULES.lacks_ids(it).then_some(&compose::COMPOSER);
-        compose::COMPOSER.unless_read(it, RULES.form).or(changed)
+        Composing::UnlessRead(&compose::COMPOSER).of(it, RULES.form, options).or(changed)
     }),
     signs: TextSigns { framing: Framing::Pairs, look },
-    stripped: None,
     history: |_| History::Kept(kept_after_last_answer),
-    stops: &[Control::End],
-    framing: Some(Completion::Sections(&SECTIONS)),
+    ..RULES.text_form()
 };
 
-static CHECKS: CheckRules =
+const CHECKS: CheckRules =
     CheckRules { pairing: Pairing::ByLastId, ..CheckRules::by_order(&CONTROLS) };
 
 static SECTIONS: Sections = Sections {
@@ -114,7 +104,7 @@ static SECTIONS: Sections = Sections {
 };
 
 pub(super) static RULES: Rules = Rules {
-    form: FormId::new("kimi-k2"),
+    form: DIALECT.form(),
     controls: &CONTROLS,
     bos: None,
     turns: &[
@@ -125,7 +115,7 @@ pub(super) static RULES: Rules = Rules {
     ],
     sections: &SECTIONS,
     replies: Replies { turn: Some(Role::Tool), ..Replies::NONE },
-    stops: &[],
+    stops: &[Control::End],
 };
 
 const fn turn(role: Role, title: &'static Title) -> Turn {

@@ -4,17 +4,15 @@ mod compose;
 mod tokens;
 
 use self::tokens::CONTROLS;
-use crate::check::CheckRules;
 use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, TextForm};
 use crate::grammar::sections::{
-    self, AttributeHeader, Calls, InnerCalls, Mark, NoReasoning, Opening, Piece, PromptEnd,
-    Prompts, Reasoning, Replies, Rules, Sections, Turn,
+    AttributeHeader, Calls, InnerCalls, Mark, NoReasoning, Opening, Piece, PromptEnd, Prompts,
+    Reasoning, Replies, Rules, Sections, Turn,
 };
-use crate::lex::Mode;
-use crate::model::{End, FormId, Role};
+use crate::model::{End, Role};
 use crate::rules::{
-    CallAttributes, Carries, Completion, History, ParameterAttributes, Parameters, Tag, Words,
+    CallAttributes, Carries, Composing, ParameterAttributes, Parameters, Tag, Words,
 };
 use crate::signs::{Case, Framing, Scan, TextSigns};
 use crate::{Control, Section};
@@ -64,23 +62,10 @@ static CARRIES: Carries = Carries {
 };
 
 static TEXT: TextForm = TextForm {
-    id: FormId::new("kimi-k3"),
-    controls: &CONTROLS,
-    header: None,
-    legacy: None,
-    completion: Mode::Body,
-    checks: &CHECKS,
-    reader: |_, options, _| Box::new(sections::reader(&RULES, options)),
-    write: |_, document, options, sink| sections::write(&RULES, document, options, sink),
-    composer: Some(|it, _| compose::COMPOSER.unless_read(it, RULES.form)),
+    composer: Composing::UnlessRead(&compose::COMPOSER),
     signs: TextSigns { framing: Framing::Pairs, look },
-    stripped: None,
-    history: |_| History::All,
-    stops: &[Control::Eos],
-    framing: Some(Completion::Sections(&SECTIONS)),
+    ..RULES.text_form()
 };
-
-static CHECKS: CheckRules = CheckRules::by_order(&CONTROLS);
 
 static SECTIONS: Sections = Sections {
     reasoning: Reasoning {
@@ -136,7 +121,7 @@ static PARAMETERS: Parameters = Parameters {
 };
 
 pub(super) static RULES: Rules = Rules {
-    form: FormId::new("kimi-k3"),
+    form: DIALECT.form(),
     controls: &CONTROLS,
     bos: None,
     turns: &[
@@ -147,7 +132,7 @@ pub(super) static RULES: Rules = Rules {
     ],
     sections: &SECTIONS,
     replies: Replies { turn: Some(Role::Tool), ..Replies::NONE },
-    stops: &[],
+    stops: &[Control::Eos],
 };
 
 const fn turn(role: Role, header: &'static AttributeHeader) -> Turn {

@@ -68,7 +68,7 @@ const fn rules(form: FormId, controls: &'static TokenTable, replies: Replies) ->
         turns: &TURNS,
         sections: &SECTIONS,
         replies,
-        stops: &[Control::Eos],
+        stops: &[Control::End, Control::Eos],
     }
 }
 

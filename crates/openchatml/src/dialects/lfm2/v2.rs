@@ -1,14 +1,12 @@
 //! LFM2.
 
 use super::tokens::V2;
-use super::{CARRIES, SECTIONS, compose};
-use crate::check::CheckRules;
+use super::{CARRIES, compose};
 use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, TextForm};
-use crate::grammar::sections::{self, Mark, Replies, Rules};
-use crate::lex::Mode;
-use crate::model::{FormId, Role};
-use crate::rules::{Carries, Completion, Composer, History, kept_without_reasoning};
+use crate::grammar::sections::{Mark, Replies, Rules};
+use crate::model::Role;
+use crate::rules::{Carries, Composer, Composing, History, kept_without_reasoning};
 use crate::signs::{Framing, TextSigns};
 use crate::{Control, Section};
 
@@ -41,23 +39,13 @@ pub static DIALECT: Dialect = Dialect {
 };
 
 static TEXT: TextForm = TextForm {
-    id: RULES.form,
-    controls: &V2,
-    header: None,
-    legacy: None,
-    completion: Mode::Body,
-    checks: &CHECKS,
-    reader: |_, options, _| Box::new(sections::reader(&RULES, options)),
-    write: |_, document, options, sink| sections::write(&RULES, document, options, sink),
-    composer: Some(|it, _| COMPOSER.unless_read(it, RULES.form)),
+    composer: Composing::UnlessRead(&COMPOSER),
     signs: TextSigns {
         framing: Framing::Turns,
         look: |scan, case| super::look(&V2, |_| false, scan, case),
     },
-    stripped: None,
     history: |_| History::Kept(kept_without_reasoning),
-    stops: &[Control::End, Control::Eos],
-    framing: Some(Completion::Sections(&SECTIONS)),
+    ..RULES.text_form()
 };
 
 static COMPOSER: Composer = Composer {
@@ -67,10 +55,8 @@ static COMPOSER: Composer = Composer {
     },
 };
 
-static CHECKS: CheckRules = CheckRules::by_order(&V2);
-
 static RULES: Rules = super::rules(
-    FormId::new("lfm2"),
+    DIALECT.form(),
     &V2,
     Replies {
         turn: Some(Role::Tool),

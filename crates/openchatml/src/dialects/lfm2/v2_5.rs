@@ -1,14 +1,12 @@
 //! LFM2.5.
 
 use super::tokens::V2_5;
-use super::{CARRIES, SECTIONS, compose};
-use crate::check::CheckRules;
+use super::{CARRIES, compose};
 use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, TextForm};
-use crate::grammar::sections::{self, Replies, Rules};
-use crate::lex::Mode;
-use crate::model::{FormId, Role};
-use crate::rules::{Carries, Completion, Composer, History, kept_after_last_user};
+use crate::grammar::sections::{Replies, Rules};
+use crate::model::Role;
+use crate::rules::{Carries, Composer, Composing, History, kept_after_last_user};
 use crate::signs::{Framing, Scan, TextSigns};
 use crate::{Control, Section};
 
@@ -41,23 +39,13 @@ pub static DIALECT: Dialect = Dialect {
 };
 
 static TEXT: TextForm = TextForm {
-    id: RULES.form,
-    controls: &V2_5,
-    header: None,
-    legacy: None,
-    completion: Mode::Body,
-    checks: &CHECKS,
-    reader: |_, options, _| Box::new(sections::reader(&RULES, options)),
-    write: |_, document, options, sink| sections::write(&RULES, document, options, sink),
-    composer: Some(|it, _| COMPOSER.unless_read(it, RULES.form)),
+    composer: Composing::UnlessRead(&COMPOSER),
     signs: TextSigns {
         framing: Framing::Turns,
         look: |scan, case| super::look(&V2_5, is_of_lfm2, scan, case),
     },
-    stripped: None,
     history: |_| History::Kept(kept_after_last_user),
-    stops: &[Control::End, Control::Eos],
-    framing: Some(Completion::Sections(&SECTIONS)),
+    ..RULES.text_form()
 };
 
 static COMPOSER: Composer = Composer {
@@ -65,10 +53,8 @@ static COMPOSER: Composer = Composer {
     compose: |it, tools, options| compose::compose(&RULES, [""; 2], it, tools, options),
 };
 
-static CHECKS: CheckRules = CheckRules::by_order(&V2_5);
-
 static RULES: Rules =
-    super::rules(FormId::new("lfm2.5"), &V2_5, Replies { turn: Some(Role::Tool), ..Replies::NONE });
+    super::rules(DIALECT.form(), &V2_5, Replies { turn: Some(Role::Tool), ..Replies::NONE });
 
 /// Whether a text has the tokens of LFM2 around tools or replies.
 fn is_of_lfm2(scan: &Scan<'_>) -> bool {

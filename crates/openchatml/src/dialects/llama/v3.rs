@@ -2,15 +2,12 @@
 
 use super::tokens::V3;
 use super::{CARRIES, JSON, METHOD, REASONING, REPLIES, TURNS, compose};
-use crate::check::CheckRules;
 use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, TextForm};
 use crate::grammar::sections::{
-    self, Array, CallForm, Calls, Guard, Mark, Owner, Piece, Prompts, Rules, Sections,
+    Array, CallForm, Calls, Guard, Mark, Owner, Piece, Prompts, Rules, Sections,
 };
-use crate::lex::Mode;
-use crate::model::FormId;
-use crate::rules::{Carries, Completion, Composer, History};
+use crate::rules::{Carries, Composer, Composing};
 use crate::signs::{Framing, TextSigns};
 use crate::{Control, Section};
 
@@ -46,28 +43,15 @@ pub static DIALECT: Dialect = Dialect {
 };
 
 static TEXT: TextForm = TextForm {
-    id: FormId::new("llama-3"),
-    controls: &V3,
-    header: None,
-    legacy: None,
-    completion: Mode::Body,
-    checks: &CHECKS,
-    reader: |_, options, _| Box::new(sections::reader(&RULES, options)),
-    write: |_, document, options, sink| sections::write(&RULES, document, options, sink),
-    composer: Some(|it, _| COMPOSER.unless_read(it, RULES.form)),
+    composer: Composing::UnlessRead(&COMPOSER),
     signs: TextSigns { framing: Framing::Pairs, look: |scan, case| super::look(&V3, scan, case) },
-    stripped: None,
-    history: |_| History::All,
-    stops: &[Control::End, Control::Call],
-    framing: Some(Completion::Sections(&SECTIONS)),
+    ..RULES.text_form()
 };
 
 static COMPOSER: Composer = Composer {
     carries: &Carries { tools: true, call_ids: true, ..CARRIES },
     compose: |it, tools, options| compose::compose(&RULES, compose::dated, it, tools, options),
 };
-
-static CHECKS: CheckRules = CheckRules::by_order(&V3);
 
 static SECTIONS: Sections = Sections {
     reasoning: REASONING,
@@ -94,11 +78,11 @@ static SECTIONS: Sections = Sections {
 };
 
 static RULES: Rules = Rules {
-    form: FormId::new("llama-3"),
+    form: DIALECT.form(),
     controls: &V3,
     bos: Some((Control::Bos, Owner::Opening)),
     turns: &TURNS,
     sections: &SECTIONS,
     replies: REPLIES,
-    stops: &[Control::Call],
+    stops: &[Control::End, Control::Call],
 };

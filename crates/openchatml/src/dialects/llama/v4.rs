@@ -2,15 +2,12 @@
 
 use super::tokens::V4;
 use super::{CARRIES, JSON, METHOD, REASONING, REPLIES, TURNS, compose};
-use crate::check::CheckRules;
 use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, TextForm};
 use crate::grammar::sections::{
-    self, Array, CallForm, Calls, Guard, Literals, Mark, Owner, Piece, Prompts, Rules, Sections,
+    Array, CallForm, Calls, Guard, Literals, Mark, Owner, Piece, Prompts, Rules, Sections,
 };
-use crate::lex::Mode;
-use crate::model::FormId;
-use crate::rules::{Carries, Completion, Composer, History};
+use crate::rules::{Carries, Composer, Composing};
 use crate::signs::{Framing, TextSigns};
 use crate::{Control, Section};
 
@@ -47,28 +44,15 @@ pub static DIALECT: Dialect = Dialect {
 };
 
 static TEXT: TextForm = TextForm {
-    id: FormId::new("llama-4"),
-    controls: &V4,
-    header: None,
-    legacy: None,
-    completion: Mode::Body,
-    checks: &CHECKS,
-    reader: |_, options, _| Box::new(sections::reader(&RULES, options)),
-    write: |_, document, options, sink| sections::write(&RULES, document, options, sink),
-    composer: Some(|it, _| COMPOSER.unless_read(it, RULES.form)),
+    composer: Composing::UnlessRead(&COMPOSER),
     signs: TextSigns { framing: Framing::Pairs, look: |scan, case| super::look(&V4, scan, case) },
-    stripped: None,
-    history: |_| History::All,
-    stops: &[Control::End, Control::Call],
-    framing: Some(Completion::Sections(&SECTIONS)),
+    ..RULES.text_form()
 };
 
 static COMPOSER: Composer = Composer {
     carries: &Carries { tools: true, call_ids: true, ..CARRIES },
     compose: |it, tools, options| compose::compose(&RULES, compose::undated, it, tools, options),
 };
-
-static CHECKS: CheckRules = CheckRules::by_order(&V4);
 
 static SECTIONS: Sections = Sections {
     reasoning: REASONING,
@@ -96,11 +80,11 @@ static SECTIONS: Sections = Sections {
 };
 
 static RULES: Rules = Rules {
-    form: FormId::new("llama-4"),
+    form: DIALECT.form(),
     controls: &V4,
     bos: Some((Control::Bos, Owner::Opening)),
     turns: &TURNS,
     sections: &SECTIONS,
     replies: REPLIES,
-    stops: &[Control::Call],
+    stops: &[Control::End, Control::Call],
 };

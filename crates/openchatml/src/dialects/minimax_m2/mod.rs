@@ -4,16 +4,14 @@ mod compose;
 mod tokens;
 
 use self::tokens::CONTROLS;
-use crate::check::CheckRules;
 use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, TextForm};
 use crate::grammar::sections::{
-    self, Calls, InnerCalls, Mark, NoReasoning, Opening, Owner, Piece, PromptEnd, Prompts,
-    Reasoning, Replies, Rules, Sections, Turn,
+    Calls, InnerCalls, Mark, NoReasoning, Opening, Owner, Piece, PromptEnd, Prompts, Reasoning,
+    Replies, Rules, Sections, Turn,
 };
-use crate::lex::Mode;
-use crate::model::{End, FormId, Role};
-use crate::rules::{Carries, Completion, History, Parameters, Tag, Words, kept_after_last_user};
+use crate::model::{End, Role};
+use crate::rules::{Carries, Composing, History, Parameters, Tag, Words, kept_after_last_user};
 use crate::signs::{Case, Framing, Scan, TextSigns};
 use crate::{Control, Section};
 
@@ -59,23 +57,11 @@ static CARRIES: Carries = Carries {
 };
 
 static TEXT: TextForm = TextForm {
-    id: FormId::new("minimax-m2"),
-    controls: &CONTROLS,
-    header: None,
-    legacy: None,
-    completion: Mode::Body,
-    checks: &CHECKS,
-    reader: |_, options, _| Box::new(sections::reader(&RULES, options)),
-    write: |_, document, options, sink| sections::write(&RULES, document, options, sink),
-    composer: Some(|it, _| compose::COMPOSER.unless_read(it, RULES.form)),
+    composer: Composing::UnlessRead(&compose::COMPOSER),
     signs: TextSigns { framing: Framing::Turns, look },
-    stripped: None,
     history: |_| History::Kept(kept_after_last_user),
-    stops: &[Control::End],
-    framing: Some(Completion::Sections(&SECTIONS)),
+    ..RULES.text_form()
 };
-
-static CHECKS: CheckRules = CheckRules::by_order(&CONTROLS);
 
 static SECTIONS: Sections = Sections {
     reasoning: Reasoning {
@@ -125,7 +111,7 @@ static PARAMETERS: Parameters = Parameters {
 };
 
 static RULES: Rules = Rules {
-    form: FormId::new("minimax-m2"),
+    form: DIALECT.form(),
     controls: &CONTROLS,
     bos: Some((Control::Bos, Owner::Opening)),
     turns: &[
@@ -144,7 +130,7 @@ static RULES: Rules = Rules {
         are_words: true,
         ..Replies::NONE
     },
-    stops: &[],
+    stops: &[Control::End],
 };
 
 const fn turn(role: Role, word: &'static str) -> Turn {

@@ -2,13 +2,10 @@
 
 use super::tokens::V13;
 use super::{TURNS, Weights, compose};
-use crate::check::CheckRules;
 use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, TextForm};
-use crate::grammar::sections::{self, Calls, Owner, Piece, Rules, Sections, Which};
-use crate::lex::Mode;
-use crate::model::FormId;
-use crate::rules::{Carries, Completion, Composer, History};
+use crate::grammar::sections::{Calls, Owner, Piece, Rules, Sections, Which};
+use crate::rules::{Carries, Composer, Composing};
 use crate::signs::{Case, Framing, Scan, TextSigns};
 use crate::{Control, Section};
 
@@ -43,28 +40,15 @@ pub static DIALECT: Dialect = Dialect {
 };
 
 static TEXT: TextForm = TextForm {
-    id: FormId::new("mistral-v13"),
-    controls: &V13,
-    header: None,
-    legacy: None,
-    completion: Mode::Body,
-    checks: &CHECKS,
-    reader: |_, options, _| Box::new(sections::reader(&RULES, options)),
-    write: |_, document, options, sink| sections::write(&RULES, document, options, sink),
-    composer: Some(|it, _| COMPOSER.unless_read(it, RULES.form)),
+    composer: Composing::UnlessRead(&COMPOSER),
     signs: TextSigns { framing: Framing::Pairs, look },
-    stripped: None,
-    history: |_| History::All,
-    stops: &[Control::Eos],
-    framing: Some(Completion::Sections(&SECTIONS)),
+    ..RULES.text_form()
 };
 
 static COMPOSER: Composer = Composer {
     carries: &Carries { tools: true, call_ids: true, ..super::CARRIES },
     compose: |it, tools, options| compose::before_user(&RULES, Which::First, it, tools, options),
 };
-
-static CHECKS: CheckRules = CheckRules::by_order(&V13);
 
 static SECTIONS: Sections = Sections {
     reasoning: super::REASONING,
@@ -78,13 +62,13 @@ static SECTIONS: Sections = Sections {
 };
 
 static RULES: Rules = Rules {
-    form: FormId::new("mistral-v13"),
+    form: DIALECT.form(),
     controls: &V13,
     bos: Some((Control::Bos, Owner::Opening)),
     turns: &TURNS,
     sections: &SECTIONS,
     replies: super::REPLIES,
-    stops: &[],
+    stops: &[Control::Eos],
 };
 
 static WEIGHTS: Weights = Weights {

@@ -2,15 +2,12 @@
 
 use super::tokens::V7;
 use super::{TURNS, Weights, compose};
-use crate::check::CheckRules;
 use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, TextForm};
 use crate::grammar::sections::{
-    self, Array, Calls, Mark, Owner, Piece, Reasoning, Replies, Rules, Sections, Which,
+    Array, Calls, Mark, Owner, Piece, Reasoning, Replies, Rules, Sections, Which,
 };
-use crate::lex::Mode;
-use crate::model::FormId;
-use crate::rules::{Carries, Completion, Composer, History};
+use crate::rules::{Carries, Composer, Composing};
 use crate::signs::{Case, Framing, Scan, TextSigns};
 use crate::{Control, Section};
 
@@ -46,28 +43,15 @@ pub static DIALECT: Dialect = Dialect {
 static CARRIES: Carries = Carries { call_ids: true, ..super::CARRIES };
 
 static TEXT: TextForm = TextForm {
-    id: FormId::new("mistral-v7"),
-    controls: &V7,
-    header: None,
-    legacy: None,
-    completion: Mode::Body,
-    checks: &CHECKS,
-    reader: |_, options, _| Box::new(sections::reader(&RULES, options)),
-    write: |_, document, options, sink| sections::write(&RULES, document, options, sink),
-    composer: Some(|it, _| COMPOSER.unless_read(it, RULES.form)),
+    composer: Composing::UnlessRead(&COMPOSER),
     signs: TextSigns { framing: Framing::Pairs, look },
-    stripped: None,
-    history: |_| History::All,
-    stops: &[Control::Eos],
-    framing: Some(Completion::Sections(&SECTIONS)),
+    ..RULES.text_form()
 };
 
 static COMPOSER: Composer = Composer {
     carries: &Carries { tools: true, call_ids: true, ..super::CARRIES },
     compose: |it, tools, options| compose::before_user(&RULES, Which::Last, it, tools, options),
 };
-
-static CHECKS: CheckRules = CheckRules::by_order(&V7);
 
 static SECTIONS: Sections = Sections {
     reasoning: Reasoning {
@@ -91,13 +75,13 @@ static SECTIONS: Sections = Sections {
 };
 
 static RULES: Rules = Rules {
-    form: FormId::new("mistral-v7"),
+    form: DIALECT.form(),
     controls: &V7,
     bos: Some((Control::Bos, Owner::Opening)),
     turns: &TURNS,
     sections: &SECTIONS,
     replies: Replies { content: Some(Control::Message), ..super::REPLIES },
-    stops: &[],
+    stops: &[Control::Eos],
 };
 
 static WEIGHTS: Weights =

@@ -92,7 +92,7 @@ const fn rules(form: FormId, sections: &'static Sections) -> Rules {
             )),
             ..Replies::NONE
         },
-        stops: &[Control::Eos],
+        stops: &[Control::End, Control::Eos],
     }
 }
 

@@ -2,14 +2,10 @@
 
 use super::tokens::CONTROLS;
 use super::{CARRIES, compose};
-use crate::Control;
-use crate::check::CheckRules;
 use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, TextForm};
-use crate::grammar::sections::{self, Rules, Sections};
-use crate::lex::Mode;
-use crate::model::FormId;
-use crate::rules::{Carries, Completion, Composer, History, kept_after_last_user};
+use crate::grammar::sections::{Rules, Sections};
+use crate::rules::{Carries, Composer, Composing, History, kept_after_last_user};
 use crate::signs::{Framing, TextSigns};
 
 /// Nemotron 3 Ultra: the format of Nemotron 3, without line breaks around the end of reasoning.
@@ -43,20 +39,10 @@ pub static DIALECT: Dialect = Dialect {
 };
 
 static TEXT: TextForm = TextForm {
-    id: RULES.form,
-    controls: &CONTROLS,
-    header: None,
-    legacy: None,
-    completion: Mode::Body,
-    checks: &CHECKS,
-    reader: |_, options, _| Box::new(sections::reader(&RULES, options)),
-    write: |_, document, options, sink| sections::write(&RULES, document, options, sink),
-    composer: Some(|it, _| COMPOSER.unless_read(it, RULES.form)),
+    composer: Composing::UnlessRead(&COMPOSER),
     signs: TextSigns { framing: Framing::Turns, look: |_, _| {} },
-    stripped: None,
     history: |_| History::Kept(kept_after_last_user),
-    stops: &[Control::End, Control::Eos],
-    framing: Some(Completion::Sections(&SECTIONS)),
+    ..RULES.text_form()
 };
 
 static COMPOSER: Composer = Composer {
@@ -64,8 +50,6 @@ static COMPOSER: Composer = Composer {
     compose: |it, tools, options| compose::compose(&RULES, it, tools, options),
 };
 
-static CHECKS: CheckRules = CheckRules::by_order(&CONTROLS);
-
 static SECTIONS: Sections = super::sections(0, 0);
 
-static RULES: Rules = super::rules(FormId::new("nemotron-3-ultra"), &SECTIONS);
+static RULES: Rules = super::rules(DIALECT.form(), &SECTIONS);

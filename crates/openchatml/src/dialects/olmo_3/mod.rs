@@ -4,16 +4,14 @@ mod compose;
 mod tokens;
 
 use self::tokens::CONTROLS;
-use crate::check::CheckRules;
 use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, TextForm};
 use crate::grammar::sections::{
-    self, Array, CallForm, Calls, Guard, InnerCalls, Literals, Mark, NoReasoning, Opening, Piece,
+    Array, CallForm, Calls, Guard, InnerCalls, Literals, Mark, NoReasoning, Opening, Piece,
     PromptEnd, Prompts, Reasoning, Replies, Rules, Sections, Turn,
 };
-use crate::lex::Mode;
-use crate::model::{End, FormId, Role};
-use crate::rules::{Carries, Completion, History, kept_without_reasoning};
+use crate::model::{End, Role};
+use crate::rules::{Carries, Composing, History, kept_without_reasoning};
 use crate::signs::{Case, Framing, Scan, TextSigns};
 use crate::{Control, Section};
 
@@ -56,23 +54,11 @@ static CARRIES: Carries = Carries {
 };
 
 static TEXT: TextForm = TextForm {
-    id: FormId::new("olmo-3"),
-    controls: &CONTROLS,
-    header: None,
-    legacy: None,
-    completion: Mode::Body,
-    checks: &CHECKS,
-    reader: |_, options, _| Box::new(sections::reader(&RULES, options)),
-    write: |_, document, options, sink| sections::write(&RULES, document, options, sink),
-    composer: Some(|it, _| compose::COMPOSER.unless_read(it, RULES.form)),
+    composer: Composing::UnlessRead(&compose::COMPOSER),
     signs: TextSigns { framing: Framing::Turns, look },
-    stripped: None,
     history: |_| History::Kept(kept_without_reasoning),
-    stops: &[Control::End, Control::Eos],
-    framing: Some(Completion::Sections(&SECTIONS)),
+    ..RULES.text_form()
 };
-
-static CHECKS: CheckRules = CheckRules::by_order(&CONTROLS);
 
 static SECTIONS: Sections = Sections {
     reasoning: Reasoning {
@@ -109,7 +95,7 @@ static SECTIONS: Sections = Sections {
 };
 
 static RULES: Rules = Rules {
-    form: FormId::new("olmo-3"),
+    form: DIALECT.form(),
     controls: &CONTROLS,
     bos: None,
     turns: &[
@@ -120,7 +106,7 @@ static RULES: Rules = Rules {
     ],
     sections: &SECTIONS,
     replies: Replies { turn: Some(Role::Tool), ..Replies::NONE },
-    stops: &[Control::Eos],
+    stops: &[Control::End, Control::Eos],
 };
 
 const fn turn(role: Role, word: &'static str) -> Turn {

@@ -8,7 +8,7 @@ use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, JsonForm, PairForm};
 use crate::document::{NO_TOKENS, is_pair};
 use crate::model::FormId;
-use crate::rules::{Carries, ContentRules};
+use crate::rules::{Carries, Composing, ContentRules};
 use crate::services::{self, chat, parts};
 use crate::signs::{JsonSigns, Kind, Sign};
 
@@ -37,13 +37,13 @@ pub static DIALECT: Dialect = Dialect {
     opening: None,
     text: None,
     json: Some(JsonForm {
-        id: FormId::new("openai"),
+        id: FORM,
         read: read::read,
         write: write::write,
         pair: Some(&PAIR),
         context: Some(write::context),
         carries: &CARRIES,
-        composer: None,
+        composer: Composing::Never,
         signs: &SIGNS,
         contents: Some(ContentRules {
             still_says: |it, places| {

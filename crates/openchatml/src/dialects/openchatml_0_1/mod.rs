@@ -4,9 +4,8 @@ use super::older::{CHECKS, CONTROLS, NEWER, ROLES};
 use crate::Control;
 use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, TextForm};
-use crate::grammar::turn::{self, Close, Rules, Wrap};
-use crate::lex::Mode;
-use crate::model::{End, FormId, Role};
+use crate::grammar::turn::{Close, Rules, Wrap};
+use crate::model::{End, Role};
 use crate::rules::History;
 use crate::rules::{Carries, Completion};
 use crate::signs::{Case, Framing, Scan, TextSigns};
@@ -47,24 +46,16 @@ static CARRIES: Carries = Carries {
 };
 
 static TEXT: TextForm = TextForm {
-    id: FormId::new("openchatml-0.1"),
-    controls: &CONTROLS,
-    header: None,
-    legacy: None,
-    completion: Mode::Body,
-    checks: &CHECKS,
-    reader: |_, options, _| Box::new(turn::reader(&RULES, options)),
-    write: |_, document, options, sink| turn::write(&RULES, document, options, sink),
-    composer: None,
+    checks: CHECKS,
     signs: TextSigns { framing: Framing::Turns, look },
-    stripped: None,
     history: |_| History::Answered,
     stops: &[Control::End],
     framing: Some(Completion::Text { header: None, close: Some("\n") }),
+    ..TextForm::new(RULES.form, &CONTROLS, &RULES)
 };
 
 static RULES: Rules = Rules {
-    form: FormId::new("openchatml-0.1"),
+    form: DIALECT.form(),
     controls: &CONTROLS,
     roles: ROLES,
     close: Close::Spaced,

@@ -12,7 +12,7 @@ use crate::lex::Mode;
 use crate::model::{End, FormId, Message, Role};
 use crate::pairing::Pairing;
 use crate::rules::History;
-use crate::rules::{Carries, Channels, Completion, Framed, Markers};
+use crate::rules::{Carries, Channels, Completion, Composing, Framed, Markers};
 use crate::signs::{Case, Framing, JsonSigns, Kind, Scan, Sign, TextSigns};
 use crate::{Control, Span, function_name};
 
@@ -46,7 +46,7 @@ pub static DIALECT: Dialect = Dialect {
         pair: None,
         context: None,
         carries: &json::CARRIES,
-        composer: None,
+        composer: Composing::Never,
         signs: &SIGNS,
         contents: None,
         streamed: None,
@@ -78,23 +78,18 @@ static FRAMED: Framed = Framed {
 };
 
 static TEXT: TextForm = TextForm {
-    id: FormId::new("openchatml-2.0"),
-    controls: &tokens::CONTROLS,
     header: Some("version: 2.0\n\n"),
     legacy: Some(&older::TRANSCRIPTS),
     completion: Mode::Header,
-    checks: &CHECKS,
-    reader: |_, options, _| Box::new(frame::reader(&RULES, options)),
-    write: |_, document, options, sink| frame::write(&RULES, document, options, sink),
-    composer: None,
+    checks: CHECKS,
     signs: TextSigns { framing: Framing::Frames, look },
-    stripped: None,
     history: |_| History::Answered,
     stops: &[Control::Return],
     framing: Some(Completion::Messages(&FRAMED)),
+    ..TextForm::new(RULES.form, &tokens::CONTROLS, &RULES)
 };
 
-static CHECKS: CheckRules = CheckRules {
+const CHECKS: CheckRules = CheckRules {
     controls: &tokens::CONTROLS,
     versions: &["2.0", "1.", "0."],
     pairing: Pairing::ByOrder,
@@ -103,7 +98,7 @@ static CHECKS: CheckRules = CheckRules {
 };
 
 pub(crate) static RULES: Rules = Rules {
-    form: FormId::new("openchatml-2.0"),
+    form: DIALECT.form(),
     controls: &tokens::CONTROLS,
     // SPEC §6.
     attributes: &[Attribute::To, Attribute::Name],

@@ -14,7 +14,7 @@ use crate::lex::Mode;
 use crate::model::{End, FormId, Message, Role};
 use crate::pairing::Pairing;
 use crate::rules::History;
-use crate::rules::{Carries, Channels, Completion, Framed, Intents, Markers, Opening};
+use crate::rules::{Carries, Channels, Completion, Composing, Framed, Intents, Markers, Opening};
 use crate::signs::{Case, Framing, JsonSigns, Kind, Scan, Sign, TextSigns};
 
 /// OpenChatML 2.2: nine control tokens, an escape, literal blocks, `call_id`, JSON per message.
@@ -46,7 +46,7 @@ pub static DIALECT: Dialect = Dialect {
         pair: None,
         context: None,
         carries: &json::CARRIES,
-        composer: None,
+        composer: Composing::Never,
         signs: &SIGNS,
         contents: None,
         streamed: None,
@@ -87,23 +87,18 @@ static FRAMED: Framed = Framed {
 };
 
 static TEXT: TextForm = TextForm {
-    id: FormId::new("openchatml-2.2"),
-    controls: &tokens::CONTROLS,
     header: Some("version: 2.2\n\n"),
     legacy: Some(&older::TRANSCRIPTS),
     completion: Mode::Header,
-    checks: &CHECKS,
-    reader: |_, options, _| Box::new(frame::reader(&RULES, options)),
-    write: |_, document, options, sink| frame::write(&RULES, document, options, sink),
-    composer: None,
+    checks: CHECKS,
     signs: TextSigns { framing: Framing::Frames, look },
-    stripped: None,
     history: |_| History::Answered,
     stops: &[Control::Return],
     framing: Some(Completion::Messages(&FRAMED)),
+    ..TextForm::new(RULES.form, &tokens::CONTROLS, &RULES)
 };
 
-static CHECKS: CheckRules = CheckRules {
+const CHECKS: CheckRules = CheckRules {
     controls: &tokens::CONTROLS,
     versions: &["2.2", "2.1", "2.0", "1.", "0."],
     pairing: Pairing::ById,
@@ -112,7 +107,7 @@ static CHECKS: CheckRules = CheckRules {
 };
 
 pub(crate) static RULES: Rules = Rules {
-    form: FormId::new("openchatml-2.2"),
+    form: DIALECT.form(),
     controls: &tokens::CONTROLS,
     // SPEC §15, `HEADER`.
     attributes: &[

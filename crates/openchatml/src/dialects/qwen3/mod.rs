@@ -5,16 +5,14 @@ mod compose;
 mod tokens;
 
 use self::tokens::CONTROLS;
-use crate::check::CheckRules;
 use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, TextForm};
 use crate::grammar::sections::{
-    self, Calls, InnerCalls, Mark, NoReasoning, Opening, Piece, PromptEnd, Prompts, Reasoning,
-    Replies, Rules, Sections, Turn,
+    Calls, InnerCalls, Mark, NoReasoning, Opening, Piece, PromptEnd, Prompts, Reasoning, Replies,
+    Rules, Sections, Turn,
 };
-use crate::lex::Mode;
-use crate::model::{End, FormId, Role};
-use crate::rules::{Carries, Completion, History, kept_after_last_user};
+use crate::model::{End, Role};
+use crate::rules::{Carries, Composing, History, kept_after_last_user};
 use crate::signs::{Case, Framing, Scan, TextSigns};
 use crate::{Control, Section};
 
@@ -54,23 +52,11 @@ static CARRIES: Carries = Carries {
 };
 
 static TEXT: TextForm = TextForm {
-    id: FormId::new("qwen3"),
-    controls: &CONTROLS,
-    header: None,
-    legacy: None,
-    completion: Mode::Body,
-    checks: &CHECKS,
-    reader: |_, options, _| Box::new(sections::reader(&RULES, options)),
-    write: |_, document, options, sink| sections::write(&RULES, document, options, sink),
-    composer: Some(|it, _| compose::COMPOSER.unless_read(it, RULES.form)),
+    composer: Composing::UnlessRead(&compose::COMPOSER),
     signs: TextSigns { framing: Framing::Turns, look },
-    stripped: None,
     history: |_| History::Kept(kept_after_last_user),
-    stops: &[Control::End, Control::Eos],
-    framing: Some(Completion::Sections(&SECTIONS)),
+    ..RULES.text_form()
 };
-
-static CHECKS: CheckRules = CheckRules::by_order(&CONTROLS);
 
 static SECTIONS: Sections = Sections {
     reasoning: Reasoning {
@@ -108,7 +94,7 @@ static SECTIONS: Sections = Sections {
 };
 
 pub(super) static RULES: Rules = Rules {
-    form: FormId::new("qwen3"),
+    form: DIALECT.form(),
     controls: &CONTROLS,
     bos: None,
     turns: &[
@@ -127,7 +113,7 @@ pub(super) static RULES: Rules = Rules {
         )),
         ..Replies::NONE
     },
-    stops: &[Control::Eos],
+    stops: &[Control::End, Control::Eos],
 };
 
 const fn turn(role: Role, word: &'static str) -> Turn {

@@ -2,15 +2,12 @@
 
 use super::tokens::CONTROLS;
 use super::{CALLS, CARRIES, PROMPTS, PYTHON, PYTHON_WORDS, REASONING, Traits, compose, pieces};
-use crate::check::CheckRules;
 use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, TextForm};
 use crate::grammar::sections::{
-    self, Calls, Mark, Opened, Piece, PromptEnd, Prompts, Replies, Rules, Sections,
+    Calls, Mark, Opened, Piece, PromptEnd, Prompts, Replies, Rules, Sections,
 };
-use crate::lex::Mode;
-use crate::model::FormId;
-use crate::rules::{Carries, Completion, Composer, History, kept_without_reasoning};
+use crate::rules::{Carries, Composer, Composing, History, kept_without_reasoning};
 use crate::signs::{Framing, TextSigns};
 use crate::{Control, Section};
 
@@ -44,24 +41,14 @@ pub static DIALECT: Dialect = Dialect {
 };
 
 static TEXT: TextForm = TextForm {
-    id: RULES.form,
-    controls: &CONTROLS,
-    header: None,
-    legacy: None,
-    completion: Mode::Body,
-    checks: &CHECKS,
-    reader: |_, options, _| Box::new(sections::reader(&RULES, options)),
-    write: |_, document, options, sink| sections::write(&RULES, document, options, sink),
-    composer: Some(|it, _| COMPOSER.unless_read(it, RULES.form)),
+    composer: Composing::UnlessRead(&COMPOSER),
     signs: TextSigns {
         framing: Framing::Turns,
         look: |scan, case| super::look(&Traits { thinks: false, words: PYTHON_WORDS }, scan, case),
     },
-    stripped: None,
     // The template writes no reasoning.
     history: |_| History::Kept(kept_without_reasoning),
-    stops: &[Control::End, Control::Eos],
-    framing: Some(Completion::Sections(&SECTIONS)),
+    ..RULES.text_form()
 };
 
 static COMPOSER: Composer = Composer {
@@ -74,8 +61,6 @@ static COMPOSER: Composer = Composer {
         compose::compose(&RULES, it, open, options)
     },
 };
-
-static CHECKS: CheckRules = CheckRules::by_order(&CONTROLS);
 
 static SECTIONS: Sections = Sections {
     reasoning: REASONING,
@@ -96,5 +81,5 @@ static RULES: Rules = Rules {
         )),
         ..super::REPLIES
     },
-    ..super::rules(FormId::new("qwen3-coder"), &SECTIONS)
+    ..super::rules(DIALECT.form(), &SECTIONS)
 };

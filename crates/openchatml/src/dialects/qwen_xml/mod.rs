@@ -103,7 +103,7 @@ const fn rules(form: FormId, sections: &'static Sections) -> Rules {
         turns: &TURNS,
         sections,
         replies: REPLIES,
-        stops: &[Control::Eos],
+        stops: &[Control::End, Control::Eos],
     }
 }
 

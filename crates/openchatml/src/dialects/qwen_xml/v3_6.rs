@@ -2,14 +2,10 @@
 
 use super::tokens::CONTROLS;
 use super::{CARRIES, JSON, JSON_WORDS, Traits, compose, pieces};
-use crate::Control;
-use crate::check::CheckRules;
 use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, TextForm};
-use crate::grammar::sections::{self, NoReasoning, Opened, Piece, Rules, Sections};
-use crate::lex::Mode;
-use crate::model::FormId;
-use crate::rules::{Carries, Completion, Composer, History, kept_after_last_user};
+use crate::grammar::sections::{NoReasoning, Opened, Piece, Rules, Sections};
+use crate::rules::{Carries, Composer, Composing, History, kept_after_last_user};
 use crate::signs::{Framing, TextSigns};
 
 /// Qwen 3.6: the format of Qwen 3.5, in which values are JSON unless they are strings.
@@ -43,23 +39,13 @@ pub static DIALECT: Dialect = Dialect {
 };
 
 static TEXT: TextForm = TextForm {
-    id: RULES.form,
-    controls: &CONTROLS,
-    header: None,
-    legacy: None,
-    completion: Mode::Body,
-    checks: &CHECKS,
-    reader: |_, options, _| Box::new(sections::reader(&RULES, options)),
-    write: |_, document, options, sink| sections::write(&RULES, document, options, sink),
-    composer: Some(|it, _| COMPOSER.unless_read(it, RULES.form)),
+    composer: Composing::UnlessRead(&COMPOSER),
     signs: TextSigns {
         framing: Framing::Turns,
         look: |scan, case| super::look(&Traits { thinks: true, words: JSON_WORDS }, scan, case),
     },
-    stripped: None,
     history: |_| History::Kept(kept_after_last_user),
-    stops: &[Control::End, Control::Eos],
-    framing: Some(Completion::Sections(&SECTIONS)),
+    ..RULES.text_form()
 };
 
 static COMPOSER: Composer = Composer {
@@ -73,10 +59,8 @@ static COMPOSER: Composer = Composer {
     },
 };
 
-static CHECKS: CheckRules = CheckRules::by_order(&CONTROLS);
-
 static SECTIONS: Sections = super::thinking(NoReasoning::AfterUser, &PIECES);
 
 static PIECES: [Piece; 4] = pieces(&JSON);
 
-static RULES: Rules = super::rules(FormId::new("qwen3.6"), &SECTIONS);
+static RULES: Rules = super::rules(DIALECT.form(), &SECTIONS);

@@ -2,14 +2,10 @@
 
 use super::tokens::CONTROLS;
 use super::{CARRIES, JSON, compose, pieces};
-use crate::Control;
-use crate::check::CheckRules;
 use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, TextForm};
-use crate::grammar::sections::{self, NoReasoning, Opened, Piece, Rules, Sections};
-use crate::lex::Mode;
-use crate::model::FormId;
-use crate::rules::{Carries, Completion, Composer, History};
+use crate::grammar::sections::{NoReasoning, Opened, Piece, Rules, Sections};
+use crate::rules::{Carries, Composer, Composing};
 use crate::signs::{Framing, TextSigns};
 
 /// Qwen 3.8: the format of Qwen 3.6. Prompts contain all reasoning, and a line with the effort.
@@ -43,20 +39,9 @@ pub static DIALECT: Dialect = Dialect {
 };
 
 static TEXT: TextForm = TextForm {
-    id: RULES.form,
-    controls: &CONTROLS,
-    header: None,
-    legacy: None,
-    completion: Mode::Body,
-    checks: &CHECKS,
-    reader: |_, options, _| Box::new(sections::reader(&RULES, options)),
-    write: |_, document, options, sink| sections::write(&RULES, document, options, sink),
-    composer: Some(|it, _| COMPOSER.unless_read(it, RULES.form)),
+    composer: Composing::UnlessRead(&COMPOSER),
     signs: TextSigns { framing: Framing::Turns, look: |_, _| {} },
-    stripped: None,
-    history: |_| History::All,
-    stops: &[Control::End, Control::Eos],
-    framing: Some(Completion::Sections(&SECTIONS)),
+    ..RULES.text_form()
 };
 
 /// How a system message begins that has a sentence about the effort already.
@@ -88,10 +73,8 @@ static COMPOSER: Composer = Composer {
     },
 };
 
-static CHECKS: CheckRules = CheckRules::by_order(&CONTROLS);
-
 static SECTIONS: Sections = super::thinking(NoReasoning::Pair, &PIECES);
 
 static PIECES: [Piece; 4] = pieces(&JSON);
 
-static RULES: Rules = super::rules(FormId::new("qwen3.8"), &SECTIONS);
+static RULES: Rules = super::rules(DIALECT.form(), &SECTIONS);

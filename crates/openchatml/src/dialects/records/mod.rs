@@ -8,7 +8,7 @@ use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, JsonForm, PairForm};
 use crate::document::NO_TOKENS;
 use crate::model::{FormId, Message};
-use crate::rules::ContentRules;
+use crate::rules::{Composing, ContentRules};
 use crate::services::{self, beyond_of, chat, parts};
 use crate::signs::{JsonSigns, Kind, Sign};
 
@@ -44,7 +44,7 @@ pub static DIALECT: Dialect = Dialect {
         pair: Some(&PAIR),
         context: Some(write::context),
         carries: &chat::CARRIES,
-        composer: None,
+        composer: Composing::Never,
         signs: &SIGNS,
         contents: Some(ContentRules {
             still_says: |it, places| services::still_say(it, places, FORM, between),

@@ -10,7 +10,7 @@ use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, JsonForm};
 use crate::document::NO_TOKENS;
 use crate::model::{End, FormId, Message, Role};
-use crate::rules::{Carries, Channels, ContentRules, Intents};
+use crate::rules::{Carries, Channels, Composing, ContentRules, Intents};
 use crate::services::{self, calls::is_typed_call, checks};
 use crate::signs::{JsonSigns, Kind, Sign};
 
@@ -38,13 +38,13 @@ pub static DIALECT: Dialect = Dialect {
     opening: None,
     text: None,
     json: Some(JsonForm {
-        id: FormId::new("responses"),
+        id: FORM,
         read: read::read,
         write: write::write,
         pair: None,
         context: None,
         carries: &CARRIES,
-        composer: None,
+        composer: Composing::Never,
         signs: &SIGNS,
         contents: Some(ContentRules {
             still_says: |it, places| services::still_say(it, places, FORM, |it| Some(between(it))),

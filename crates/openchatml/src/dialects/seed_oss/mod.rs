@@ -4,16 +4,14 @@ mod compose;
 mod tokens;
 
 use self::tokens::CONTROLS;
-use crate::check::CheckRules;
 use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, TextForm};
 use crate::grammar::sections::{
-    self, Calls, InnerCalls, Mark, NoReasoning, Opening, Piece, PromptEnd, Prompts, Reasoning,
-    Replies, Rules, Sections, Turn,
+    Calls, InnerCalls, Mark, NoReasoning, Opening, Piece, PromptEnd, Prompts, Reasoning, Replies,
+    Rules, Sections, Turn,
 };
-use crate::lex::Mode;
-use crate::model::{End, FormId, Role};
-use crate::rules::{Carries, Completion, History, Parameters, Tag, Words};
+use crate::model::{End, Role};
+use crate::rules::{Carries, Composing, Parameters, Tag, Words};
 use crate::signs::{Case, Framing, Scan, TextSigns};
 use crate::{Control, Section};
 
@@ -57,23 +55,10 @@ static CARRIES: Carries = Carries {
 };
 
 static TEXT: TextForm = TextForm {
-    id: FormId::new("seed-oss"),
-    controls: &CONTROLS,
-    header: None,
-    legacy: None,
-    completion: Mode::Body,
-    checks: &CHECKS,
-    reader: |_, options, _| Box::new(sections::reader(&RULES, options)),
-    write: |_, document, options, sink| sections::write(&RULES, document, options, sink),
-    composer: Some(|it, _| compose::COMPOSER.unless_read(it, RULES.form)),
+    composer: Composing::UnlessRead(&compose::COMPOSER),
     signs: TextSigns { framing: Framing::Turns, look },
-    stripped: None,
-    history: |_| History::All,
-    stops: &[Control::End],
-    framing: Some(Completion::Sections(&SECTIONS)),
+    ..RULES.text_form()
 };
-
-static CHECKS: CheckRules = CheckRules::by_order(&CONTROLS);
 
 static SECTIONS: Sections = Sections {
     reasoning: Reasoning {
@@ -125,7 +110,7 @@ static PARAMETERS: Parameters = Parameters {
 };
 
 static RULES: Rules = Rules {
-    form: FormId::new("seed-oss"),
+    form: DIALECT.form(),
     controls: &CONTROLS,
     bos: None,
     turns: &[
@@ -136,7 +121,7 @@ static RULES: Rules = Rules {
     ],
     sections: &SECTIONS,
     replies: Replies { turn: Some(Role::Tool), ..Replies::NONE },
-    stops: &[],
+    stops: &[Control::End],
 };
 
 const fn turn(role: Role, word: &'static str) -> Turn {

@@ -8,7 +8,7 @@ use crate::declare::ToolPlace;
 use crate::dialect::{Carrier, Dialect, JsonForm, PairForm};
 use crate::document::{NO_TOKENS, is_pair};
 use crate::model::{End, FormId, Message, Role};
-use crate::rules::{Carries, Channels, ContentRules, is_json_call};
+use crate::rules::{Carries, Channels, Composing, ContentRules, is_json_call};
 use crate::services::{self, calls};
 use crate::signs::{JsonSigns, Kind, Sign};
 
@@ -35,13 +35,13 @@ pub static DIALECT: Dialect = Dialect {
     opening: None,
     text: None,
     json: Some(JsonForm {
-        id: FormId::new("sharegpt"),
+        id: FORM,
         read: read::read,
         write: write::write,
         pair: Some(&PAIR),
         context: Some(write::context),
         carries: &CARRIES,
-        composer: None,
+        composer: Composing::Never,
         signs: &SIGNS,
         contents: Some(ContentRules {
             still_says: |it, places| services::still_say(it, places, FORM, |_| Some("")),

@@ -16,16 +16,17 @@ mod writer;
 pub(crate) use self::attribute::{is_type_word, may_hide};
 pub(crate) use self::header::lost_call;
 pub(crate) use self::look::{look, look_between, marks};
-pub(crate) use self::reader::reader;
 pub(crate) use self::speaker::speaker;
 pub(crate) use self::write_header::{needs_sanitizing, raw_header, sanitized};
 pub(crate) use self::writer::write;
 
-use crate::Control;
+use crate::dialect::Grammar;
 use crate::lex::TokenTable;
-use crate::model::{FormId, Message, Role};
+use crate::model::{Document, FormId, Message, Role};
+use crate::options::{ReadOptions, RenderOptions};
 use crate::words::words;
-use crate::writing::PlainOpening;
+use crate::writing::{PlainOpening, RenderError, Sink};
+use crate::{Control, reading};
 
 /// The differences between the dialects of the family.
 #[derive(Debug)]
@@ -57,6 +58,24 @@ pub(crate) struct Rules {
     pub(crate) spaces: Spaces,
     /// Whether the typing errors in the specification's own examples are corrected.
     pub(crate) mends_slips: bool,
+}
+
+impl Grammar for Rules {
+    fn reader<'a>(
+        &'static self,
+        options: &ReadOptions,
+    ) -> Box<dyn reading::Reader<'a> + Send + Sync + 'a> {
+        Box::new(reader::reader(self, options))
+    }
+
+    fn write(
+        &'static self,
+        document: &Document<'_>,
+        options: &RenderOptions,
+        sink: &mut dyn Sink,
+    ) -> Result<(), RenderError> {
+        writer::write(self, document, options, sink)
+    }
 }
 
 /// Defines the openings of most messages in a dialect with channels, from its spellings of

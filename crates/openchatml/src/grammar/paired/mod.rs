@@ -19,18 +19,41 @@ mod writer_state;
 
 pub(crate) use self::dropped::DroppedLayout;
 pub(crate) use self::outputs::{is_value, split as split_outputs};
-pub(crate) use self::reader::{is_list, reader};
+pub(crate) use self::reader::is_list;
 pub(crate) use self::template_layout::TemplateLayout;
-pub(crate) use self::writer::write;
 use self::writer_state::Begins;
+use crate::options::{ReadOptions, RenderOptions};
+use crate::writing::{RenderError, Sink};
 
+use crate::dialect::Grammar;
 use crate::grammar::sections::Rules;
-use crate::model::{Message, Raw, Role};
-use crate::{Control, Section};
+use crate::model::{Document, Message, Raw, Role};
+use crate::{Control, Section, reading};
 
 /// Whether this is the text between two replies of a list.
 fn is_between_replies(raw: &Raw<'_>) -> bool {
     matches!(raw.as_str(), "," | ", ")
+}
+
+/// The grammar of sections whose calls and replies are JSON arrays, with the rules of a dialect.
+pub(crate) struct Lists(pub(crate) &'static Rules);
+
+impl Grammar for Lists {
+    fn reader<'a>(
+        &'static self,
+        options: &ReadOptions,
+    ) -> Box<dyn reading::Reader<'a> + Send + Sync + 'a> {
+        Box::new(reader::reader(self.0, options))
+    }
+
+    fn write(
+        &'static self,
+        document: &Document<'_>,
+        options: &RenderOptions,
+        sink: &mut dyn Sink,
+    ) -> Result<(), RenderError> {
+        writer::write(self.0, document, options, sink)
+    }
 }
 
 impl Rules {

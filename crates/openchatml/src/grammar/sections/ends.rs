@@ -65,7 +65,7 @@ impl<'a> Reader<'a> {
         // The end of a sequence also ends the turn of the assistant.
         let is_assistant = turn.role == Role::Assistant;
         // In a completion, the token of the next turn only ends it.
-        let stops = self.is_completion && is_assistant && self.rules.stops.contains(&control);
+        let stops = self.is_completion && is_assistant && self.rules.stops_otherwise(control);
         let ends = turn.stop() == Some(control);
         if ends {
             self.tell_unclosed_turn(turn, span, out);

@@ -34,19 +34,20 @@ mod writer;
 
 pub(crate) use self::attributes::AttributeHeader;
 pub(crate) use self::compose::{BETWEEN, Opened, Which, compose, say};
-pub(crate) use self::reader::reader;
-pub(crate) use self::writer::write;
 pub(crate) use crate::grammar::owner::Owner;
 
 use self::between::Kind;
+use crate::dialect::{Grammar, TextForm};
 use crate::lex::TokenTable;
-use crate::model::{Conversation, DocumentLayout, FormId, Message, Raw, Role};
-use crate::options::{LayoutChoice, RenderOptions};
+use crate::model::{Conversation, Document, DocumentLayout, FormId, Message, Raw, Role};
+use crate::options::{LayoutChoice, ReadOptions, RenderOptions};
+use crate::rules::Completion;
 pub(crate) use crate::rules::{
     Array, CallForm, CallPiece as Piece, Calls, Guard, InnerCalls, Literals, Mark, NoReasoning,
     PromptEnd, Prompts, Reasoning, Sections,
 };
-use crate::{Control, Section};
+use crate::writing::{RenderError, Sink};
+use crate::{Control, Section, reading};
 
 /// The differences between the dialects of the family.
 #[derive(Debug)]
@@ -61,8 +62,37 @@ pub(crate) struct Rules {
     /// The sections of the assistant's turn.
     pub(crate) sections: &'static Sections,
     pub(crate) replies: Replies,
-    /// Further tokens that end a completion, in addition to the end token of the assistant's turn.
+    /// The tokens that end a completion. The first one closes the turn of the assistant.
     pub(crate) stops: &'static [Control],
+}
+
+impl Rules {
+    /// Returns the text form of a dialect of this family: a dialect changes what differs.
+    pub(crate) const fn text_form(&'static self) -> TextForm {
+        TextForm {
+            stops: self.stops,
+            framing: Some(Completion::Sections(self.sections)),
+            ..TextForm::new(self.form, self.controls, self)
+        }
+    }
+}
+
+impl Grammar for Rules {
+    fn reader<'a>(
+        &'static self,
+        options: &ReadOptions,
+    ) -> Box<dyn reading::Reader<'a> + Send + Sync + 'a> {
+        Box::new(reader::reader(self, options))
+    }
+
+    fn write(
+        &'static self,
+        document: &Document<'_>,
+        options: &RenderOptions,
+        sink: &mut dyn Sink,
+    ) -> Result<(), RenderError> {
+        writer::write(self, document, options, sink)
+    }
 }
 
 /// The beginning and end of the turns of a role.
@@ -294,9 +324,14 @@ impl Rules {
             || self.turns.iter().any(|turn| turn.close.is_some_and(|it| it.control == control))
     }
 
+    /// Whether a token ends a completion, and does not close the turn of the assistant.
+    fn stops_otherwise(&self, control: Control) -> bool {
+        self.stops.iter().skip(1).any(|stop| *stop == control)
+    }
+
     /// Whether a token ends the turn of the assistant instead of the one that closes it.
     fn is_other_end(&self, control: Control) -> bool {
-        control.ends_message() && self.stops.contains(&control)
+        control.ends_message() && self.stops_otherwise(control)
     }
 
     /// Whether a token of calls is text in reasoning.

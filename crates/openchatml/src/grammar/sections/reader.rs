@@ -322,7 +322,7 @@ impl<'a> Reader<'a> {
             State::Guarded(_) | State::Unopened(_) => {}
             State::Rest(_) => self.in_rest(control, span, out),
         }
-        let is_stop = self.rules.stops.contains(&control);
+        let is_stop = self.rules.stops_otherwise(control);
         if is_stop && self.turn.is_some_and(|turn| turn.role == Role::Assistant) {
             out.stop_token();
         }

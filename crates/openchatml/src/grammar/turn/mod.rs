@@ -9,12 +9,13 @@ mod reader;
 mod writer;
 
 pub use self::options::{Close, TurnOptions};
-pub(crate) use self::reader::reader;
-pub(crate) use self::writer::write;
 
-use crate::Control;
+use crate::dialect::Grammar;
 use crate::lex::TokenTable;
-use crate::model::{FormId, Raw, Role};
+use crate::model::{Document, FormId, Raw, Role};
+use crate::options::{ReadOptions, RenderOptions};
+use crate::writing::{RenderError, Sink};
+use crate::{Control, reading};
 
 /// The differences between the dialects of the family.
 #[derive(Debug)]
@@ -31,6 +32,24 @@ pub(crate) struct Rules {
     pub(crate) newer: &'static TokenTable,
     /// Whether a document may be a fill-in-the-middle task or a multi-file sequence.
     pub(crate) has_files: bool,
+}
+
+impl Grammar for Rules {
+    fn reader<'a>(
+        &'static self,
+        options: &ReadOptions,
+    ) -> Box<dyn reading::Reader<'a> + Send + Sync + 'a> {
+        Box::new(reader::reader(self, options))
+    }
+
+    fn write(
+        &'static self,
+        document: &Document<'_>,
+        options: &RenderOptions,
+        sink: &mut dyn Sink,
+    ) -> Result<(), RenderError> {
+        writer::write(self, document, options, sink)
+    }
 }
 
 /// The tokens around a conversation.

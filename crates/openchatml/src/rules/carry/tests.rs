@@ -21,11 +21,11 @@ fn tables() -> Vec<&'static Carries> {
     let mut options = RenderOptions::default();
     options.profile = Profile::HfTemplate;
     let composer = |format: Format| {
-        let find = match format.carrier() {
-            Carrier::Text => format.dialect.text?.composer?,
-            Carrier::Json => format.dialect.json.as_ref()?.composer?,
+        let (composing, form) = match format.carrier() {
+            Carrier::Text => format.dialect.text.map(|form| (form.composer, form.id))?,
+            Carrier::Json => format.dialect.json.as_ref().map(|form| (form.composer, form.id))?,
         };
-        Some(find(&Conversation::default(), &options)?.carries)
+        Some(composing.of(&Conversation::default(), form, &options)?.carries)
     };
     Format::all().flat_map(|format| [Some(format.carries()), composer(format)]).flatten().collect()
 }

@@ -61,7 +61,7 @@ pub(crate) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     if let Some(thinking) = thinking {
         deliberate(&mut conversation, thinking);
     }
-    reader.finish(json, read, conversation.into(), |_| Some(&super::super::CHECKS))
+    reader.finish(json, read, conversation.into(), |_| Some(&super::super::TEXT.checks))
 }
 
 /// Adds the developer message that says whether the model deliberates, at its position in the text

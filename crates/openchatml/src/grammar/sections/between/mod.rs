@@ -480,7 +480,7 @@ impl Rules {
         let is_over = match last {
             Kind::Call { .. } => {
                 let close = self.sections.calls.item.1;
-                close.is_some_and(|close| self.stops.contains(&close.control))
+                close.is_some_and(|close| self.stops_otherwise(close.control))
             }
             Kind::Reply => turn.role == Role::Assistant,
             _ => false,
