@@ -102,6 +102,39 @@ fn a_server_can_write_its_own_summaries() {
     }
 }
 
+/// Diagnostics report wrong arguments too, but a stream that has too many of them keeps none.
+#[test]
+fn wrong_arguments_are_found_without_diagnostics() {
+    for (call, is_complete) in [
+        ("functions.f <|constrain|>json<|message|>{}", true),
+        ("functions.f <|constrain|>json<|message|>{", false),
+        ("functions.f <|constrain|>json<|message|>{\"a\": 1, \"a\": 2}", false),
+        ("functions.f<|message|>x", true),
+        ("functions.f<|message|> ", false),
+        ("browser.f<|message|>x", true),
+        ("browser.f<|message|> ", true),
+    ] {
+        let text = format!("<|channel|>commentary to={call}<|call|>");
+        let mut options = ReadOptions::default();
+        options.continues = Some(Role::Assistant);
+        options.limits.diagnostics = 0;
+        let mut stream = Stream::new(TextFormat::HARMONY, &options);
+        let (mut out, mut writer) = (String::new(), writer(Api::Responses));
+        // An event of a diagnostic would have the same effect.
+        let mut push = |event: Event<'_>| {
+            if !matches!(event, Event::Diagnostic { .. }) {
+                writer.push(&event, &mut out);
+            }
+        };
+        stream.feed_with(text.as_bytes(), &mut push);
+        stream.finish_with(&mut push);
+        writer.finish(&Ending::default(), &mut out);
+        let last = lines(&out).pop().unwrap();
+        let expected = if is_complete { "completed" } else { "incomplete" };
+        assert_eq!(last["response"]["status"], expected, "{call}: {out}");
+    }
+}
+
 #[test]
 fn a_response_that_is_cancelled_is_incomplete() {
     for (incomplete, details, finish_reason) in [
