@@ -7,7 +7,7 @@
 use openchatml_testkit::{grammar, laws, seeds};
 
 /// The number of documents for a law, over all formats.
-const CASES: u64 = 100_000;
+const CASES: u64 = 50_000;
 
 fn holds(name: &str) {
     let law = laws::Law::named(name).expect("a law");

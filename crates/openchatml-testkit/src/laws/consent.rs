@@ -1,6 +1,7 @@
 //! The law of consent: no datum of the input is missing in the output, unless an error covers it or
 //! a loss reports it (decision 38).
 
+use std::cell::LazyCell;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -28,6 +29,7 @@ pub(crate) fn consent(case: &Case<'_>) -> Verdict {
     };
     let written: BTreeSet<_> = data(&output).into_iter().map(|(_, datum)| datum).collect();
     let errors = Errors::of(case, &parsed.diagnostics);
+    let conversions = LazyCell::new(|| conversions(&parsed.document));
     if errors.tree.is_none() && case.from.carrier() == Carrier::Json {
         // The recovered document has no keys to search for.
         return Ok(());
@@ -39,7 +41,9 @@ pub(crate) fn consent(case: &Case<'_>) -> Verdict {
         {
             continue;
         }
-        let place = Place::of(datum, &parsed.document);
+        let place = Place::of(datum, &parsed.document, || {
+            conversions.iter().any(|output| output.contains(datum))
+        });
         if errors.drops_header && matches!(place, Place::Header) {
             continue;
         }
@@ -303,7 +307,8 @@ impl Place {
         }
     }
 
-    fn of(datum: &str, document: &Document<'_>) -> Self {
+    /// Returns the place of a datum. `is_converted` tells whether any format writes it.
+    fn of(datum: &str, document: &Document<'_>, is_converted: impl Fn() -> bool) -> Self {
         let conversations = document.conversations();
         if conversations.is_empty() {
             let is_there = format!("{document:?}").contains(datum);
@@ -330,7 +335,7 @@ impl Place {
             return Self::Tools;
         }
         // The `Debug` output of a conversation includes the data for its own format.
-        match is_in(format!("{conversations:?}")) || is_beyond(datum, document) {
+        match is_in(format!("{conversations:?}")) || is_converted() {
             true => Self::Beyond,
             false => Self::Nowhere,
         }
@@ -369,10 +374,9 @@ impl Place {
     }
 }
 
-/// Whether the same format writes the datum again.
-fn is_beyond(datum: &str, document: &Document<'_>) -> bool {
-    openchatml::Format::all().any(|format| {
-        let written = convert(document, format, &RenderOptions::default());
-        written.is_ok_and(|written| written.output.contains(datum))
-    })
+/// Returns the document in all formats that can carry it.
+fn conversions(document: &Document<'_>) -> Vec<String> {
+    let outputs = openchatml::Format::all()
+        .filter_map(|format| convert(document, format, &RenderOptions::default()).ok());
+    outputs.map(|converted| converted.output).collect()
 }
