@@ -142,6 +142,16 @@ def test_html_shows_roles_marks_hidden_messages_and_escapes() -> None:
     assert beside < html.index("Paris") < html.index("degrees") < html.index("Sunny.")
 
 
+def test_html_has_a_limited_size() -> None:
+    long = Conversation([Message.user(f"m{at}, " + "x" * 20_000) for at in range(1000)])
+    html = long._repr_html_()
+    assert "… 900 more messages" in html and len(html) < 2_000_000
+    assert "m49, " in html and "m50, " not in html and "m949, " not in html and "m950, " in html
+    assert "… 10004 more characters" in html
+    short = Conversation([Message.user("x")] * 100)._repr_html_()
+    assert "more" not in short and short.count("<pre") == 100
+
+
 def test_user_view_has_no_hidden_text() -> None:
     view = FULL.user_view()
     assert [(it.role, it.text) for it in view] == [

@@ -14,10 +14,15 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from .._errors import ArgumentTypeError
 from .._openchatml import Conversation, Parsed, parse
+
+_Kind = TypeVar("_Kind", dict[str, Any], list[Any], str, int)
+
+_MOST = 10_000
+"""No response has so many items, calls and parts: numbers beyond are mistakes."""
 
 __all__ = ["ChatReader", "ResponsesReader", "StreamPiece"]
 
@@ -35,6 +40,10 @@ class StreamPiece(NamedTuple):
 
 class _Reader(ABC):
     """What both readers do."""
+
+    error: dict[str, Any] | None = None
+    """The error that the service reports instead of the rest, such as ``{"message": "overloaded"}``.
+    ``None`` if it reports none."""
 
     @abstractmethod
     def push(self, chunk: Any) -> list[StreamPiece]:
@@ -96,6 +105,42 @@ def _data(chunk: Any) -> dict[str, Any]:
     return data
 
 
+_NAMES = {dict: "an object", list: "a list", str: "text", int: "a number"}
+
+
+def _field(data: dict[str, Any], key: str, kind: type[_Kind], default: _Kind) -> _Kind:
+    """A field of a chunk, or the default if it is absent or null."""
+    value = data.get(key)
+    if value is None:
+        return default
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise ArgumentTypeError(
+            f"argument `chunk`: `{key}`: expected {_NAMES[kind]}, not `{value!r:.100}`"
+        )
+    return value
+
+
+def _objects(data: dict[str, Any], key: str) -> list[dict[str, Any]]:
+    """A field of a chunk that is a list of objects."""
+    return [_field({key: item}, key, dict, {}) for item in _field(data, key, list, [])]
+
+
+def _number(data: dict[str, Any], key: str, default: int = 0) -> int:
+    """A field of a chunk that is the number of an item."""
+    number = _field(data, key, int, default)
+    if not 0 <= number < _MOST:
+        raise ArgumentTypeError(f"argument `chunk`: `{key}`: expected a number from 0, not `{number}`")
+    return number
+
+
+def _error(data: dict[str, Any], key: str = "error") -> dict[str, Any] | None:
+    """The error that a chunk reports. Some servers write only its message."""
+    error = data.get(key)
+    if error is None or isinstance(error, dict):
+        return error
+    return {"message": str(error)}
+
+
 class ChatReader(_Reader):
     """Reads the chunks of a Chat Completion, also the reasoning that other servers add.
 
@@ -120,6 +165,7 @@ class ChatReader(_Reader):
         self._choice = choice
         self._texts: dict[str, str] = {}
         self._calls: dict[int, dict[str, str]] = {}
+        self.error = None
         self.finish_reason: str | None = None
         """Why the response ended, or ``None``."""
         self.usage: dict[str, Any] | None = None
@@ -132,34 +178,36 @@ class ChatReader(_Reader):
             ArgumentTypeError: The chunk is no object of the client.
         """
         data = _data(chunk)
-        self.usage = data.get("usage") or self.usage
+        self.error = _error(data) or self.error
+        self.usage = _field(data, "usage", dict, {}) or self.usage
         pieces: list[StreamPiece] = []
-        for choice in data.get("choices") or []:
-            if choice.get("index", 0) == self._choice:
-                self.finish_reason = choice.get("finish_reason") or self.finish_reason
-                pieces += self._delta(choice.get("delta") or {})
+        for choice in _objects(data, "choices"):
+            if _number(choice, "index") == self._choice:
+                reason = _field(choice, "finish_reason", str, "")
+                self.finish_reason = reason or self.finish_reason
+                pieces += self._delta(_field(choice, "delta", dict, {}))
         return pieces
 
     def _delta(self, delta: dict[str, Any]) -> list[StreamPiece]:
         pieces: list[StreamPiece] = []
         # vLLM says `reasoning`, the others `reasoning_content`; some say both.
-        reasoning = delta.get("reasoning_content") or delta.get("reasoning")
-        texts: tuple[tuple[Literal["reasoning", "content", "refusal"], Any], ...] = (
-            ("reasoning", reasoning),
-            ("content", delta.get("content")),
-            ("refusal", delta.get("refusal")),
+        reasoning = _field(delta, "reasoning_content", str, "")
+        texts: tuple[tuple[Literal["reasoning", "content", "refusal"], str], ...] = (
+            ("reasoning", reasoning or _field(delta, "reasoning", str, "")),
+            ("content", _field(delta, "content", str, "")),
+            ("refusal", _field(delta, "refusal", str, "")),
         )
         for kind, text in texts:
-            if isinstance(text, str) and text:
+            if text:
                 self._texts[kind] = self._texts.get(kind, "") + text
                 pieces.append(StreamPiece(kind, text, 0))
-        for at, call in enumerate(delta.get("tool_calls") or []):
-            index = call.get("index", at)
-            function = call.get("function") or {}
+        for at, call in enumerate(_objects(delta, "tool_calls")):
+            index = _number(call, "index", at)
+            function = _field(call, "function", dict, {})
             known = self._calls.setdefault(index, {"id": "", "name": "", "arguments": ""})
-            known["id"] = call.get("id") or known["id"]
-            known["name"] += function.get("name") or ""
-            if text := function.get("arguments"):
+            known["id"] = _field(call, "id", str, "") or known["id"]
+            known["name"] += _field(function, "name", str, "")
+            if text := _field(function, "arguments", str, ""):
                 known["arguments"] += text
                 pieces.append(StreamPiece("arguments", text, index))
         return pieces
@@ -167,7 +215,8 @@ class ChatReader(_Reader):
     @property
     def is_complete(self) -> bool:
         """Whether the response has ended as the model wanted."""
-        return self.finish_reason in ("stop", "tool_calls", "function_call")
+        ends = ("stop", "tool_calls", "function_call")
+        return self.error is None and self.finish_reason in ends
 
     @property
     def parsed(self) -> Parsed:
@@ -188,6 +237,8 @@ class ChatReader(_Reader):
                 for index, call in sorted(self._calls.items())
             ]
         has_text = bool(self._texts) or bool(self._calls)
+        if self.error is not None and not has_text:
+            return parse(json.dumps({"error": self.error}), "openai")
         return parse(json.dumps({"messages": [message] if has_text else []}), "openai")
 
 
@@ -216,6 +267,7 @@ class ResponsesReader(_Reader):
 
     def __init__(self) -> None:
         self._items: dict[int, dict[str, Any]] = {}
+        self.error = None
         self.status: str | None = None
         """``"completed"``, ``"incomplete"`` or ``"failed"``, or ``None`` before the end."""
         self.response: dict[str, Any] | None = None
@@ -228,20 +280,26 @@ class ResponsesReader(_Reader):
             ArgumentTypeError: The event is no object of the client.
         """
         event = _data(chunk)
-        kind, index = event.get("type", ""), event.get("output_index", 0)
+        kind, index = _field(event, "type", str, ""), _number(event, "output_index")
         if kind in ("response.output_item.added", "response.output_item.done"):
-            self._items[index] = dict(event.get("item") or {})
+            self._items[index] = dict(_field(event, "item", dict, {}))
         elif kind in _PARTS:
             return self._text(event, index, *_PARTS[kind])
         elif kind == "response.function_call_arguments.delta":
             item = self._item(index, "function_call")
-            item["arguments"] = item.get("arguments", "") + event["delta"]
-            return [StreamPiece("arguments", event["delta"], index)]
+            delta = _field(event, "delta", str, "")
+            item["arguments"] = _field(item, "arguments", str, "") + delta
+            return [StreamPiece("arguments", delta, index)]
+        elif kind == "error":
+            # The fields of the error stand in the event, or in an object of it.
+            fields = {key: event[key] for key in ("code", "message", "param") if key in event}
+            self.status, self.error = "failed", _error(event) or fields
         elif kind in _ENDS:
             self.status = kind.rpartition(".")[2]
-            self.response = event.get("response") or {}
+            self.response = _field(event, "response", dict, {})
+            self.error = _error(self.response) or self.error
             # It has all items, if the server repeats them.
-            if output := self.response.get("output"):
+            if output := _objects(self.response, "output"):
                 self._items = dict(enumerate(output))
         return []
 
@@ -257,18 +315,19 @@ class ResponsesReader(_Reader):
         part: str,
     ) -> list[StreamPiece]:
         item = self._item(index, "reasoning" if "reasoning" in kind else "message")
-        if item["type"] == "message":
+        if item.get("type") == "message":
             item.setdefault("role", "assistant")
         # The list belongs to this reader, and not to the event that began the item.
-        parts = [dict(it) for it in item.get(field) or []]
-        at = event.get("summary_index" if field == "summary" else "content_index", 0)
+        parts = [dict(it) for it in _objects(item, field)]
+        at = _number(event, "summary_index" if field == "summary" else "content_index")
+        delta = _field(event, "delta", str, "")
         while len(parts) <= at:
             parts.append({"type": part})
         key = "refusal" if part == "refusal" else "text"
         parts[at]["type"] = part
-        parts[at][key] = (parts[at].get(key) or "") + event["delta"]
+        parts[at][key] = _field(parts[at], key, str, "") + delta
         item[field] = parts
-        return [StreamPiece(kind, event["delta"], index)]
+        return [StreamPiece(kind, delta, index)]
 
     @property
     def is_complete(self) -> bool:
@@ -279,4 +338,7 @@ class ResponsesReader(_Reader):
     def parsed(self) -> Parsed:
         """What was read until now, with diagnostics."""
         output = [self._items[index] for index in sorted(self._items)]
-        return parse(json.dumps({"output": output}), "responses")
+        data: dict[str, Any] = {"output": output}
+        if self.error is not None:
+            data |= {"status": "failed", "error": self.error}
+        return parse(json.dumps(data), "responses")
