@@ -88,7 +88,7 @@ mod _openchatml {
     #[pymodule_export]
     use super::stream::PyStream;
     #[pymodule_export]
-    use super::template::PyChatTemplate;
+    use super::template::{PyChatTemplate, restore_template};
     #[pymodule_export]
     use super::tokenizer::{PyTokenizer, restore_tokenizer};
     #[pymodule_export]

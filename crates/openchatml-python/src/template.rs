@@ -1,17 +1,20 @@
 //! Chat templates of models.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use openchatml::{Conversation, Data, Document, End, Limits as ReadLimits, Value};
 use openchatml_templates::{Arguments, Date, Options, Rendered, Template, TemplateFile, losses};
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyDict, PyString, PyTuple};
 
 use crate::argument::{Argument, cut};
 use crate::consent::{Consent, consent_to_drops, consent_to_losses};
 use crate::data;
 use crate::document::source;
 use crate::error::{Failure, detached, wrong_type, wrong_value};
+use crate::pickle::{malformed, restorer};
 use crate::rendered::{PyRendered, Written};
 use crate::tokenizer::PyTokenizer;
 use crate::tool_list::tools;
@@ -335,11 +338,43 @@ impl PyChatTemplate {
         Ok(written?.into())
     }
 
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        let py = slf.py();
+        let state = slf.get().templates.each_ref().map(|(template, options)| -> State<'_> {
+            let tokens = options.special_tokens.iter();
+            let tokens = tokens.map(|(key, text)| (key.as_ref().into(), text.as_ref().into()));
+            let controls = options.controls.iter().flatten().map(|it| it.as_ref().into());
+            (template.source().into(), tokens.collect(), controls.collect())
+        });
+        PyTuple::new(py, [restorer(py, "_restore_template")?, (state,).into_bound_py_any(py)?])
+    }
+
     fn __repr__(&self) -> String {
         let mut source = cut(self.source());
         source.truncate(source.len().min(80));
         format!("<ChatTemplate {source}>")
     }
+}
+
+/// What is pickled of a template: its source, its special tokens by name, and its other control
+/// tokens.
+type State<'a> = (Cow<'a, str>, Vec<(Cow<'a, str>, Cow<'a, str>)>, Vec<Cow<'a, str>>);
+
+/// Restores a pickled template.
+#[pyfunction]
+#[pyo3(name = "_restore_template")]
+pub(crate) fn restore_template(state: &Bound<'_, PyAny>) -> PyResult<PyChatTemplate> {
+    let state: [State<'static>; 2] = state.extract().map_err(|_| malformed())?;
+    let restore = |(source, tokens, controls): &State<'static>| {
+        let template =
+            Template::new(source.clone(), &Default::default()).map_err(|_| malformed())?;
+        let mut options = Options::default();
+        options.special_tokens = tokens.clone();
+        options.controls = Some(controls.clone()).filter(|it| !it.is_empty());
+        Ok::<_, PyErr>((template, options))
+    };
+    let [without_tools, with_tools] = &state;
+    Ok(PyChatTemplate { templates: [restore(without_tools)?, restore(with_tools)?] })
 }
 
 /// Special tokens by name: texts, or objects that are texts.

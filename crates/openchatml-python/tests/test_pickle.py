@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import pathlib
 import pickle
 from typing import Any
@@ -111,3 +112,33 @@ def test_malformed_data(bad: Any) -> None:
         _openchatml._restore_event(state, None)
     with pytest.raises(openchatml.ParseError):
         _openchatml._restore_event(("response.delta", None, "x", False, None, None, None, None), None)
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_chat_templates(protocol: int) -> None:
+    config = {
+        "chat_template": [
+            {"name": "default", "template": "{{ bos_token }}{{ messages[0].content }}<|end|>"},
+            {"name": "tool_use", "template": "{{ bos_token }}{{ tools[0].function.name }}"},
+        ],
+        "bos_token": "<s>",
+    }
+    template = openchatml.ChatTemplate(json.dumps(config), special_tokens={"eos_token": "</s>"})
+    again = pickle.loads(pickle.dumps(template, protocol))
+    assert again.source == template.source and repr(again) == repr(template)
+    chat = [{"role": "user", "content": "Hi!"}]
+    tools = [{"type": "function", "function": {"name": "f", "parameters": {}}}]
+    for options in ({}, {"tools": tools}):
+        assert again.render(chat, **options) == template.render(chat, **options)
+    assert again.render(chat, tools=tools) == "<s>f"
+    # Control tokens are not lost: this is one of the template, and this one of its special tokens.
+    for text in ("<|end|>", "</s>"):
+        with pytest.raises(openchatml.TemplateError):
+            again.render([{"role": "user", "content": text}])
+    assert copy.deepcopy(template).source == template.source
+
+
+@pytest.mark.parametrize("state", [None, 3, [], [1, 2], [("{% if", [], [])] * 2, [("", [("a",)], [])] * 2])
+def test_malformed_chat_templates(state: Any) -> None:
+    with pytest.raises(openchatml.Error, match="malformed"):
+        _openchatml._restore_template(state)

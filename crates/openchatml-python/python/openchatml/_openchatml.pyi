@@ -52,6 +52,7 @@ __all__ = [
     "_restore_message",
     "_restore_parsed",
     "_restore_rendered",
+    "_restore_template",
     "_restore_tokenizer",
     "_run_command",
     "check",
@@ -1857,6 +1858,7 @@ def _restore_parsed(
     carrier: str, content: str, diagnostics: Any, format: str, text: str | None
 ) -> Parsed: ...
 def _restore_rendered(state: Any) -> Rendered: ...
+def _restore_template(state: Any) -> ChatTemplate: ...
 def _restore_tokenizer(
     format: str, encoding: Any, spell_control_tokens: bool
 ) -> Tokenizer: ...
