@@ -213,11 +213,14 @@ impl<'a> Reader<'a> {
 
     /// Ends the input.
     pub(super) fn end_input(&mut self, at: usize, out: &mut Out<'a, '_>) {
+        if !matches!(self.state, State::Header(..)) {
+            self.settle_at_end(at, out);
+        }
+        // Withheld text can end in a header, too.
         if let State::Header(span, _) = &self.state {
             let span = *span;
             return self.end_in_header(span, at, out);
         }
-        self.settle_at_end(at, out);
         self.say_blank(at, false, out);
         match std::mem::replace(&mut self.state, State::Outside(Kept::default())) {
             State::Body(body) => {
@@ -311,7 +314,9 @@ impl<'a> Reader<'a> {
         let role = turn.role;
         let kind = match role {
             Role::Assistant => Kind::Prompt,
-            Role::Tool if turn.attributes().is_some() => Kind::Reply,
+            Role::Tool if turn.attributes().is_some() || self.rules.are_turns_replies() => {
+                Kind::Reply
+            }
             role => Kind::Said(role),
         };
         let mut message = Message::new(role, "");
