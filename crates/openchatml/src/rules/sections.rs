@@ -231,7 +231,8 @@ pub enum CallPiece {
     Arguments,
     /// The attributes of the call, and the token that ends them.
     Attributes(CallAttributes),
-    /// Text of the framing. White space around it is layout.
+    /// Text of the framing. White space around it is layout. After a token it can be line breaks, which
+    /// are layout, too.
     Word(&'static str),
     /// The name of the tool, and the text that ends it. If that is only line breaks, the name ends
     /// at the first parameter, or at the end of the call.

@@ -6,6 +6,7 @@
 
 mod answer;
 mod attributes;
+mod bare;
 pub(super) mod between;
 mod body;
 mod call;
@@ -221,6 +222,8 @@ pub(crate) struct Replies {
     /// The tokens that open and close one reply. The line breaks before the opening token are only
     /// written after another reply.
     pub(crate) item: Option<(Mark, Mark)>,
+    /// The number of line breaks before the first reply of a turn.
+    pub(crate) lead: u8,
     /// Whether each reply has a turn of its own. Several replies in one turn are read, too.
     pub(crate) alone: bool,
     /// The tokens around replies that follow each other.
@@ -258,6 +261,7 @@ impl Replies {
     pub(crate) const NONE: Self = Self {
         turn: None,
         item: None,
+        lead: 0,
         alone: false,
         content: None,
         array: None,

@@ -51,6 +51,9 @@ impl<'a> Reader<'a> {
             // It is allowed after a conversation.
             return self.end_gap(out);
         }
+        if self.begins_bare(control) {
+            return self.begin_bare(control, span, out);
+        }
         if self.in_replies {
             self.end_gap(out);
         }
@@ -115,7 +118,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Whether the turn of the assistant continues here without a new opening token.
-    fn goes_on(&self) -> bool {
+    pub(super) fn goes_on(&self) -> bool {
         self.rules.goes_on(self.layout.place) && !self.is_left
     }
 
@@ -152,17 +155,6 @@ impl<'a> Reader<'a> {
             role => Kind::Said(role),
         };
         self.speak(kind, gap, out);
-    }
-
-    /// Returns the turn that begins if text follows here, between turns.
-    fn begun_by_text(&self) -> Option<&'static Turn> {
-        let bare = self.rules.turns.iter().find(|turn| turn.opening == Opening::Bare);
-        match self.layout.place.last {
-            _ if self.in_replies => None,
-            None if bare.is_some() => bare,
-            _ if self.goes_on() => self.rules.turn(Role::Assistant),
-            _ => self.rules.implied(),
-        }
     }
 
     pub(super) fn open_turn(&mut self, turn: &'static Turn, span: Span, out: &mut Out<'a, '_>) {
@@ -496,11 +488,12 @@ impl<'a> Reader<'a> {
 
     fn open_reply(&mut self, span: Span, out: &mut Out<'a, '_>) {
         if self.turn.is_some_and(|turn| turn.role == Role::Assistant) {
-            if self.rules.replies.turn.is_some() {
-                let control = Control::OpenSection(Section::Reply);
+            let control = Control::OpenSection(Section::Reply);
+            // It is text of reasoning, if that goes on behind a call.
+            let is_thought = self.rules.replies.inside.is_none() && self.thought.is_uncertain();
+            if self.rules.replies.turn.is_some() || is_thought {
                 return self.stray_section(control, span, out);
             }
-            let control = Control::OpenSection(Section::Reply);
             match self.rules.replies.inside {
                 Some(_) if !self.thinks() => {
                     self.close_turn(control, self.is_completion, span, out);

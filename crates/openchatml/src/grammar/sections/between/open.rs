@@ -169,7 +169,7 @@ impl Rules {
             emit(Owner::Header, Written::Word(text))?;
         }
         let Some((open, _)) = self.replies.item else { return Ok(()) };
-        let before = if follows { open.before } else { 0 };
+        let before = if follows { open.before } else { self.replies.lead };
         mark(Owner::Header, Mark { before, ..open }, emit)?;
         let Some(content) = self.replies.content else { return Ok(()) };
         label.id.map_or(Ok(()), |id| emit(Owner::Header, Written::Name(id)))?;

@@ -514,8 +514,21 @@ impl<'a> Call<'a> {
             self.id = Some(String::new());
             return true;
         }
-        self.piece += usize::from(control == end);
+        if control == end {
+            self.piece += 1;
+            self.skip_breaks(rules);
+        }
         control == end
+    }
+
+    /// Continues after line breaks that only belong to the layout.
+    fn skip_breaks(&mut self, rules: &Rules) {
+        let mut rest = rules.sections.calls.pieces.iter().skip(self.piece);
+        while let Some(Piece::Word(text)) = rest.next()
+            && text.trim_matches('\n').is_empty()
+        {
+            self.piece += 1;
+        }
     }
 
     /// Takes the name of the tool from its attributes. Returns whether there is one.
