@@ -13,6 +13,7 @@ mod deepseek_v3_1;
 mod gemini;
 mod gemma_4;
 mod glm;
+mod granite_4;
 mod harmony;
 mod kimi_k2;
 mod kimi_k3;
@@ -48,6 +49,7 @@ pub use self::gemini::DIALECT as GEMINI;
 pub use self::gemma_4::DIALECT as GEMMA_4;
 pub use self::glm::V4_5 as GLM_4_5;
 pub use self::glm::V4_7 as GLM_4_7;
+pub use self::granite_4::DIALECT as GRANITE_4;
 pub use self::harmony::DIALECT as HARMONY;
 pub use self::kimi_k2::DIALECT as KIMI_K2;
 pub use self::kimi_k3::DIALECT as KIMI_K3;
@@ -132,6 +134,7 @@ pub static ALL: &[&Dialect] = &[
     &NEMOTRON_3,
     &NEMOTRON_3_ULTRA,
     &SEED_OSS,
+    &GRANITE_4,
     &LLAMA_4,
     &LLAMA_3,
     &LFM2_5,
@@ -260,6 +263,9 @@ impl Format {
 
     /// Seed-OSS, as text: [`dialects::SEED_OSS`](SEED_OSS).
     pub const SEED_OSS: Self = Self { dialect: &SEED_OSS, carrier: Carrier::Text };
+
+    /// Granite 4, as text: [`dialects::GRANITE_4`](GRANITE_4).
+    pub const GRANITE_4: Self = Self { dialect: &GRANITE_4, carrier: Carrier::Text };
 
     /// Llama 4, as text: [`dialects::LLAMA_4`](LLAMA_4).
     pub const LLAMA_4: Self = Self { dialect: &LLAMA_4, carrier: Carrier::Text };
@@ -419,6 +425,9 @@ impl TextFormat {
 
     /// Seed-OSS.
     pub const SEED_OSS: Self = Self::of(&SEED_OSS);
+
+    /// Granite 4.
+    pub const GRANITE_4: Self = Self::of(&GRANITE_4);
 
     /// Llama 4.
     pub const LLAMA_4: Self = Self::of(&LLAMA_4);

@@ -125,9 +125,11 @@ fn prompts_of_lfm_keep_reasoning_after_the_last_question_or_none() {
 }
 
 #[test]
-fn prompts_of_olmo_have_a_system_message_and_no_reasoning() {
-    let kept = prompted(&two_turns(), "olmo-3");
-    assert_eq!(kept[kept.len() - 4..], ["Question 1", "Answer 1", "Question 2", "Answer 2"]);
+fn prompts_of_olmo_and_granite_have_a_system_message_and_no_reasoning() {
+    for format in ["olmo-3", "granite-4"] {
+        let kept = prompted(&two_turns(), format);
+        assert_eq!(kept[kept.len() - 4..], ["Question 1", "Answer 1", "Question 2", "Answer 2"]);
+    }
 }
 
 #[test]
