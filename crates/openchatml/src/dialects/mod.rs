@@ -15,6 +15,7 @@ mod gemma_4;
 mod glm;
 mod granite_4;
 mod harmony;
+mod hy_3;
 mod kimi_k2;
 mod kimi_k3;
 mod lfm2;
@@ -51,6 +52,7 @@ pub use self::glm::V4_5 as GLM_4_5;
 pub use self::glm::V4_7 as GLM_4_7;
 pub use self::granite_4::DIALECT as GRANITE_4;
 pub use self::harmony::DIALECT as HARMONY;
+pub use self::hy_3::DIALECT as HY_3;
 pub use self::kimi_k2::DIALECT as KIMI_K2;
 pub use self::kimi_k3::DIALECT as KIMI_K3;
 pub use self::lfm2::V2 as LFM2;
@@ -134,6 +136,7 @@ pub static ALL: &[&Dialect] = &[
     &NEMOTRON_3,
     &NEMOTRON_3_ULTRA,
     &SEED_OSS,
+    &HY_3,
     &GRANITE_4,
     &LLAMA_4,
     &LLAMA_3,
@@ -263,6 +266,9 @@ impl Format {
 
     /// Seed-OSS, as text: [`dialects::SEED_OSS`](SEED_OSS).
     pub const SEED_OSS: Self = Self { dialect: &SEED_OSS, carrier: Carrier::Text };
+
+    /// Hy3, as text: [`dialects::HY_3`](HY_3).
+    pub const HY_3: Self = Self { dialect: &HY_3, carrier: Carrier::Text };
 
     /// Granite 4, as text: [`dialects::GRANITE_4`](GRANITE_4).
     pub const GRANITE_4: Self = Self { dialect: &GRANITE_4, carrier: Carrier::Text };
@@ -425,6 +431,9 @@ impl TextFormat {
 
     /// Seed-OSS.
     pub const SEED_OSS: Self = Self::of(&SEED_OSS);
+
+    /// Hy3.
+    pub const HY_3: Self = Self::of(&HY_3);
 
     /// Granite 4.
     pub const GRANITE_4: Self = Self::of(&GRANITE_4);

@@ -64,12 +64,13 @@ fn prompts_of_deepseek_keep_no_reasoning() {
 fn all_reasoning_is_kept_if_there_are_tools() {
     let mut conversation = two_turns();
     let kept = ["Question 1", "Answer 1", "Question 2", "Hm 2", "Answer 2"];
-    for format in ["deepseek-v3.2", "deepseek-v4", "deepseek-v4.1"] {
+    for format in ["deepseek-v3.2", "deepseek-v4", "deepseek-v4.1", "hy-3"] {
         assert_eq!(prompted(&conversation, format), kept, "{format}");
     }
     conversation.tools.push(Tool::new("now"));
     assert_eq!(prompted(&conversation, "deepseek-v3.2").len(), 5);
     assert_eq!(prompted(&conversation, "deepseek-v4").len(), 6);
+    assert_eq!(prompted(&conversation, "hy-3").len(), 6);
     conversation.tools.clear();
     let mut call = Message::new(Role::Assistant, "{}");
     call.recipient = Some("functions.now".into());

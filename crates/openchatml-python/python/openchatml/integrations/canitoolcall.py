@@ -52,6 +52,7 @@ FORMATS = {
     "mistralai/Mistral-7B": "mistral-v7",
     "ByteDance-Seed/Seed-OSS": "seed-oss",
     "ibm-granite/granite-4.0": "granite-4",
+    "tencent/Hy3": "hy-3",
     "MiniMaxAI/MiniMax-M2": "minimax-m2",
     "moonshotai/Kimi-K2": "kimi-k2",
     "moonshotai/Kimi-K3": "kimi-k3",
