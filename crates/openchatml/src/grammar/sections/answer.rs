@@ -20,6 +20,13 @@ pub(super) struct Answer {
     held: Option<usize>,
 }
 
+impl Answer {
+    /// Whether it is closed, and it is uncertain whether its text is reasoning.
+    pub(super) fn is_held(self) -> bool {
+        self.held.is_some()
+    }
+}
+
 impl Rules {
     /// Returns the spelling of the token that closes a text.
     fn end_of_answer(&self) -> &'static str {

@@ -62,15 +62,17 @@ impl<'a> Reader<'a> {
 
     /// Begins the message of text that was kept because it was uncertain whether it is reasoning.
     /// `control` is the token after it. After a call that has ended reasoning, only the end of the turn
-    /// shows that it is an answer.
+    /// shows that it is an answer. If the input ends first, the end of the reasoning can be missing.
     pub(super) fn settle_uncertain(&mut self, control: Option<Control>, out: &mut Out<'a, '_>) {
         if !self.thought.is_uncertain() || self.thinks() || self.in_list {
             return;
         }
-        let is_reasoning = control.is_some_and(|control| match self.thought {
-            Thought::Interrupted => !self.rules.frames(control),
-            _ => control == Control::CloseSection(Section::Reasoning),
-        });
+        let is_in_answer = self.answers() || self.answer.is_held();
+        let is_reasoning = match (control, self.thought) {
+            (Some(control), Thought::Interrupted) => !self.rules.frames(control),
+            (Some(control), _) => control == Control::CloseSection(Section::Reasoning),
+            (None, thought) => thought == Thought::Interrupted && !is_in_answer,
+        };
         let stays = control.is_some_and(|control| {
             // It ends together with the call before it, or it can still be an answer.
             self.takes_back(control)
