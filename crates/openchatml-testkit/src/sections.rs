@@ -231,8 +231,8 @@ fn calls(
             true => text::parameters(source),
             false => text::json(source),
         };
-        // An empty key is no keyword.
-        let arguments = match has_python && arguments.starts_with("{\"\"") {
+        // An empty key is no keyword, and no name of a parameter.
+        let arguments = match has_parameters && arguments.starts_with("{\"\"") {
             true => "{}".to_owned(),
             false => arguments,
         };

@@ -17,4 +17,5 @@ mod streams;
 mod texts;
 mod types;
 mod unopened;
+mod values;
 mod words;

@@ -18,8 +18,13 @@ use crate::{Code, Control, Dropped, Fix, Section, Span};
 const CALL: Kind = Kind::Call { leaves: false };
 
 impl Rules {
-    /// Returns the form of a call, for help.
+    /// Returns the form of a call, for help. If its first token is only a part of a tag, it begins with
+    /// this token.
     pub(super) fn form_of_calls(&self) -> String {
+        let calls = &self.sections.calls;
+        let begins_inside =
+            matches!(calls.pieces.first(), Some(Piece::NameBefore(_) | Piece::Attributes(_)));
+        let open = if begins_inside { self.spelling(calls.item.0.control) } else { "" };
         let pieces = self.sections.calls.pieces.iter();
         let pieces = pieces.map(|piece| match piece {
             Piece::Json(text) => (*text).to_owned(),
@@ -43,12 +48,12 @@ impl Rules {
             Piece::Tree(_) => "KEY:VALUE,…}".to_owned(),
             Piece::Python(_) => "KEY=VALUE, …".to_owned(),
         });
-        pieces.collect()
+        std::iter::once(open.to_owned()).chain(pieces).collect()
     }
 
     /// Whether a call can have this name. Where only text separates a name from parameters, a sentence
     /// or JSON in its place is not one.
-    fn can_be_named(&self, name: &str) -> bool {
+    pub(super) fn can_be_named(&self, name: &str) -> bool {
         let calls = &self.sections.calls;
         let is_in_text = calls.parameters().is_some()
             && calls.pieces.iter().any(|piece| matches!(piece, Piece::NameBefore(_)));

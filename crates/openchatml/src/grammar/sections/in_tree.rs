@@ -48,7 +48,7 @@ impl<'a> Reader<'a> {
         call.complete(self.rules);
         self.layout.since = at;
         if tree.is_odd() {
-            let text = "a value of this call is neither JSON nor a string in its tokens";
+            let text = "a key of this call is empty, or a value is neither JSON nor a string in its tokens";
             out.malformed(Code::ParseFrame.at(Span::at(at), text).help("the call is not run"));
         } else if !tree.is_canonical() {
             let text = "the arguments of this call are not written in the canonical way";

@@ -201,6 +201,17 @@ impl<'a> Call<'a> {
         std::mem::take(&mut self.name)
     }
 
+    /// Whether what was read in place of the name can be one.
+    pub(super) fn can_be_named(&self, rules: &Rules) -> bool {
+        let name = self.name.trim_ascii();
+        !name.is_empty() && rules.can_be_named(name)
+    }
+
+    /// Whether the text before the name was read.
+    pub(super) fn is_behind_word(&self) -> bool {
+        self.piece > 0
+    }
+
     /// Keeps text before the arguments.
     pub(super) fn keep(&mut self, text: &str, span: Span, keep: Keep<'a>) {
         self.head.push(text, span, keep);

@@ -163,6 +163,20 @@ impl Held {
         })
     }
 
+    /// Returns the texts and tokens in a range. A part of a token is text.
+    pub(super) fn texts(
+        &self,
+        range: Range<usize>,
+    ) -> impl Iterator<Item = (&str, Option<Control>)> {
+        let parts = self.parts.range(self.part_at(range.start)..);
+        let parts = parts.take_while(move |part| part.at < range.end);
+        parts.map(move |part| {
+            let (at, end) = (part.at.max(range.start), part.end().min(range.end));
+            let is_whole = at == part.at && end == part.end();
+            (self.slice(at..end), part.control.filter(|_| is_whole))
+        })
+    }
+
     /// Takes everything from this position on.
     pub(super) fn take(&mut self, at: usize) -> Vec<Part> {
         self.drop_before(at);

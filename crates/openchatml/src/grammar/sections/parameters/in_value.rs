@@ -1,7 +1,7 @@
 //! Reads a value as it arrives.
 
 use super::value::{as_json, may_be_json};
-use super::{Match, Phase, Scanner, Step, To, Value};
+use super::{Guess, Match, Phase, Scanner, Step, To, Value};
 use std::ops::Range;
 
 use crate::Span;
@@ -16,6 +16,7 @@ use crate::rules::Tag;
 impl Scanner {
     pub(super) fn begin_value(&mut self, behind: Tag, to: &mut To<'_, '_, '_>) {
         let is_string = self.types == Types::STRING;
+        self.inside.clear();
         if is_string {
             self.insert("\"", self.at, to);
         }
@@ -109,6 +110,7 @@ impl Scanner {
             return;
         }
         self.tell(end, to);
+        self.look_inside(end, to);
         let (from, text) = (self.at, self.held.slice(self.at..end));
         self.at = end;
         let Phase::Value(value) = &mut self.phase else { return };
@@ -125,9 +127,35 @@ impl Scanner {
         }
     }
 
+    /// Searches the text up to a position for signs that the value has no end.
+    fn look_inside(&mut self, end: usize, to: &To<'_, '_, '_>) {
+        let limits = &to.out.options.limits;
+        for (text, control) in self.held.texts(self.at..end) {
+            match control {
+                Some(control) => self.inside.token(control, limits),
+                None => self.inside.text(text, limits),
+            }
+        }
+    }
+
+    /// Notes the signs that the value at its end has no closing tag.
+    fn guess_end(&mut self, is_implied: bool) {
+        let guess = if self.inside.has_call(is_implied) {
+            Guess::Call
+        } else if self.inside.has_cut_tag(is_implied) {
+            Guess::CutTag
+        } else {
+            return;
+        };
+        self.guess.get_or_insert(guess);
+    }
+
     /// Adds the text from this position on as the beginning of a string.
     pub(super) fn begin_string(&mut self, raw: usize, to: &mut To<'_, '_, '_>) {
-        self.is_guess |= self.types == Types::JSON;
+        if self.types == Types::JSON {
+            self.guess.get_or_insert(Guess::NoJson);
+        }
+        self.is_mistyped |= !self.types.has(Types::STRING) && self.types != Types::JSON;
         self.insert("\"", raw, to);
         self.string(raw..self.at, to);
     }
@@ -142,7 +170,9 @@ impl Scanner {
     /// Ends the value. Its closing tag is at `at`, and the rest of the call is at `next`.
     pub(super) fn end_value(&mut self, at: usize, next: usize, to: &mut To<'_, '_, '_>) {
         let close = self.parameters.close;
-        self.is_canonical &= match self.tag(&close, at) {
+        let closed = self.tag(&close, at);
+        self.guess_end(!matches!(closed, Match::To(_)));
+        self.is_canonical &= match closed {
             Match::To(behind) => {
                 let (before, _) = close.breaks();
                 self.held.slice(self.at..at) == breaks(before)

@@ -7,6 +7,7 @@
 
 mod held;
 mod in_value;
+mod inside;
 mod tags;
 mod value;
 
@@ -16,6 +17,7 @@ pub(super) use self::value::{Parameter, ParameterValue, parameters, respelled};
 pub(super) use self::held::Part;
 
 use self::held::Held;
+use self::inside::Inside;
 use self::value::begin;
 use super::attributes::Named;
 use super::{Piece, Rules};
@@ -49,11 +51,28 @@ pub(super) struct Scanner {
     len: usize,
     /// Whether everything is written as the writer writes it.
     is_canonical: bool,
-    /// Whether a value is a guess.
-    is_guess: bool,
+    /// What the text of the current value contains.
+    inside: Inside,
+    /// Why the arguments are uncertain, if they are.
+    guess: Option<Guess>,
+    /// Whether a value is a string, and its tool declares another type.
+    is_mistyped: bool,
     /// The number of line breaks before the first parameter or the end. Other white space has no
     /// number.
     lines: Option<usize>,
+}
+
+/// Why arguments are uncertain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Guess {
+    /// A value is said to be JSON, and is not.
+    NoJson,
+    /// A parameter has no name.
+    NoName,
+    /// Another call begins in a value.
+    Call,
+    /// A value contains a closing tag that is cut off.
+    CutTag,
 }
 
 #[derive(Debug)]
@@ -157,7 +176,9 @@ impl Scanner {
             has_any: false,
             len: 0,
             is_canonical: true,
-            is_guess: false,
+            inside: Inside::new(rules, parameters),
+            guess: None,
+            is_mistyped: false,
             lines: Some(0),
         }
     }
@@ -188,9 +209,20 @@ impl Scanner {
         matches!(self.phase, Phase::Value(_)) && self.held.next_control(self.at).is_some()
     }
 
-    /// Whether a value is said to be JSON, and is not.
-    pub(in crate::grammar::sections) fn is_guess(&self) -> bool {
-        self.is_guess
+    /// Why the parameters are uncertain, if they are.
+    pub(super) fn guess(&self) -> Option<Guess> {
+        self.guess
+    }
+
+    /// Whether a value is a string, and its tool declares another type.
+    pub(super) fn is_mistyped(&self) -> bool {
+        self.is_mistyped
+    }
+
+    fn guess_name(&mut self, has_name: bool) {
+        if !has_name {
+            self.guess.get_or_insert(Guess::NoName);
+        }
     }
 
     /// Whether the parameters are written as the writer writes them.
@@ -335,8 +367,10 @@ impl Scanner {
         let name = self.held.slice(self.at..odd.unwrap_or(end));
         let mut text = String::new();
         begin(&mut text, name, !self.has_any);
+        let has_name = !name.is_empty();
         self.is_canonical &= types.is_some() == self.parameters.typed.is_some();
         self.types = types.unwrap_or_else(|| self.types_of(name, to));
+        self.guess_name(has_name);
         self.insert(&text, self.at, to);
         if let Some(odd) = odd {
             self.at = odd;
@@ -368,6 +402,7 @@ impl Scanner {
         };
         let mut text = String::new();
         begin(&mut text, &name, !self.has_any);
+        self.guess_name(!name.is_empty());
         self.kind = found.kind;
         self.types = found.types.unwrap_or_else(|| self.types_of(&name, to));
         self.is_canonical &= found.is_canonical;

@@ -86,7 +86,7 @@ impl ParameterValue<'_> {
 }
 
 /// Returns arguments as they are read back if no tools are declared. `None` if they are no JSON
-/// object.
+/// object, or have an empty key.
 pub(in crate::grammar::sections) fn respelled(
     arguments: &str,
     form: &Parameters,
@@ -95,6 +95,9 @@ pub(in crate::grammar::sections) fn respelled(
     let mut text = String::with_capacity(arguments.len());
     for parameter in parameters(arguments, limits)? {
         let is_first = text.is_empty();
+        if parameter.key.is_empty() {
+            return None;
+        }
         begin(&mut text, &parameter.key, is_first);
         match &parameter.value {
             ParameterValue::Json(json) => text.push_str(json),

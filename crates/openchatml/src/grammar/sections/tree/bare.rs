@@ -68,7 +68,7 @@ impl<'a> Scanner<'a> {
         let name = key.trim_ascii();
         self.is_canonical &= name.len() == key.len();
         // A model that writes JSON means the text between the quotation marks.
-        self.is_odd |= name.starts_with('"');
+        self.is_odd |= name.starts_with('"') || name.is_empty();
         self.separate(to);
         let mut text = String::new();
         write_string(&mut text, name);

@@ -30,6 +30,8 @@ pub(super) struct Scanner<'a> {
     is_first: bool,
     /// The length of the arguments so far.
     len: usize,
+    /// The length of the arguments before the last key that is a string.
+    key_at: usize,
     /// Whether everything is written as the writer writes it.
     is_canonical: bool,
     /// Whether a value is a guess.
@@ -73,6 +75,7 @@ impl<'a> Scanner<'a> {
             bare_at: at,
             is_first: true,
             len: 0,
+            key_at: 0,
             is_canonical: true,
             is_odd: false,
         };
@@ -153,9 +156,11 @@ impl<'a> Scanner<'a> {
                 self.is_canonical = false;
                 self.separate(to);
                 self.insert("\"", span.start, to);
+                self.key_at = self.len;
                 self.phase = Phase::KeyString;
             }
             Phase::KeyString => {
+                self.is_odd |= self.len == self.key_at;
                 self.insert("\": ", span.start, to);
                 self.phase = Phase::Colon;
             }

@@ -58,7 +58,7 @@ fn spell(value: &Value<'_>, out: &mut String) -> Option<()> {
             out.push('{');
             for (index, (key, value)) in entries.iter().enumerate() {
                 let is_bare = key.trim_ascii().len() == key.len() && !key.starts_with('"');
-                if !is_bare || key.contains(['{', '}', '[', ']', ',', ':']) {
+                if !is_bare || key.is_empty() || key.contains(['{', '}', '[', ']', ',', ':']) {
                     return None;
                 }
                 out.push_str(if index == 0 { "" } else { ", " });
