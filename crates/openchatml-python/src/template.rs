@@ -340,12 +340,13 @@ impl PyChatTemplate {
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         let py = slf.py();
-        let state = slf.get().templates.each_ref().map(|(template, options)| -> State<'_> {
-            let tokens = options.special_tokens.iter();
-            let tokens = tokens.map(|(key, text)| (key.as_ref().into(), text.as_ref().into()));
-            let controls = options.controls.iter().flatten().map(|it| it.as_ref().into());
-            (template.source().into(), tokens.collect(), controls.collect())
-        });
+        let state =
+            slf.get().templates.each_ref().map(|(template, options)| -> State<Cow<'_, str>> {
+                let tokens = options.special_tokens.iter();
+                let tokens = tokens.map(|(key, text)| (key.as_ref().into(), text.as_ref().into()));
+                let controls = options.controls.iter().flatten().map(|it| it.as_ref().into());
+                (template.source().into(), tokens.collect(), controls.collect())
+            });
         PyTuple::new(py, [restorer(py, "_restore_template")?, (state,).into_bound_py_any(py)?])
     }
 
@@ -358,22 +359,23 @@ impl PyChatTemplate {
 
 /// What is pickled of a template: its source, its special tokens by name, and its other control
 /// tokens.
-type State<'a> = (Cow<'a, str>, Vec<(Cow<'a, str>, Cow<'a, str>)>, Vec<Cow<'a, str>>);
+type State<T> = (T, Vec<(T, T)>, Vec<T>);
 
 /// Restores a pickled template.
 #[pyfunction]
 #[pyo3(name = "_restore_template")]
 pub(crate) fn restore_template(state: &Bound<'_, PyAny>) -> PyResult<PyChatTemplate> {
-    let state: [State<'static>; 2] = state.extract().map_err(|_| malformed())?;
-    let restore = |(source, tokens, controls): &State<'static>| {
-        let template =
-            Template::new(source.clone(), &Default::default()).map_err(|_| malformed())?;
+    let state: [State<String>; 2] = state.extract().map_err(|_| malformed())?;
+    let restore = |(source, tokens, controls): State<String>| {
+        let template = Template::new(&source, &Default::default()).map_err(|_| malformed())?;
         let mut options = Options::default();
-        options.special_tokens = tokens.clone();
-        options.controls = Some(controls.clone()).filter(|it| !it.is_empty());
+        let tokens = tokens.into_iter().map(|(key, text)| (key.into(), text.into()));
+        options.special_tokens = tokens.collect();
+        let controls = controls.into_iter().map(Cow::from).collect::<Vec<_>>();
+        options.controls = Some(controls).filter(|it| !it.is_empty());
         Ok::<_, PyErr>((template, options))
     };
-    let [without_tools, with_tools] = &state;
+    let [without_tools, with_tools] = state;
     Ok(PyChatTemplate { templates: [restore(without_tools)?, restore(with_tools)?] })
 }
 

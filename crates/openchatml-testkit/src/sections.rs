@@ -21,8 +21,9 @@ pub(crate) fn has_parameters(format: Format) -> bool {
     let is_other = |piece: &CallPiece| {
         matches!(piece, CallPiece::Parameters(_) | CallPiece::Tree(_) | CallPiece::Python(_))
     };
-    form_of_calls(format)
-        .is_some_and(|calls| calls.item.1.is_none() || calls.pieces.iter().any(is_other))
+    form_of_calls(format).is_some_and(|calls| {
+        calls.item.1.is_none() || calls.guard.is_some() || calls.pieces.iter().any(is_other)
+    })
 }
 
 /// Whether calls are written in the syntax of Python.
