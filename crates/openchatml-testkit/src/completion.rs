@@ -23,27 +23,40 @@ use openchatml::{
 /// # Ok::<(), openchatml::UnknownName>(())
 /// ```
 pub fn completion(before: &[Message<'_>], said: &[Message<'_>], format: Format) -> String {
-    let mut options = RenderOptions::default();
-    // A template may write the date if there is no system message.
-    options.date = Some("2026-01-01".into());
-    // Prompts of some models that think say so.
+    // Prompts of some models that think say so. Others say that the model does not think, and a
+    // transcript says it only if it is asked to.
     let thinks = match format.dialect().completion() {
         Some(Completion::Sections(sections)) => sections.prompts.thinks,
         _ => false,
     };
-    options.thinking = thinks.then_some(true);
+    let completion = behind_prompt(before, said, format, thinks.then_some(true));
+    let completion = completion.or_else(|_| behind_prompt(before, said, format, Some(false)));
+    completion.unwrap_or_else(|text| panic!("{text}"))
+}
+
+/// Returns what a transcript has behind its prompt, or what does not fit together.
+fn behind_prompt(
+    before: &[Message<'_>],
+    said: &[Message<'_>],
+    format: Format,
+    thinking: Option<bool>,
+) -> Result<String, String> {
+    let mut options = RenderOptions::default();
+    // A template may write the date if there is no system message.
+    options.date = Some("2026-01-01".into());
+    options.thinking = thinking;
     let write = |messages: Vec<Message<'_>>, options: &RenderOptions| {
         let conversation = Conversation::from_messages(messages);
         let written = convert(&conversation.into(), format, options);
-        written.unwrap_or_else(|error| panic!("{format}: {error}")).output
+        written.map(|it| it.output).map_err(|error| format!("{format}: {error}"))
     };
     let mut prompting = options.clone();
     prompting.generation_prompt = Some(Role::Assistant);
-    let prompt = write(before.to_vec(), &prompting);
+    let prompt = write(before.to_vec(), &prompting)?;
     // It can end in empty reasoning, which a turn without reasoning does not have.
     let prompts = [Some(prompt.as_str()), without_reasoning(&prompt, format)];
     let behind = |said: &[Message<'_>]| {
-        let all = write([before, said].concat(), &options);
+        let all = write([before, said].concat(), &options)?;
         let rest = prompts.iter().flatten().find_map(|prompt| all.strip_prefix(prompt));
         let rest = rest.map(str::to_owned).or_else(|| {
             // It can open reasoning, which a turn without reasoning closes at once.
@@ -58,7 +71,7 @@ pub fn completion(before: &[Message<'_>], said: &[Message<'_>], format: Format) 
             .ok_or_else(|| format!("{format}: {prompt}\n{all}"))
     };
     let unreasoned: Vec<_> = said.iter().filter(|it| !it.is_reasoning()).cloned().collect();
-    behind(said).or_else(|_| behind(&unreasoned)).unwrap_or_else(|text| panic!("{text}"))
+    behind(said).or_else(|_| behind(&unreasoned))
 }
 
 /// Returns a prompt without the empty reasoning at its end.
