@@ -292,8 +292,10 @@ class ResponsesReader(_Reader):
             return [StreamPiece("arguments", delta, index)]
         elif kind == "error":
             # The fields of the error stand in the event, or in an object of it.
-            fields = {key: event[key] for key in ("code", "message", "param") if key in event}
-            self.status, self.error = "failed", _error(event) or fields
+            names = ("code", "message", "param")
+            fields: dict[str, Any] = {name: event[name] for name in names if name in event}
+            self.status = "failed"
+            self.error = _error(event) or fields
         elif kind in _ENDS:
             self.status = kind.rpartition(".")[2]
             self.response = _field(event, "response", dict, {})
