@@ -64,6 +64,11 @@ impl RenderOptions {
         Self { generation_prompt: Some(Role::Assistant), ..Self::default() }
     }
 
+    /// Whether they ask for what a chat template writes into a prompt, and not for a conversion.
+    pub(crate) fn is_of_prompt(&self) -> bool {
+        self.generation_prompt.is_some() || self.thinking.is_some()
+    }
+
     /// Sets the options of one dialect. They replace earlier options of the same type.
     ///
     /// ```

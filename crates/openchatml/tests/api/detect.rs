@@ -50,6 +50,12 @@ fn raw_completions_are_recognised_by_what_they_begin_with() {
             "qwen3",
             true,
         ),
+        ("<tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n</tool_call>", "qwen3", true),
+        (
+            "<tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n</tool_call><|end_of_text|>",
+            "granite-4",
+            true,
+        ),
         ("<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f<｜tool▁sep｜>{}", "deepseek-v3.1", true),
         ("<|im_start|>user\n<|channel|>final<|message|>Hi.<|im_end|>", "chatml", false),
     ];

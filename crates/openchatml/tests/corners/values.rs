@@ -1,7 +1,9 @@
 //! Values of parameters without an end, and of another type than their tool declares.
 
+use openchatml::convert::convert;
 use openchatml::{
-    Code, End, Format, Keep, Limits, Message, ReadOptions, Role, Severity, Tool, Value, parse,
+    Code, Conversation, End, Format, Keep, Limits, Message, ReadOptions, RenderOptions, Role,
+    Severity, Tool, Value, parse,
 };
 use openchatml_testkit::property::stream;
 
@@ -39,6 +41,10 @@ fn a_call_with_another_call_in_a_value_is_not_run() {
         ("1\n<function=b>\n<parameter=y>\n2\n</parameter>", false),
         ("<tool_call><function=b> <parameter=y>2</parameter>", false),
         ("<<function=b><parameter=y>2</parameter>", false),
+        ("a <b> <function=b>\n<parameter=y>2</parameter>", false),
+        ("<function=b>\n\n <parameter=y>2</parameter>", false),
+        ("<function=b>\n<function=c><parameter=y>2</parameter>", false),
+        ("<function=b>\n2<parameter=y></parameter>", true),
         ("<function=b><param=y>2</parameter>", true),
         ("<function=b c><parameter=y>2</parameter>", true),
         ("<tool_call>b</parameter>", true),
@@ -49,6 +55,8 @@ fn a_call_with_another_call_in_a_value_is_not_run() {
         ("1</parameter <b</parameter>", false),
         ("1</parameter b</parameter>", true),
         ("1</parameters", true),
+        // What a value contains does not count for the next one.
+        ("1</parameter\n</parameter>\n<parameter=b>\n<i>\n</parameter>", true),
     ] {
         assert_eq!(runs(&xml(value), "qwen3-coder"), is_run, "{value:?}");
     }
@@ -60,8 +68,34 @@ fn a_call_with_another_call_in_a_value_is_not_run() {
         ("1<tool_call>b c<arg_key>y", true),
         ("1<tool_call>b</tool_call> 2", true),
         ("1 <tool_call> 2", true),
+        ("1<tool_call>b</arg_key>2", true),
     ] {
         assert_eq!(runs(&tags(value), "glm-4.7"), is_run, "{value:?}");
+    }
+}
+
+/// A key that would be read as another one is not written.
+#[test]
+fn keys_are_written_as_they_are_read() {
+    for (key, bare, tagged) in [
+        ("a", true, true),
+        ("a b", true, true),
+        ("", false, false),
+        (" a", false, true),
+        ("a ", false, true),
+        ("\"a", false, true),
+        ("a:b", false, true),
+        ("a}", false, true),
+    ] {
+        let arguments = serde_json::json!({ key: 1 }).to_string();
+        let call = Message::call("f", arguments).with_call_id("c1");
+        let question = Message::user("Hi.");
+        let document = Conversation::from_messages([question, call]).into();
+        for (format, is_written) in [("gemma-4", bare), ("qwen3-coder", tagged)] {
+            let format = format.parse::<Format>().expect("a format");
+            let written = convert(&document, format, &RenderOptions::default());
+            assert_eq!(written.is_ok(), is_written, "{format}: {key:?}: {written:?}");
+        }
     }
 }
 

@@ -22,7 +22,7 @@ from .._openchatml import Conversation, Parsed, parse
 _Kind = TypeVar("_Kind", dict[str, Any], list[Any], str, int)
 
 _MOST = 10_000
-"""No response has so many items, calls and parts: numbers beyond are mistakes."""
+"""No response has so many items, calls or parts: a larger number is a mistake, and would take memory."""
 
 __all__ = ["ChatReader", "ResponsesReader", "StreamPiece"]
 
@@ -133,9 +133,9 @@ def _number(data: dict[str, Any], key: str, default: int = 0) -> int:
     return number
 
 
-def _error(data: dict[str, Any], key: str = "error") -> dict[str, Any] | None:
+def _error(data: dict[str, Any]) -> dict[str, Any] | None:
     """The error that a chunk reports. Some servers write only its message."""
-    error = data.get(key)
+    error = data.get("error")
     if error is None or isinstance(error, dict):
         return error
     return {"message": str(error)}
@@ -165,7 +165,6 @@ class ChatReader(_Reader):
         self._choice = choice
         self._texts: dict[str, str] = {}
         self._calls: dict[int, dict[str, str]] = {}
-        self.error = None
         self.finish_reason: str | None = None
         """Why the response ended, or ``None``."""
         self.usage: dict[str, Any] | None = None
@@ -267,7 +266,6 @@ class ResponsesReader(_Reader):
 
     def __init__(self) -> None:
         self._items: dict[int, dict[str, Any]] = {}
-        self.error = None
         self.status: str | None = None
         """``"completed"``, ``"incomplete"`` or ``"failed"``, or ``None`` before the end."""
         self.response: dict[str, Any] | None = None

@@ -25,11 +25,10 @@ fn compose<'a>(
     options: &RenderOptions,
 ) -> Result<Composed<'a>, RenderError> {
     let messages = std::mem::take(&mut conversation.messages);
-    let is_prompt = options.generation_prompt.is_some() || options.thinking.is_some();
     let has_system = messages.first().is_some_and(|first| first.role == Role::System);
     let opened = match tools {
         // A conversion adds no message.
-        [] if !is_prompt => Opened::new(messages),
+        [] if !options.is_of_prompt() => Opened::new(messages),
         [] => Opened::changing(messages, DEFAULT, |system| or_default(system).to_owned()),
         _ => Opened::declaring(messages, "", |system| {
             // The template separates an empty system message, too.

@@ -22,12 +22,11 @@ fn compose<'a>(
     options: &RenderOptions,
 ) -> Result<Composed<'a>, RenderError> {
     let messages = std::mem::take(&mut conversation.messages);
-    let is_prompt = options.generation_prompt.is_some() || options.thinking.is_some();
     let effort = if options.thinking == Some(true) { "high" } else { "no_think" };
     let mode = [spell(MODE), "reasoning_effort:", effort].concat();
     let declare = |system: &str| [&declaration(system, tools), &*mode].concat();
     let mut opened = Opened::joined(messages, (!tools.is_empty()).then_some(declare));
-    if tools.is_empty() && is_prompt {
+    if tools.is_empty() && options.is_of_prompt() {
         // A prompt always says how much the model thinks. A conversion adds nothing.
         match opened.composed.conversation.messages.first_mut() {
             Some(system) => {

@@ -25,8 +25,7 @@ pub(super) fn compose<'a>(
         opened.respell_arguments();
     }
     // The template writes no system message that says nothing. A conversion drops no message.
-    let is_prompt = options.generation_prompt.is_some() || options.thinking.is_some();
-    if is_prompt
+    if options.is_of_prompt()
         && let Some((message, place)) = opened.rest.first()
         && *place == 0
         && message.role == Role::System

@@ -24,10 +24,9 @@ fn compose<'a>(
     options: &RenderOptions,
 ) -> Result<Composed<'a>, RenderError> {
     let messages = std::mem::take(&mut conversation.messages);
-    let is_prompt = options.generation_prompt.is_some() || options.thinking.is_some();
     let opened = match tools {
         // A conversion adds no message.
-        [] if !is_prompt => Opened::new(messages),
+        [] if !options.is_of_prompt() => Opened::new(messages),
         [] => Opened::changing(messages, DEFAULT, |system| or_default(system).to_owned()),
         _ => Opened::declaring(messages, DEFAULT, |system| declaration(or_default(system), tools)),
     };

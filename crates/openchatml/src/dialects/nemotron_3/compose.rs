@@ -18,10 +18,9 @@ pub(super) fn compose<'a>(
     options: &RenderOptions,
 ) -> Result<Composed<'a>, RenderError> {
     let messages = std::mem::take(&mut conversation.messages);
-    let is_prompt = options.generation_prompt.is_some() || options.thinking.is_some();
     let mut opened = match tools {
         // A conversion adds no message.
-        [] if !is_prompt => Opened::new(messages),
+        [] if !options.is_of_prompt() => Opened::new(messages),
         [] => Opened::changing(messages, "", str::to_owned),
         _ => Opened::declaring(messages, "", |system| {
             let between = if system.is_empty() { "" } else { "\n\n" };

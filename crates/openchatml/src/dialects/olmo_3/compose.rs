@@ -37,10 +37,9 @@ fn compose<'a>(
     let has_system = messages.first().is_some_and(|first| first.role == Role::System);
     // The template adds none if there is one anywhere.
     let is_spoken = messages.iter().any(|message| message.role == Role::System);
-    let is_prompt = options.generation_prompt.is_some() || options.thinking.is_some();
     let mut opened = match tools {
         // A conversion adds no message.
-        [] if is_spoken || !is_prompt => Opened::new(messages),
+        [] if is_spoken || !options.is_of_prompt() => Opened::new(messages),
         [] => Opened::changing(messages, "", |_| [SYSTEM, REST[0]].concat()),
         _ => Opened::declaring(messages, "", |system| {
             let system = if has_system { system.to_owned() } else { [SYSTEM, REST[1]].concat() };

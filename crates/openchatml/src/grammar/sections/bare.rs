@@ -3,7 +3,6 @@
 
 use super::between::Kind;
 use super::reader::{Reader, State};
-use super::reasoning::Thought;
 use super::{Opening, Turn};
 use crate::lex::Lexeme;
 use crate::model::Role;
@@ -36,7 +35,7 @@ impl<'a> Reader<'a> {
         };
         let gap = std::mem::take(gap);
         self.turn = Some(turn);
-        (self.thought, self.spoken) = (Thought::default(), None);
+        self.forget_thoughts();
         match gap.is_empty() {
             true => self.begin_body(Kind::Said(turn.role), span.start, out),
             false => self.speak(Kind::Said(turn.role), gap, out),

@@ -314,9 +314,7 @@ impl<'a> Reader<'a> {
         let role = turn.role;
         let kind = match role {
             Role::Assistant => Kind::Prompt,
-            Role::Tool if turn.attributes().is_some() || self.rules.are_turns_replies() => {
-                Kind::Reply
-            }
+            Role::Tool => Kind::Reply,
             role => Kind::Said(role),
         };
         let mut message = Message::new(role, "");

@@ -2,7 +2,7 @@
 
 use super::Rules;
 use super::call::Call;
-use super::parameters::{Guess, Part, Scanner, To};
+use super::parameters::{Part, Scanner, To};
 use super::reader::{Reader, State};
 use crate::lex::Lexeme;
 use crate::reading::Out;
@@ -112,8 +112,8 @@ impl<'a> Reader<'a> {
             return false;
         };
         let is_whole = scanner.read(&mut To { draft, dropped: &mut call.dropped, out });
-        let guess = scanner.guess();
-        call.is_odd |= guess.is_some() || !call.dropped.is_empty();
+        let odd = scanner.odd();
+        call.is_odd |= odd.is_some() || !call.dropped.is_empty();
         let (is_canonical, is_mistyped) = (scanner.is_canonical(), scanner.is_mistyped());
         let (lacks_end, rest) = match is_whole {
             true => (scanner.lacks_end(), Some(scanner.rest())),
@@ -127,7 +127,9 @@ impl<'a> Reader<'a> {
             self.layout.since = *at;
         }
         let Some((at, rest)) = rest else { return false };
-        tell_guess(guess, at, out);
+        if let Some(text) = odd {
+            out.malformed(Code::ParseFrame.at(Span::at(at), text).help("the call is not run"));
+        }
         if is_mistyped {
             let text = "a value of this call is text, but its tool declares another type";
             let help = "the value is read as a string";
@@ -158,16 +160,4 @@ impl<'a> Reader<'a> {
             }
         }
     }
-}
-
-/// Reports why the arguments of a call are uncertain.
-fn tell_guess(guess: Option<Guess>, at: usize, out: &mut Out<'_, '_>) {
-    let text = match guess {
-        Some(Guess::NoJson) => "a value of this call is said to be JSON, but is not",
-        Some(Guess::NoName) => "a parameter of this call has no name",
-        Some(Guess::Call) => "another call begins in a value of this call",
-        Some(Guess::CutTag) => "a closing tag in this call is incomplete",
-        None => return,
-    };
-    out.malformed(Code::ParseFrame.at(Span::at(at), text).help("the call is not run"));
 }

@@ -44,11 +44,10 @@ impl<'a> Reader<'a> {
         let State::Call(call) = &mut self.state else { return };
         call.is_odd |= !call.dropped.is_empty();
         let Some(tree) = call.tree.take_if(|tree| tree.is_done()) else { return };
-        call.is_odd |= tree.is_odd();
+        call.is_odd |= tree.odd().is_some();
         call.complete(self.rules);
         self.layout.since = at;
-        if tree.is_odd() {
-            let text = "a key of this call is empty, or a value is neither JSON nor a string in its tokens";
+        if let Some(text) = tree.odd() {
             out.malformed(Code::ParseFrame.at(Span::at(at), text).help("the call is not run"));
         } else if !tree.is_canonical() {
             let text = "the arguments of this call are not written in the canonical way";

@@ -318,14 +318,6 @@ impl Rules {
         turn.role == Role::Tool || self.replies.turn == Some(turn.role)
     }
 
-    /// Whether a turn of the tools is one reply, without tokens of its own.
-    fn are_turns_replies(&self) -> bool {
-        self.replies.turn == Some(Role::Tool)
-            && self.replies.item.is_none()
-            && self.replies.array.is_none()
-            && self.heading().is_none()
-    }
-
     /// Whether a token opens or closes turns or the document. Such a token is recognized
     /// everywhere.
     fn frames(&self, control: Control) -> bool {

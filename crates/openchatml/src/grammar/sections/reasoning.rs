@@ -60,6 +60,11 @@ impl<'a> Reader<'a> {
         self.thought = if is_first { Thought::Opened } else { Thought::Twice };
     }
 
+    /// Forgets what the turn before said of its reasoning and answer.
+    pub(super) fn forget_thoughts(&mut self) {
+        (self.thought, self.spoken, self.answer) = Default::default();
+    }
+
     /// Begins the message of text that was kept because it was uncertain whether it is reasoning.
     /// `control` is the token after it. After a call that has ended reasoning, only the end of the turn
     /// shows that it is an answer. If the input ends first, the end of the reasoning can be missing.

@@ -1,6 +1,5 @@
 //! Reads turns: their beginning, their end, and their sections.
 
-use super::answer::Answer;
 use super::between::Kind;
 use super::call::Call;
 use super::reader::{Reader, State};
@@ -81,8 +80,7 @@ impl<'a> Reader<'a> {
         if is_own && (self.rules.implied().is_some() || self.goes_on()) {
             self.turn = self.rules.turn(Role::Assistant);
             (self.said, self.in_replies) = (None, false);
-            (self.thought, self.spoken, self.answer) =
-                (Thought::default(), None, Answer::default());
+            self.forget_thoughts();
             let State::Outside(gap) = &mut self.state else { return };
             let gap = std::mem::take(gap);
             self.layout.opened.get_or_insert(span.start);
@@ -149,7 +147,7 @@ impl<'a> Reader<'a> {
         let gap = std::mem::take(gap);
         self.turn = Some(turn);
         self.said = None;
-        (self.thought, self.spoken) = (Thought::default(), None);
+        self.forget_thoughts();
         let kind = match turn.role {
             Role::Assistant => Kind::Text { apart: false },
             role => Kind::Said(role),
@@ -168,7 +166,7 @@ impl<'a> Reader<'a> {
         self.said = None;
         self.before = out.state.messages;
         self.inside = None;
-        (self.thought, self.spoken, self.answer) = (Thought::default(), None, Answer::default());
+        self.forget_thoughts();
         (self.in_list, self.in_replies) = (false, false);
         match turn.opening {
             Opening::Named(..) | Opening::Titled(_) | Opening::Attributes(_) => {

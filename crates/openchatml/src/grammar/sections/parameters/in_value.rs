@@ -1,7 +1,7 @@
 //! Reads a value as it arrives.
 
 use super::value::{as_json, may_be_json};
-use super::{Guess, Match, Phase, Scanner, Step, To, Value};
+use super::{Match, Phase, Scanner, Step, To, Value};
 use std::ops::Range;
 
 use crate::Span;
@@ -139,21 +139,19 @@ impl Scanner {
     }
 
     /// Notes the signs that the value at its end has no closing tag.
-    fn guess_end(&mut self, is_implied: bool) {
-        let guess = if self.inside.has_call(is_implied) {
-            Guess::Call
-        } else if self.inside.has_cut_tag(is_implied) {
-            Guess::CutTag
-        } else {
-            return;
-        };
-        self.guess.get_or_insert(guess);
+    fn check_end(&mut self, is_implied: bool) {
+        if self.inside.has_call(is_implied) {
+            self.odd.get_or_insert("another call begins in a value of this call");
+        }
+        if self.inside.has_cut_tag(is_implied) {
+            self.odd.get_or_insert("a closing tag in this call is incomplete");
+        }
     }
 
     /// Adds the text from this position on as the beginning of a string.
     pub(super) fn begin_string(&mut self, raw: usize, to: &mut To<'_, '_, '_>) {
         if self.types == Types::JSON {
-            self.guess.get_or_insert(Guess::NoJson);
+            self.odd.get_or_insert("a value of this call is said to be JSON, but is not");
         }
         self.is_mistyped |= !self.types.has(Types::STRING) && self.types != Types::JSON;
         self.insert("\"", raw, to);
@@ -171,7 +169,7 @@ impl Scanner {
     pub(super) fn end_value(&mut self, at: usize, next: usize, to: &mut To<'_, '_, '_>) {
         let close = self.parameters.close;
         let closed = self.tag(&close, at);
-        self.guess_end(!matches!(closed, Match::To(_)));
+        self.check_end(!matches!(closed, Match::To(_)));
         self.is_canonical &= match closed {
             Match::To(behind) => {
                 let (before, _) = close.breaks();

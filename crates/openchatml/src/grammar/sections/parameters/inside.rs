@@ -73,6 +73,11 @@ impl Inside {
     /// Reads text of the value.
     pub(super) fn text(&mut self, text: &str, limits: &Limits) {
         self.read_close(text.as_bytes());
+        self.read_call(text, limits);
+    }
+
+    /// Searches text for the beginning of a call.
+    fn read_call(&mut self, text: &str, limits: &Limits) {
         let mut at = 0;
         while at < text.len() {
             let Some(begun) = &mut self.begun else {
@@ -85,7 +90,12 @@ impl Inside {
             at += len;
             self.has_call |= begun.has_parameter(self.open);
             if self.has_call || !goes_on {
+                let cut = begun.cut_tag(self.open);
                 self.begun = None;
+                // What was the beginning of a tag can be the beginning of a call.
+                if !self.has_call && !cut.is_empty() {
+                    self.read_call(cut, limits);
+                }
             }
         }
     }
@@ -123,7 +133,12 @@ impl Inside {
     fn next_word(&self, text: &str) -> Option<usize> {
         match self.rules.sections.calls.pieces.first() {
             Some(CallPiece::Word(word)) => {
-                memchr::memchr(*word.as_bytes().first()?, text.as_bytes())
+                let (word, text) = (word.as_bytes(), text.as_bytes());
+                // The end of the text can cut the word.
+                memchr::memchr_iter(*word.first()?, text).find(|at| {
+                    let len = word.len().min(text.len() - at);
+                    text[*at..*at + len] == word[..len]
+                })
             }
             _ => None,
         }
@@ -172,7 +187,13 @@ impl Begun {
         let same = text.bytes().zip(&open[*matched..]).take_while(|(one, other)| one == *other);
         let same = same.count();
         *matched += same;
-        (same, same == text.len() || same > 0 && *matched == open.len())
+        (same, same == text.len())
+    }
+
+    /// Returns what was read of the text that opens a parameter.
+    fn cut_tag(&self, open: Tag) -> &'static str {
+        let open = open.text().unwrap_or_default();
+        open.get(..self.opened.unwrap_or(0)).unwrap_or_default()
     }
 
     /// Whether the text that opens a parameter was read.

@@ -54,7 +54,7 @@ pub(super) struct Scanner {
     /// What the text of the current value contains.
     inside: Inside,
     /// Why the arguments are uncertain, if they are.
-    guess: Option<Guess>,
+    odd: Option<&'static str>,
     /// Whether a value is a string, and its tool declares another type.
     is_mistyped: bool,
     /// The number of line breaks before the first parameter or the end. Other white space has no
@@ -62,18 +62,7 @@ pub(super) struct Scanner {
     lines: Option<usize>,
 }
 
-/// Why arguments are uncertain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Guess {
-    /// A value is said to be JSON, and is not.
-    NoJson,
-    /// A parameter has no name.
-    NoName,
-    /// Another call begins in a value.
-    Call,
-    /// A value contains a closing tag that is cut off.
-    CutTag,
-}
+const NO_NAME: &str = "a parameter of this call has no name";
 
 #[derive(Debug)]
 enum Phase {
@@ -177,7 +166,7 @@ impl Scanner {
             len: 0,
             is_canonical: true,
             inside: Inside::new(rules, parameters),
-            guess: None,
+            odd: None,
             is_mistyped: false,
             lines: Some(0),
         }
@@ -210,19 +199,13 @@ impl Scanner {
     }
 
     /// Why the parameters are uncertain, if they are.
-    pub(super) fn guess(&self) -> Option<Guess> {
-        self.guess
+    pub(super) fn odd(&self) -> Option<&'static str> {
+        self.odd
     }
 
     /// Whether a value is a string, and its tool declares another type.
     pub(super) fn is_mistyped(&self) -> bool {
         self.is_mistyped
-    }
-
-    fn guess_name(&mut self, has_name: bool) {
-        if !has_name {
-            self.guess.get_or_insert(Guess::NoName);
-        }
     }
 
     /// Whether the parameters are written as the writer writes them.
@@ -370,7 +353,9 @@ impl Scanner {
         let has_name = !name.is_empty();
         self.is_canonical &= types.is_some() == self.parameters.typed.is_some();
         self.types = types.unwrap_or_else(|| self.types_of(name, to));
-        self.guess_name(has_name);
+        if !has_name {
+            self.odd.get_or_insert(NO_NAME);
+        }
         self.insert(&text, self.at, to);
         if let Some(odd) = odd {
             self.at = odd;
@@ -402,7 +387,9 @@ impl Scanner {
         };
         let mut text = String::new();
         begin(&mut text, &name, !self.has_any);
-        self.guess_name(!name.is_empty());
+        if name.is_empty() {
+            self.odd.get_or_insert(NO_NAME);
+        }
         self.kind = found.kind;
         self.types = found.types.unwrap_or_else(|| self.types_of(&name, to));
         self.is_canonical &= found.is_canonical;

@@ -1,6 +1,6 @@
 //! Reads keys, and values that are not strings.
 
-use super::{Bracket, Phase, Scanner};
+use super::{Bracket, EMPTY_KEY, Phase, Scanner};
 use crate::Span;
 use crate::grammar::sections::parameters::To;
 use crate::json::{is_number, write_string};
@@ -68,7 +68,12 @@ impl<'a> Scanner<'a> {
         let name = key.trim_ascii();
         self.is_canonical &= name.len() == key.len();
         // A model that writes JSON means the text between the quotation marks.
-        self.is_odd |= name.starts_with('"') || name.is_empty();
+        if name.starts_with('"') {
+            self.odd.get_or_insert("a key of this call is in quotation marks");
+        }
+        if name.is_empty() {
+            self.odd.get_or_insert(EMPTY_KEY);
+        }
         self.separate(to);
         let mut text = String::new();
         write_string(&mut text, name);
@@ -89,7 +94,7 @@ impl<'a> Scanner<'a> {
             return self.insert(json, self.bare_at, to);
         }
         // It can be a string without its tokens.
-        self.is_odd = true;
+        self.odd.get_or_insert("a value of this call is neither JSON nor a string in its tokens");
         let mut text = String::new();
         write_string(&mut text, word);
         self.insert(&text, self.bare_at, to);

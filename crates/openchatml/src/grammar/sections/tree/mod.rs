@@ -34,9 +34,11 @@ pub(super) struct Scanner<'a> {
     key_at: usize,
     /// Whether everything is written as the writer writes it.
     is_canonical: bool,
-    /// Whether a value is a guess.
-    is_odd: bool,
+    /// Why the arguments are uncertain, if they are.
+    odd: Option<&'static str>,
 }
+
+const EMPTY_KEY: &str = "a key of this call is empty";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bracket {
@@ -77,7 +79,7 @@ impl<'a> Scanner<'a> {
             len: 0,
             key_at: 0,
             is_canonical: true,
-            is_odd: false,
+            odd: None,
         };
         scanner.insert("{", at, to);
         scanner
@@ -98,9 +100,9 @@ impl<'a> Scanner<'a> {
         self.is_canonical
     }
 
-    /// Whether they contain a guess.
-    pub(super) fn is_odd(&self) -> bool {
-        self.is_odd
+    /// Why the arguments are uncertain, if they are.
+    pub(super) fn odd(&self) -> Option<&'static str> {
+        self.odd
     }
 
     /// Reads text. Returns the number of bytes that belong to the arguments.
@@ -160,7 +162,9 @@ impl<'a> Scanner<'a> {
                 self.phase = Phase::KeyString;
             }
             Phase::KeyString => {
-                self.is_odd |= self.len == self.key_at;
+                if self.len == self.key_at {
+                    self.odd.get_or_insert(EMPTY_KEY);
+                }
                 self.insert("\": ", span.start, to);
                 self.phase = Phase::Colon;
             }

@@ -286,7 +286,7 @@ impl<'a> Reader<'a> {
             Phase::Values(scanner) => {
                 let mut to = To { draft: &mut draft, dropped: &mut reply.dropped, out };
                 scanner.cut(&mut to);
-                scanner.is_done() && !scanner.is_odd()
+                scanner.is_done() && scanner.odd().is_none()
             }
             Phase::Head | Phase::Text => false,
         };
