@@ -87,14 +87,19 @@ fn keys_are_written_as_they_are_read() {
         ("a:b", false, true),
         ("a}", false, true),
     ] {
-        let arguments = serde_json::json!({ key: 1 }).to_string();
-        let call = Message::call("f", arguments).with_call_id("c1");
-        let question = Message::user("Hi.");
-        let document = Conversation::from_messages([question, call]).into();
-        for (format, is_written) in [("gemma-4", bare), ("qwen3-coder", tagged)] {
+        let flat = serde_json::json!({ key: 1 });
+        let nested = serde_json::json!({ "x": { key: 1 } });
+        for (format, arguments, is_written) in [
+            ("gemma-4", &flat, bare),
+            ("gemma-4", &nested, bare),
+            ("qwen3-coder", &flat, tagged),
+            ("qwen3-coder", &nested, true),
+        ] {
+            let call = Message::call("f", arguments.to_string()).with_call_id("c1");
+            let document = Conversation::from_messages([Message::user("Hi."), call]).into();
             let format = format.parse::<Format>().expect("a format");
             let written = convert(&document, format, &RenderOptions::default());
-            assert_eq!(written.is_ok(), is_written, "{format}: {key:?}: {written:?}");
+            assert_eq!(written.is_ok(), is_written, "{format}: {arguments}: {written:?}");
         }
     }
 }

@@ -163,7 +163,7 @@ impl Held {
         })
     }
 
-    /// Returns the texts and tokens in a range. A part of a token is text.
+    /// Returns the texts and tokens in a range, which does not divide a token.
     pub(super) fn texts(
         &self,
         range: Range<usize>,
@@ -172,8 +172,7 @@ impl Held {
         let parts = parts.take_while(move |part| part.at < range.end);
         parts.map(move |part| {
             let (at, end) = (part.at.max(range.start), part.end().min(range.end));
-            let is_whole = at == part.at && end == part.end();
-            (self.slice(at..end), part.control.filter(|_| is_whole))
+            (self.slice(at..end), part.control)
         })
     }
 

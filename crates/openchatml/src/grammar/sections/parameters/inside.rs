@@ -179,10 +179,6 @@ impl Begun {
             self.opened = begins.then_some(0);
             return (found.len(), begins || matches!(found, Found::Head(1..)));
         };
-        let blank = text.len() - text.trim_ascii_start().len();
-        if *matched == 0 && blank > 0 {
-            return (blank, true);
-        }
         let open = open.text().unwrap_or_default().as_bytes();
         let same = text.bytes().zip(&open[*matched..]).take_while(|(one, other)| one == *other);
         let same = same.count();
