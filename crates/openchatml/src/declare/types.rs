@@ -13,6 +13,13 @@ pub(crate) struct Types(u8);
 /// The maximum number of schemas that are read for one parameter. References can refer to each other.
 const MOST: usize = 256;
 
+/// Whether a tool declares a parameter with this name. `None` if it does not say which parameters it
+/// has.
+pub(crate) fn declares(tool: &Tool<'_>, name: &str) -> Option<bool> {
+    let properties = tool.parameters.as_ref()?.get("properties")?;
+    Some(properties.get(name).is_some())
+}
+
 impl Types {
     pub(crate) const STRING: Self = Self(1);
     pub(crate) const NUMBER: Self = Self(1 << 1);

@@ -44,13 +44,25 @@ fn a_call_with_another_call_in_a_value_is_not_run() {
         ("a <b> <function=b>\n<parameter=y>2</parameter>", false),
         ("<function=b>\n\n <parameter=y>2</parameter>", false),
         ("<function=b>\n<function=c><parameter=y>2</parameter>", false),
-        ("<function=b>\n2<parameter=y></parameter>", true),
+        ("<function=b>\n2<parameter=y></parameter> 3</parameter>", true),
+        ("1<parameter=y>\n2</parameter>", false),
         ("<function=b><param=y>2</parameter>", true),
-        ("<function=b c><parameter=y>2</parameter>", true),
+        ("<function=b c><parameter=y>2</parameter> 3", true),
         ("<tool_call>b</parameter>", true),
         ("<tool_call>b", true),
         ("<tool_call>", false),
         ("a <", true),
+        // Another parameter without the end of the one before it.
+        ("1<parameter=y>\n2", false),
+        ("1 <parameter=y>\n2", false),
+        ("1</parameter> 2<parameter=y>\n3", false),
+        ("1<parameter=y>\n2</parameter> <parameter=z>\n3", false),
+        ("1<parameter=y>\n2</parameter> 3", true),
+        ("1<parameter=a<parameter=y>\n2</parameter> 3", true),
+        ("1<parameter=a\n>2", true),
+        ("1<parameter=2", true),
+        ("1 <parameter=y> 2", true),
+        ("1<parameter", true),
         ("1</parameter", false),
         ("1</parameter <b</parameter>", false),
         ("1</parameter b</parameter>", true),
@@ -69,8 +81,75 @@ fn a_call_with_another_call_in_a_value_is_not_run() {
         ("1<tool_call>b</tool_call> 2", true),
         ("1 <tool_call> 2", true),
         ("1<tool_call>b</arg_key>2", true),
+        ("1<arg_key>y</arg_key><arg_value>2", false),
+        ("1<arg_key>y</arg_key>\n<arg_value>2</arg_value> 3", true),
+        ("1<arg_key>y</arg_key>2", false),
+        ("1<arg_key>2", true),
     ] {
         assert_eq!(runs(&tags(value), "glm-4.7"), is_run, "{value:?}");
+    }
+}
+
+/// A value that contains the beginning of another parameter has no end of its own. A text can mention
+/// parameters that its tool does not have.
+#[test]
+fn a_call_with_another_parameter_in_a_value_is_not_run() {
+    let formats = [
+        (
+            "minimax-m2",
+            "<minimax:tool_call>\n<invoke name=\"a\">\n<parameter name=\"x\">1<parameter name=\"KEY\">2</parameter>\n</invoke>\n</minimax:tool_call>",
+        ),
+        (
+            "seed-oss",
+            "<seed:tool_call>\n<function=a>\n<parameter=x>1<parameter=KEY>2</parameter>\n</function>\n</seed:tool_call>",
+        ),
+        (
+            "qwen3-coder",
+            "<tool_call>\n<function=a>\n<parameter=x>\n1<parameter=KEY>\n2\n</parameter>\n</function>\n</tool_call>",
+        ),
+        (
+            "nemotron-3",
+            "<tool_call>\n<function=a>\n<parameter=x>\n1<parameter=KEY>\n2\n</parameter>\n</function>\n</tool_call>",
+        ),
+    ];
+    let schema = r#"{"type": "object", "properties": {"x": {}, "y": {}}}"#;
+    let schema = Value::from_json(schema, &Limits::default()).expect("JSON").into_owned();
+    let mut declared = options();
+    declared.tools = [Tool::new("a").with_parameters(schema)].into();
+    for (name, text) in formats {
+        for (key, is_run) in [("y", false), ("z", true)] {
+            let format: Format = name.parse().expect("a format");
+            let text = text.replace("KEY", key);
+            let parsed = parse(&text, format, &declared);
+            let call = &parsed.into_conversation().messages[0];
+            assert_eq!(!call.recovered && call.end == End::Call, is_run, "{name}: {key}");
+        }
+    }
+    // Their tags are tokens.
+    for (name, close, text) in [
+        (
+            "glm-4.5",
+            "</arg_value>",
+            "<tool_call>a\n<arg_key>x</arg_key>\n<arg_value>1<arg_key>y</arg_key>\n<arg_value>2</arg_value>\n</tool_call>",
+        ),
+        (
+            "hy-3",
+            "</arg_value:opensource>",
+            "<tool_calls:opensource>\n<tool_call:opensource>a<tool_sep:opensource>\n<arg_key:opensource>x</arg_key:opensource>\n<arg_value:opensource>1<arg_key:opensource>y</arg_key:opensource>\n<arg_value:opensource>2</arg_value:opensource>\n</tool_call:opensource>\n</tool_calls:opensource>",
+        ),
+        (
+            "deepseek-v3.2",
+            "</｜DSML｜parameter>",
+            "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"a\">\n<｜DSML｜parameter name=\"x\" string=\"true\">1<｜DSML｜parameter name=\"y\" string=\"true\">2</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>",
+        ),
+        (
+            "kimi-k3",
+            "<|close|>argument<|sep|>",
+            "<|open|>tools<|sep|><|open|>call tool=\"a\" index=\"1\"<|sep|><|open|>argument key=\"x\" type=\"string\"<|sep|>1<|open|>argument key=\"y\" type=\"string\"<|sep|>2<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>",
+        ),
+    ] {
+        assert!(!runs(text, name), "{name}");
+        assert!(runs(&text.replace(">1<", &format!(">1{close}<")), name), "{name}");
     }
 }
 

@@ -6,6 +6,7 @@ use super::writer_state::{Next, WriterState};
 use crate::grammar::brackets::Brackets;
 use crate::grammar::dry_run::{DryRun, unlimited};
 use crate::grammar::sections::between::{Kind, Place};
+use crate::grammar::sections::reasoning::Thought;
 use crate::model::{FormId, Infill, Message, Part, Raw, RawPiece, Role};
 use crate::options::{ReadOptions, Recover};
 use crate::reading::{self, Draft, Kept, Receiver};
@@ -27,7 +28,7 @@ impl LayoutCheck {
         reader.layout.place = here.place;
         reader.inner = here.place.in_reasoning;
         // The text before the layout is already read, so a token here cannot make it reasoning.
-        reader.thought = true;
+        reader.thought = Thought::Closed;
         reader.bos = here.place != Place::START;
         reader.spaced = here.is_spaced;
         reader.waiting.resize(here.waiting, String::new());

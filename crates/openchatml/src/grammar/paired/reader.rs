@@ -8,6 +8,7 @@ use crate::grammar::rest::Rest;
 use crate::grammar::sections::Rules;
 use crate::grammar::sections::between::{Kind, Place};
 use crate::grammar::sections::layout_tracker::LayoutTracker;
+use crate::grammar::sections::reasoning::Thought;
 use crate::grammar::{check_speaker, repeated_header, repeated_opening};
 use crate::lex::{Lexeme, Lexer};
 use crate::model::{Channel, End, Message, Role};
@@ -22,8 +23,8 @@ pub(crate) struct Reader<'a> {
     pub(super) layout: LayoutTracker,
     /// Whether the inner section is open.
     pub(super) inner: bool,
-    /// Whether a token of the inner section was read in this turn.
-    pub(super) thought: bool,
+    /// What the tokens of this turn say about its inner sections so far.
+    pub(super) thought: Thought,
     /// The byte after the last token or list.
     pub(super) behind: usize,
     /// Whether a line break was between two sections, as in the example of the specification.
@@ -51,7 +52,8 @@ pub(super) enum State<'a> {
     /// In the turn of the assistant, after this.
     Turn(After),
     /// In the turn of the assistant, after this and white space. The next text decides what the
-    /// white space is.
+    /// white space is. If it is uncertain whether text here is reasoning, also after text, up to the
+    /// next token.
     Blank(After, Kept<'a>),
     Calls(Box<List<'a>>),
     /// In a list of replies.
@@ -129,7 +131,7 @@ pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader
         state: State::Outside(Kept::default()),
         layout: LayoutTracker::new(rules),
         inner: false,
-        thought: false,
+        thought: Thought::Nothing,
         behind: 0,
         spaced: false,
         bos: false,
@@ -224,6 +226,10 @@ impl<'a> Reader<'a> {
                 let after = *after;
                 self.turn(after, text, span, out);
             }
+            State::Blank(_, gap) if !self.inner && self.thought.is_uncertain() => {
+                let (text, span) = crate::grammar::within_limit(text, span, gap.len(), out);
+                gap.push(text, span, out.keep);
+            }
             State::Blank(_, gap) => {
                 let (blank, rest) = text.split_at(text.len() - text.trim_ascii_start().len());
                 let (first, second) = match span.len() == text.len() {
@@ -249,6 +255,10 @@ impl<'a> Reader<'a> {
 
     /// Reads text in the turn of the assistant, after something.
     pub(super) fn turn(&mut self, after: After, text: &str, span: Span, out: &mut Out<'a, '_>) {
+        if !self.inner && self.thought.is_uncertain() {
+            self.state = State::Blank(after, Kept::default());
+            return self.take(text, span, out);
+        }
         let blank = text.len() - text.trim_ascii_start().len();
         // In one text or in several, white space beyond the limit is the same.
         let is_apart = blank == text.len() || blank > out.options.limits.message_bytes;
@@ -398,7 +408,15 @@ impl<'a> Reader<'a> {
             }
             State::Blank(..) => {
                 self.state = state;
+                // Another token that ends the reasoning shows that the text is a part of it.
+                let is_reasoning = !self.inner
+                    && self.thought.is_uncertain()
+                    && control == Control::CloseSection(Section::Reasoning);
+                self.inner |= is_reasoning;
                 self.settle_blank(out);
+                if let State::Body(draft) = &mut self.state {
+                    draft.message.recovered |= is_reasoning;
+                }
                 self.take_control(control, span, out);
             }
             State::Calls(list) => self.in_calls(list, control, span, out),
@@ -456,7 +474,7 @@ impl<'a> Reader<'a> {
                 self.orphan = false;
                 if role == Role::Assistant {
                     self.inner = false;
-                    self.thought = false;
+                    self.thought = Thought::Nothing;
                     self.state = State::Turn(After::Start);
                     return;
                 }

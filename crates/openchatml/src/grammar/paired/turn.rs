@@ -1,6 +1,7 @@
 //! Reads control tokens in the turn of the assistant.
 
 use super::reader::{After, Reader, State};
+use crate::grammar::sections::reasoning::Thought;
 use crate::model::{End, Role};
 use crate::reading::{Draft, Kept, Out};
 use crate::{Control, Section, Span};
@@ -30,7 +31,7 @@ impl<'a> Reader<'a> {
                     _ => self.close(draft, End::End, span.end, out),
                 }
             }
-            Control::CloseSection(Section::Reasoning) if !self.thought => {
+            Control::CloseSection(Section::Reasoning) if self.thought == Thought::Nothing => {
                 self.end_unopened(draft, span, out);
             }
             Control::OpenSection(Section::Reasoning)
@@ -79,9 +80,14 @@ impl<'a> Reader<'a> {
                 if self.inner == begins {
                     self.unexpected(control, span, out);
                 }
+                self.thought = match begins {
+                    // Repeated at once, it changes nothing.
+                    true if self.inner && span.start != self.behind => Thought::Twice,
+                    true => self.thought.open(),
+                    false => self.thought.close(),
+                };
                 self.layout.opened.get_or_insert(span.start);
                 self.inner = begins;
-                self.thought = true;
                 self.behind = span.end;
                 self.state = State::Turn(if begins { After::Prefix } else { After::Suffix });
             }
@@ -94,7 +100,7 @@ impl<'a> Reader<'a> {
                 // Nothing about this turn is uncertain, even if the last one began without a token.
                 self.orphan = false;
                 self.inner = false;
-                self.thought = false;
+                self.thought = Thought::Nothing;
                 self.state = State::Turn(After::Start);
             }
             Control::Close(Role::Assistant) => {

@@ -3,6 +3,7 @@
 
 use super::reader::{After, Reader, State};
 use crate::grammar::sections::between::Kind;
+use crate::grammar::sections::reasoning::Thought;
 use crate::lex::Lexer;
 use crate::model::{End, Role};
 use crate::reading::{Kept, Out};
@@ -93,7 +94,7 @@ impl<'a> Reader<'a> {
             }
         }
         self.inner = shape.kind == Kind::Reasoning;
-        self.thought = self.inner;
+        self.thought = if self.inner { Thought::Opened } else { Thought::Nothing };
         let message = self.rules.message(shape.kind, "");
         let message = self.head(shape.kind, "", message, body.1.start, out);
         lexer.take(text, shape.end, token.end);

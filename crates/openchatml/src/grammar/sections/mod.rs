@@ -23,7 +23,7 @@ pub(super) mod layout_tracker;
 mod parameters;
 mod quote;
 mod reader;
-mod reasoning;
+pub(super) mod reasoning;
 mod recover;
 mod replies;
 mod tree;

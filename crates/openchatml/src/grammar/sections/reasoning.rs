@@ -10,7 +10,7 @@ use crate::{Code, Control, Section, Span};
 
 /// What the tokens of a turn say about its reasoning so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Thought {
+pub(in crate::grammar) enum Thought {
     /// There was no token of reasoning.
     #[default]
     Nothing,
@@ -27,15 +27,15 @@ pub(super) enum Thought {
 
 impl Thought {
     /// Whether an end token of reasoning can still follow, so that text is kept until the turn ends.
-    pub(super) fn is_uncertain(self) -> bool {
+    pub(in crate::grammar) fn is_uncertain(self) -> bool {
         matches!(self, Self::Interrupted | Self::Twice)
     }
 
-    pub(super) fn open(self) -> Self {
+    pub(in crate::grammar) fn open(self) -> Self {
         if self == Self::Twice { self } else { Self::Opened }
     }
 
-    pub(super) fn close(self) -> Self {
+    pub(in crate::grammar) fn close(self) -> Self {
         if self == Self::Twice { self } else { Self::Closed }
     }
 }

@@ -1,17 +1,20 @@
 //! Reads a value as it arrives.
 
 use super::value::{as_json, may_be_json};
-use super::{Match, Phase, Scanner, Step, To, Value};
+use super::{Match, NameEnd, Phase, Scanner, Step, To, Value};
 use std::ops::Range;
 
 use crate::Span;
-use crate::declare::Types;
-use crate::grammar::sections::attributes::{STRING, kind_of};
+use crate::declare::{Types, declares};
+use crate::grammar::sections::attributes::{Named, STRING, kind_of};
 use crate::grammar::sections::between::breaks;
 use crate::grammar::sections::calls::place_in;
 use crate::grammar::sections::recover::tell_token;
 use crate::json::write_string;
 use crate::rules::Tag;
+
+/// How many bytes the name of a parameter has at most that is looked for in the value of another one.
+const NAME: usize = 256;
 
 impl Scanner {
     pub(super) fn begin_value(&mut self, behind: Tag, to: &mut To<'_, '_, '_>) {
@@ -26,6 +29,7 @@ impl Scanner {
             is_blank: true,
             is_empty: true,
             ends_line: false,
+            parameters: 0,
             search: self.at,
             behind: 0,
         });
@@ -49,12 +53,66 @@ impl Scanner {
             match self.closing(at, to.out.options.limits.message_bytes) {
                 Match::Open => return self.wait_at(at),
                 Match::No => {
+                    if self.count_parameter(at, to) == Match::Open {
+                        return self.wait_at(at);
+                    }
                     self.wait_at(at + 1);
                 }
                 Match::To(behind) => {
                     self.end_value(at, behind, to);
                     return Step::Next;
                 }
+            }
+        }
+    }
+
+    /// Counts the beginning of another parameter in the value, or its closing tag. Returns
+    /// `Match::Open` if more text is needed to know whether it is one.
+    fn count_parameter(&mut self, at: usize, to: &To<'_, '_, '_>) -> Match {
+        let close = self.tag(&self.parameters.close, at);
+        let begins = match self.tag(&self.parameters.open, at) {
+            Match::To(behind) => self.names_parameter(behind, to),
+            begins => begins,
+        };
+        if let Phase::Value(value) = &mut self.phase {
+            match (close, begins) {
+                (Match::To(_), _) => value.parameters = value.parameters.saturating_sub(1),
+                (_, Match::To(_)) => value.parameters += 1,
+                _ => {}
+            }
+        }
+        begins
+    }
+
+    /// Whether the name of another parameter is at a position, behind the tag that opens a parameter.
+    /// A text can mention parameters, so that a tag that is no token counts only if the line break
+    /// follows with which it is written or, if it is written without one, if the tool declares the
+    /// parameter.
+    fn names_parameter(&self, at: usize, to: &To<'_, '_, '_>) -> Match {
+        let found = self.find_name_end(at);
+        let name = self.held.slice(at..found.end());
+        let is_name =
+            name.len() <= NAME && !name.contains(['<', '\n']) && self.held.is_text(at..found.end());
+        let (end, behind) = match found {
+            _ if !is_name => return Match::No,
+            NameEnd::Open { .. } => return Match::Open,
+            NameEnd::At { end, behind, .. } => (end, behind),
+        };
+        if matches!(&self.parameters.open, Tag::Token(mark) if !self.rules.is_word(mark.control)) {
+            return Match::To(end);
+        }
+        let name = match self.parameters.attributes {
+            Some(form) => Named::read(form, name).name.unwrap_or_default(),
+            None => name.into(),
+        };
+        let is_declared = self.tool(to).and_then(|tool| declares(tool, &name));
+        let breaks = self.parameters.name_end.breaks().1 > 0;
+        match (is_declared, self.held.rest(behind).bytes().next()) {
+            (Some(false), _) => Match::No,
+            (_, None) if breaks => Match::Open,
+            (is_declared, next) => {
+                let counts = if breaks { next == Some(b'\n') } else { is_declared == Some(true) };
+                if counts { Match::To(end) } else { Match::No }
             }
         }
     }
@@ -142,6 +200,9 @@ impl Scanner {
     fn check_end(&mut self, is_implied: bool) {
         if self.inside.has_call(is_implied) {
             self.odd.get_or_insert("another call begins in a value of this call");
+        }
+        if matches!(&self.phase, Phase::Value(value) if value.parameters > 0) {
+            self.odd.get_or_insert("another parameter begins in a value of this call");
         }
         if self.inside.has_cut_tag(is_implied) {
             self.odd.get_or_insert("a closing tag in this call is incomplete");

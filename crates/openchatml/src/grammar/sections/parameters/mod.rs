@@ -23,6 +23,7 @@ use super::attributes::Named;
 use super::{Piece, Rules};
 use crate::declare::Types;
 use crate::grammar::within_limit;
+use crate::model::Tool;
 use crate::reading::{Draft, Kept, Out};
 use crate::rules::{Parameters, Tag};
 use crate::{Control, Span};
@@ -88,6 +89,8 @@ struct Value {
     is_empty: bool,
     /// Whether its text ends in a line break.
     ends_line: bool,
+    /// How many parameters begin in it and do not end.
+    parameters: usize,
     /// The position up to which no tag was found.
     search: usize,
     /// The position after the white space behind a tag that may end it.
@@ -371,7 +374,12 @@ impl Scanner {
 
     /// Returns the types of the parameter with this name, according to the declared tools.
     fn types_of(&self, name: &str, to: &To<'_, '_, '_>) -> Types {
-        Types::of(self.tool.and_then(|at| to.out.options.tools.get(at)), name)
+        Types::of(self.tool(to), name)
+    }
+
+    /// Returns the declared tool.
+    fn tool<'o>(&self, to: &To<'_, '_, 'o>) -> Option<&'o Tool<'static>> {
+        self.tool.and_then(|at| to.out.options.tools.get(at))
     }
 
     /// Reads the attributes of a parameter, up to `end`, and begins its value at `behind`.
