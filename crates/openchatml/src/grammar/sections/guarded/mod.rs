@@ -121,11 +121,12 @@ impl Scanner {
                 0 => without_space(text).get(1..).unwrap_or_default(),
                 _ => text,
             };
-            let next = without_space(new).chars().next();
+            let rest = without_space(new);
+            let place = text.len() - rest.len();
             before.push_str(text);
-            let Some(next) = next else { return Ok(()) };
+            let Some(next) = rest.chars().next() else { return Ok(()) };
             let (at, text) = (*at, std::mem::take(before));
-            *self = Self::list(next, at, forms, limits).ok_or(text.len() - len)?;
+            *self = Self::list(next, at, forms, limits).ok_or(place)?;
             return self.push(&text, forms, limits).map_err(|at| at.saturating_sub(len));
         }
         match self {
