@@ -29,6 +29,7 @@ mod openai;
 mod openchatml_0_1;
 pub(crate) mod openchatml_2_0;
 pub(crate) mod openchatml_2_2;
+mod phi_4_mini;
 mod qwen3;
 mod qwen_xml;
 mod records;
@@ -70,6 +71,7 @@ pub use self::openai::DIALECT as OPENAI;
 pub use self::openchatml_0_1::DIALECT as OPENCHATML_0_1;
 pub use self::openchatml_2_0::DIALECT as OPENCHATML_2_0;
 pub use self::openchatml_2_2::DIALECT as OPENCHATML_2_2;
+pub use self::phi_4_mini::DIALECT as PHI_4_MINI;
 pub use self::qwen_xml::CODER as QWEN3_CODER;
 pub use self::qwen_xml::V3_5 as QWEN3_5;
 pub use self::qwen_xml::V3_6 as QWEN3_6;
@@ -138,6 +140,7 @@ pub static ALL: &[&Dialect] = &[
     &SEED_OSS,
     &HY_3,
     &GRANITE_4,
+    &PHI_4_MINI,
     &LLAMA_4,
     &LLAMA_3,
     &LFM2_5,
@@ -272,6 +275,9 @@ impl Format {
 
     /// Granite 4, as text: [`dialects::GRANITE_4`](GRANITE_4).
     pub const GRANITE_4: Self = Self { dialect: &GRANITE_4, carrier: Carrier::Text };
+
+    /// Phi-4-mini, as text: [`dialects::PHI_4_MINI`](PHI_4_MINI).
+    pub const PHI_4_MINI: Self = Self { dialect: &PHI_4_MINI, carrier: Carrier::Text };
 
     /// Llama 4, as text: [`dialects::LLAMA_4`](LLAMA_4).
     pub const LLAMA_4: Self = Self { dialect: &LLAMA_4, carrier: Carrier::Text };
@@ -437,6 +443,9 @@ impl TextFormat {
 
     /// Granite 4.
     pub const GRANITE_4: Self = Self::of(&GRANITE_4);
+
+    /// Phi-4-mini.
+    pub const PHI_4_MINI: Self = Self::of(&PHI_4_MINI);
 
     /// Llama 4.
     pub const LLAMA_4: Self = Self::of(&LLAMA_4);

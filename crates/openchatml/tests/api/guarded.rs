@@ -104,6 +104,9 @@ const HOSTILE: &[&str] = &[
     "<function_calls>f(a=\n1)g()</function_calls></function_calls><|im_end|>",
     "<function_calls>f()<functions></function_calls><|im_end|>",
     "<function_calls>[f()]\n[g()]</function_calls><|im_end|>",
+    "<|tool_call|>[{\"name\": \"f\", \"arguments\": {\"a\": \"<|/tool_call|>\"}}, {}]<|/tool_call|>x<|end|>",
+    "<|tool_call|><|tool_call|>[{\"name\": \"f\", \"arguments\": {}}]<|tool|><|/tool_call|><|end|>",
+    "<think>a<|tool_call|>{\"name\": \"f\", \"arguments\": {\"</think>\": 1}}<|/tool_call|>b<|endoftext|>",
 ];
 
 const FORMATS: &[TextFormat] = &[
@@ -112,6 +115,7 @@ const FORMATS: &[TextFormat] = &[
     TextFormat::LFM2,
     TextFormat::LFM2_5,
     TextFormat::OLMO_3,
+    TextFormat::PHI_4_MINI,
 ];
 
 #[test]

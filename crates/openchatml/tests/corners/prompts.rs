@@ -118,11 +118,13 @@ fn prompts_of_llama_have_no_reasoning_and_a_date_if_it_is_known() {
 }
 
 #[test]
-fn prompts_of_lfm_keep_reasoning_after_the_last_question_or_none() {
+fn prompts_of_lfm_and_phi_keep_reasoning_after_the_last_question_or_none() {
     let kept = prompted(&two_turns(), "lfm2.5");
     assert_eq!(kept, ["Question 1", "Answer 1", "Question 2", "Hm 2", "Answer 2"]);
-    let kept = prompted(&two_turns(), "lfm2");
-    assert_eq!(kept, ["Question 1", "Answer 1", "Question 2", "Answer 2"]);
+    for format in ["lfm2", "phi-4-mini"] {
+        let kept = prompted(&two_turns(), format);
+        assert_eq!(kept, ["Question 1", "Answer 1", "Question 2", "Answer 2"]);
+    }
 }
 
 #[test]

@@ -52,6 +52,7 @@ FORMATS = {
     "mistralai/Mistral-7B": "mistral-v7",
     "ByteDance-Seed/Seed-OSS": "seed-oss",
     "ibm-granite/granite-4.0": "granite-4",
+    "microsoft/Phi-4-mini": "phi-4-mini",
     "tencent/Hy3": "hy-3",
     "MiniMaxAI/MiniMax-M2": "minimax-m2",
     "moonshotai/Kimi-K2": "kimi-k2",
