@@ -158,6 +158,7 @@ mod parse;
 pub mod prompt;
 mod reading;
 pub mod render;
+mod repair;
 mod reply;
 mod roles;
 mod rules;
@@ -192,10 +193,11 @@ pub use self::model::{
     Body, Channel, Content, Conversation, Document, End, Header, Infill, InfillOrder, Intent,
     Marker, Message, Pair, Part, Role, Segment, Segments, Tool, Visibility, Weight, function_name,
 };
-pub use self::options::{Mode, ReadOptions, Recover, RenderOptions};
+pub use self::options::{Mode, ReadOptions, Recover, RenderOptions, Repair};
 pub use self::parse::{parse, parse_tape};
 pub use self::reading::Parsed;
 pub use self::render::render;
+pub use self::repair::repair_call;
 pub use self::reply::Reply;
 pub use self::span::{Lines, Location, Span};
 pub use self::stream::{CowBox, Done, Event, Events, Keep, Stream, UserEvents, wire};

@@ -9,6 +9,7 @@ use crate::lex::Tape;
 use crate::model::FormId;
 use crate::options::{ReadOptions, Recover};
 use crate::reading::{Keep, Parsed, Whole};
+use crate::repair::repair_call;
 use crate::tagged;
 use crate::text_format::TextFormat;
 use crate::{Control, Span};
@@ -33,6 +34,22 @@ use crate::{Control, Span};
 /// # Ok::<(), openchatml::UnknownName>(())
 /// ```
 pub fn parse<'a>(text: &'a str, format: Format, options: &ReadOptions) -> Parsed<'a> {
+    repaired(read(text, format, options), options)
+}
+
+/// Repairs the calls, if the options say so.
+fn repaired<'a>(mut parsed: Parsed<'a>, options: &ReadOptions) -> Parsed<'a> {
+    if let Some(repair) = options.repair {
+        let all = parsed.document.conversations_mut();
+        for call in all.into_iter().flat_map(|conversation| &mut conversation.messages) {
+            parsed.diagnostics.extend(repair_call(call, repair, &options.limits));
+        }
+        parsed.diagnostics.truncate(options.limits.diagnostics);
+    }
+    parsed
+}
+
+fn read<'a>(text: &'a str, format: Format, options: &ReadOptions) -> Parsed<'a> {
     match (format.carrier, format.dialect.text, &format.dialect.json) {
         (Carrier::Json, _, Some(json)) => {
             let is_pair = match json.pair {
@@ -114,5 +131,5 @@ pub fn parse_tape<'t>(tape: &'t Tape, format: TextFormat, options: &ReadOptions)
     }
     engine.finish_pieces(text.len(), &mut whole);
     let diagnostics = std::mem::take(&mut whole.diagnostics);
-    Parsed { document: whole.into_document(), diagnostics }
+    repaired(Parsed { document: whole.into_document(), diagnostics }, options)
 }

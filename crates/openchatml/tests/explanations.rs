@@ -229,6 +229,7 @@ fn read_as(info: &str) -> String {
                 format!(", with a limit `{}` of {value}", &limit["limit:".len()..])
             }
             None if word == "bytes" => ", with `\\xNN` for a byte".to_owned(),
+            None if word == "repair" => ", with repaired calls".to_owned(),
             None if word == "tokens" => " token ids, with `\\id{N}` for the id N".to_owned(),
             _ => panic!("`{word}` says nothing here"),
         };

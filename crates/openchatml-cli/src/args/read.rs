@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use openchatml::dialects::Completion;
 use openchatml::{
-    Dropped, Format, Mode, Policy, Preambles, ReadOptions, Recover, Role, TextFormat,
+    Dropped, Format, Mode, Policy, Preambles, ReadOptions, Recover, Repair, Role, TextFormat,
 };
 use openchatml_data::record::Consent;
 
@@ -95,6 +95,12 @@ pub(crate) struct ReaderArgs {
     #[arg(long)]
     split_reasoning: bool,
 
+    /// Repair the arguments of calls that are almost JSON, such as `{'city': 'Bern',}`, and report what
+    /// was wrong
+    #[arg(long, value_name = "AS", num_args = 0..=1)]
+    #[arg(require_equals = true, default_missing_value = "mark")]
+    repair: Option<RepairArg>,
+
     /// The tools that the model can call, in a JSON file
     ///
     /// In formats whose calls do not say which arguments are texts, such as qwen3-coder, their
@@ -142,6 +148,14 @@ enum RecoverArg {
     Stripped,
 }
 
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum RepairArg {
+    /// Keep the call uncertain, so that no program runs it
+    Mark,
+    /// Make it a call like any other
+    Accept,
+}
+
 impl ReaderArgs {
     /// Returns the options of the reader. `mode` is the default mode.
     pub(crate) fn options(&self, mode: Mode) -> ReadOptions {
@@ -162,6 +176,10 @@ impl ReaderArgs {
         options.past_stop = self.past_stop;
         options.in_reasoning = self.in_reasoning;
         options.split_reasoning = self.split_reasoning;
+        options.repair = self.repair.map(|repair| match repair {
+            RepairArg::Mark => Repair::Mark,
+            RepairArg::Accept => Repair::Accept,
+        });
         options.limits = self.bounds().limits;
         options
     }

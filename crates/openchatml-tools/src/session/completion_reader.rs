@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use openchatml::{
-    Code, Control, Done, End, Event, Message, ReadOptions, Recognized, Section, Severity, Stream,
-    recognize,
+    Code, Control, Done, End, Event, Limits, Message, ReadOptions, Recognized, Repair, Section,
+    Severity, Stream, recognize, repair_call,
 };
 use openchatml_tokens::TokenStream;
 
@@ -82,6 +82,8 @@ pub(super) struct CompletionOutcome {
     pub(super) recognized: Option<Recognized>,
     /// Whether there was a call that the model perhaps does not make. It is left out.
     pub(super) has_uncertain_call: bool,
+    /// How a call whose arguments are almost JSON is repaired.
+    repair: Option<(Repair, Limits)>,
     /// The messages with a misplaced control token, so that it is unknown what is reasoning.
     misplaced: HashSet<Option<usize>>,
 }
@@ -92,7 +94,9 @@ impl<'m> CompletionReader<'m> {
         let options = options.clone();
         let end_of_reasoning = Control::CloseSection(Section::Reasoning);
         let holds = model.format().controls().spelling(end_of_reasoning).is_some();
-        let outcome = CompletionOutcome { base, holds, ..CompletionOutcome::default() };
+        let repair = options.repair.filter(|repair| *repair == Repair::Accept);
+        let repair = repair.map(|repair| (repair, options.limits.clone()));
+        let outcome = CompletionOutcome { base, holds, repair, ..CompletionOutcome::default() };
         Self { model, options, reader: PieceReader::Unknown, outcome, any_end: false }
     }
 
@@ -245,7 +249,16 @@ impl CompletionOutcome {
                 let is_open = matches!(message.end, End::Open | End::Prompt);
                 self.is_cut |= is_open && !message.foreign;
                 self.has_reasoned |= message.is_reasoning() && !is_open;
-                self.done.push((*index, Message::clone(message).into_owned()));
+                let mut message = Message::clone(message).into_owned();
+                let repair = self.repair.as_ref().filter(|_| message.end == End::Call);
+                let found =
+                    repair.and_then(|(repair, limits)| repair_call(&mut message, *repair, limits));
+                if let Some(diagnostic) = found {
+                    let event =
+                        Event::Diagnostic { index: Some(*index), diagnostic: diagnostic.into() };
+                    emit(SessionEvent::Said(shifted(event, self.base)));
+                }
+                self.done.push((*index, message));
             }
             Event::MessageHidden { index } => self.hide(*index),
             Event::Done { reason, .. } => {

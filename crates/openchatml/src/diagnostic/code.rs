@@ -146,6 +146,8 @@ codes! {
         "chat template cannot render the conversation", "This conversation cannot be shown in that format.";
     Loss = "W-LOSS", Warning,
         "conversion drops or changes something", "Something could not be carried over.";
+    CallRepaired = "W-CALL-REPAIRED", Warning,
+        "arguments of a call repaired", "The assistant could not use a tool.";
     Return = "W-RETURN", Warning,
         "`<|return|>` outside of `final`", "The answer ended in an unusual way.";
     ContentType = "W-CONTENT-TYPE", Warning,

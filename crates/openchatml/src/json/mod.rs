@@ -3,6 +3,7 @@
 //! `hifijson` reads numbers and escapes. Places, depth and duplicate keys are handled here, because
 //! diagnostics need them.
 
+mod almost;
 mod keys;
 pub(crate) mod python;
 mod reader;
@@ -10,6 +11,7 @@ mod strings;
 mod value;
 mod writer;
 
+pub(crate) use self::almost::mend;
 pub(crate) use self::keys::Keys;
 pub(crate) use self::reader::{Json, JsonError, Repair, Result};
 pub use self::value::{Data, Value};

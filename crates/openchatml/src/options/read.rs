@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::Role;
 use crate::limits::Limits;
 use crate::model::Tool;
+use crate::words::words;
 
 /// Options for reading a document.
 ///
@@ -58,6 +59,19 @@ pub struct ReadOptions {
     /// assert_eq!((messages[0].body.text(), messages[1].body.text()), ("Easy.".into(), "4.".into()));
     /// ```
     pub split_reasoning: bool,
+    /// Whether and how the arguments of calls that are almost JSON are repaired; see
+    /// [`repair_call`](crate::repair_call). Streams ignore it: they pass arguments on as they arrive.
+    ///
+    /// ```
+    /// use openchatml::{Format, ReadOptions, Repair, parse};
+    ///
+    /// let text = "[TOOL_CALLS]weather[ARGS]{'city': 'Bern'}</s>";
+    /// let mut options = ReadOptions::completion();
+    /// options.repair = Some(Repair::Accept);
+    /// let messages = parse(text, Format::MISTRAL_V11, &options).into_conversation().messages;
+    /// assert_eq!(messages[0].body.text(), r#"{"city": "Bern"}"#);
+    /// ```
+    pub repair: Option<Repair>,
     /// The tools that the model can call. In formats whose calls do not say whether an argument is a
     /// string, such as `<parameter=zip>10115</parameter>`, their schemas do. Without a schema, it is
     /// a string unless it is valid JSON.
@@ -82,6 +96,23 @@ impl ReadOptions {
         Self { continues: Some(Role::Assistant), ..Self::default() }
     }
 }
+
+/// What a call is after its arguments were repaired.
+///
+/// ```
+/// use openchatml::Repair;
+///
+/// assert_eq!(Repair::from_word("accept"), Some(Repair::Accept));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Repair {
+    /// It stays uncertain ([`Message::recovered`](crate::Message::recovered)): no program runs it.
+    Mark,
+    /// It is a call like any other, and programs run it.
+    Accept,
+}
+
+words!(pub Repair { Mark = "mark", Accept = "accept" });
 
 /// Whether tolerable errors are errors or warnings.
 ///

@@ -10,6 +10,7 @@ mod layout;
 mod lints;
 mod numbers;
 mod pairs;
+mod repair;
 mod stream;
 mod stripped;
 mod third_party;

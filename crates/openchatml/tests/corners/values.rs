@@ -62,6 +62,7 @@ fn a_call_with_another_call_in_a_value_is_not_run() {
         ("1<parameter=a\n>2", true),
         ("1<parameter=2", true),
         ("1 <parameter=y> 2", true),
+        ("1 <parameter=y>\n</parameter>", true),
         ("1<parameter", true),
         ("1</parameter", false),
         ("1</parameter <b</parameter>", false),

@@ -1,12 +1,12 @@
 //! Markdown with code blocks that are read as their info strings specify.
 //!
 //! The info string names a format and may say more: `strict`, `continues=ROLE` for a completion,
-//! `open` for a prompt, `recover=POLICY`, `limit:NAME=N` for a limit, `tokens` for token ids with `\id{N}` for the id `N`, `bytes` for input with `\xNN`
+//! `open` for a prompt, `repair` for repaired calls, `recover=POLICY`, `limit:NAME=N` for a limit, `tokens` for token ids with `\id{N}` for the id `N`, `bytes` for input with `\xNN`
 //! escapes that arrives byte by byte, `trim` for input without its last line break.
 
 use openchatml::{
-    Conversation, Diagnostic, Event, Format, Limits, Mode, Parsed, ReadOptions, Recover, Role,
-    Stream, parse,
+    Conversation, Diagnostic, Event, Format, Limits, Mode, Parsed, ReadOptions, Recover, Repair,
+    Role, Stream, parse,
 };
 use openchatml_tokens::{ByteEncoding, Encoding as _, Tokenizer};
 
@@ -80,6 +80,7 @@ impl Block {
     pub(crate) fn options(&self) -> ReadOptions {
         let mut options = ReadOptions::default();
         options.mode = if self.has("strict") { Mode::Strict } else { Mode::Lenient };
+        options.repair = self.has("repair").then_some(Repair::Mark);
         options.open_prompt = self.has("open");
         options.continues = self.value("continues").map(|role| Role::from_word(role).unwrap());
         options.recover = match self.value("recover") {

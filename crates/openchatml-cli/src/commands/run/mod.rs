@@ -4,6 +4,7 @@ mod approve;
 mod console_report;
 mod doubts;
 mod events;
+mod most;
 pub(super) mod process;
 pub(super) mod tools;
 mod transcript;
@@ -14,16 +15,16 @@ use std::time::Duration;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use openchatml::convert::{Loss, Lost};
-use openchatml::{Format, RenderOptions, TextFormat};
+use openchatml::{Format, RenderOptions, Repair, TextFormat};
 use openchatml_grammars::{Language, Requirement};
 use openchatml_tools::{
     CallDecision, CancellationToken, Completions, CompletionsOptions, ConstraintOptions, Engine,
-    Model, Router, RouterOptions, Session, SessionError, SessionOptions, StopReason, Toolbox,
-    TranscriptStore,
+    Model, Router, RouterOptions, Session, SessionError, StopReason, Toolbox, TranscriptStore,
 };
 
 use self::approve::ApproveArg;
 use self::events::{Events, EventsArgs};
+use self::most::{MostArgs, seconds};
 use self::process::{contain, make_non_dumpable, stop_on_interrupt};
 use self::transcript::RunTranscript;
 use super::convert::response_formats;
@@ -70,6 +71,10 @@ pub(crate) struct RunArgs {
     /// continuation of this transcript
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+
+    /// Repair the arguments of calls that are almost JSON, and run these calls; each repair is reported
+    #[arg(long)]
+    repair: bool,
 
     /// Write the transcript to its own file
     #[arg(long, conflicts_with = "output")]
@@ -195,32 +200,6 @@ enum GrammarArg {
     StructuralTag,
 }
 
-/// The limits of one run.
-#[derive(Args, Debug)]
-#[command(next_help_heading = "Limits")]
-struct MostArgs {
-    /// The maximum number of requests to the model
-    #[arg(long, value_name = "N", default_value_t = 32)]
-    max_steps: usize,
-
-    /// The maximum number of retries in a row if the server fails, the connection breaks, or a
-    /// completion has no certain message; each retry counts as a request
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    retries: usize,
-
-    /// The maximum number of calls to run; the next run continues with the rest
-    #[arg(long, value_name = "N")]
-    max_calls: Option<usize>,
-
-    /// Stop after prompts and completions with this number of tokens in total
-    #[arg(long, value_name = "N")]
-    max_total_tokens: Option<u64>,
-
-    /// Stop after this time, and cancel running calls
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
-    max_time: Option<Duration>,
-}
-
 fn engine() -> impl TypedValueParser<Value = Engine> {
     let names: Vec<_> = Engine::ALL.iter().map(|engine| engine.as_str()).collect();
     PossibleValuesParser::new(names).try_map(|name| name.parse::<Engine>())
@@ -236,13 +215,6 @@ fn object(text: &str) -> Result<serde_json::Map<String, serde_json::Value>, Stri
         }
     };
     serde_json::from_str(text).map_err(|error| format!("not a JSON object: {error}"))
-}
-
-/// Parses a duration greater than zero.
-fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
-    let time = Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())?;
-    if time.is_zero() { Err("must be greater than 0".to_owned()) } else { Ok(time) }
 }
 
 /// Runs `run`, with a model of this name.
@@ -446,12 +418,8 @@ fn session(
     if let Some(store) = work.store {
         session = session.with_store(store);
     }
-    let mut options = SessionOptions::default();
-    options.most_steps = args.most.max_steps;
-    options.most_calls = args.most.max_calls;
-    options.most_retries = args.most.retries;
-    options.most_tokens = args.most.max_total_tokens;
-    options.most_time = args.most.max_time;
+    let mut options = args.most.options();
+    options.read.repair = args.repair.then_some(Repair::Accept);
     Ok(session.with_options(options))
 }
 

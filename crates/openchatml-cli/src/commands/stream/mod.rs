@@ -107,6 +107,10 @@ pub(crate) fn run(
         let text = "--recover stripped needs the whole text: use `ocml parse` or `convert`";
         return Err(Failure::Usage(text.to_owned()));
     }
+    if options.repair.is_some() {
+        let text = "--repair needs the whole text: use `ocml parse` or `convert`";
+        return Err(Failure::Usage(text.to_owned()));
+    }
     let framing = if args.sse { Framing::Sse } else { Framing::Lines };
     let mut events = Events {
         writer: args.wire.writer(framing, &options.limits)?,

@@ -106,14 +106,18 @@ impl Scanner {
             None => name.into(),
         };
         let is_declared = self.tool(to).and_then(|tool| declares(tool, &name));
-        let breaks = self.parameters.name_end.breaks().1 > 0;
+        let is_broken = self.parameters.name_end.breaks().1 > 0;
         match (is_declared, self.held.rest(behind).bytes().next()) {
             (Some(false), _) => Match::No,
-            (_, None) if breaks => Match::Open,
-            (is_declared, next) => {
-                let counts = if breaks { next == Some(b'\n') } else { is_declared == Some(true) };
-                if counts { Match::To(end) } else { Match::No }
-            }
+            (_, None) if is_broken => Match::Open,
+            // The line break before the closing tag.
+            (_, Some(b'\n')) if is_broken => match self.tag(&self.parameters.close, behind + 1) {
+                Match::No => Match::To(end),
+                Match::To(_) => Match::No,
+                Match::Open => Match::Open,
+            },
+            (Some(true), _) if !is_broken => Match::To(end),
+            _ => Match::No,
         }
     }
 
