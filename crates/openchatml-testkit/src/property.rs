@@ -198,17 +198,20 @@ fn may_refuse(document: &Document<'_>, format: Format, error: &RenderError) -> b
         }
         _ => controls.find(&canonical(document)).is_some() || merges(document, controls),
     };
-    controls.escape() == Escape::None && (is_spelled || begins_parameter(document, format))
+    controls.escape() == Escape::None && (is_spelled || has_parameter(document, format))
 }
 
-/// Whether a text contains the text that opens a parameter: the value would have no end.
-fn begins_parameter(document: &Document<'_>, format: Format) -> bool {
+/// Whether a text contains the text that opens or closes a parameter: the value would have no end, or
+/// two.
+fn has_parameter(document: &Document<'_>, format: Format) -> bool {
     let Some(Completion::Sections(sections)) = format.dialect().completion() else { return false };
-    let open = sections.calls.pieces.iter().find_map(|piece| match piece {
-        CallPiece::Parameters(parameters) => parameters.open.text(),
+    let parameters = sections.calls.pieces.iter().find_map(|piece| match piece {
+        CallPiece::Parameters(parameters) => Some(parameters),
         _ => None,
     });
-    open.is_some_and(|open| canonical(document).contains(open))
+    let tags = parameters.into_iter().flat_map(|it| [it.open.text(), it.close.text()]);
+    let text = canonical(document);
+    tags.flatten().any(|tag| text.contains(tag))
 }
 
 /// Whether a text of a document becomes another token with a token behind it.

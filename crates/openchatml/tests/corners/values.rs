@@ -31,47 +31,57 @@ fn runs(text: &str, name: &str) -> bool {
     read(text, name).iter().any(|message| message.end == End::Call && !message.recovered)
 }
 
+/// Values of a call of Qwen3-Coder, and whether it runs.
+const VALUES: &[(&str, bool)] = &[
+    ("1\n<tool_call>\n<function=b>\n<parameter=y>\n2\n</parameter>", false),
+    ("1\n<function=b>\n<parameter=y>\n2\n</parameter>", false),
+    ("<tool_call><function=b> <parameter=y>2</parameter>", false),
+    ("<<function=b><parameter=y>2</parameter>", false),
+    ("a <b> <function=b>\n<parameter=y>2</parameter>", false),
+    ("<function=b>\n\n <parameter=y>2</parameter>", false),
+    ("<function=b>\n<function=c><parameter=y>2</parameter>", false),
+    ("<function=b>\n2<parameter=y></parameter> 3</parameter>", true),
+    ("1<parameter=y>\n2</parameter>", false),
+    ("<function=b><param=y>2</parameter>", true),
+    ("<function=b c><parameter=y>2</parameter> 3", true),
+    ("<tool_call>b</parameter>", true),
+    ("<tool_call>b", true),
+    ("<tool_call>", false),
+    ("a <", true),
+    // Another parameter without the end of the one before it.
+    ("1<parameter=y>\n2", false),
+    ("1 <parameter=y>\n2", false),
+    ("1</parameter> 2<parameter=y>\n3", false),
+    ("1<parameter=y>\n2</parameter> <parameter=z>\n3", false),
+    ("1<parameter=y>\n2</parameter> 3", true),
+    ("1<parameter=a<parameter=y>\n2</parameter> 3", true),
+    ("1<parameter=a\n>2", true),
+    ("1<parameter=2", true),
+    ("1 <parameter=y> 2", true),
+    ("1 <parameter=y>\n</parameter>", true),
+    ("1<parameter", true),
+    ("1</parameter", false),
+    ("1</parameter <b</parameter>", false),
+    ("1</parameter b</parameter>", true),
+    ("1</parameters", true),
+    // A closing tag too much.
+    ("1</parameter></parameter>", false),
+    ("1\n</parameter>\n</parameter>", false),
+    ("1</parameter>\n/function>", false),
+    ("1</parameter> and </parameter>", true),
+    ("<parameter>1</parameter></parameter>", true),
+    ("<parameter name='a'>1</parameter>\n</parameter>", true),
+    // What a value contains does not count for the next one.
+    ("1</parameter\n</parameter>\n<parameter=b>\n<i>\n</parameter>", true),
+];
+
 #[test]
 fn a_call_with_another_call_in_a_value_is_not_run() {
     let xml = |value: &str| {
         format!("<tool_call>\n<function=a>\n<parameter=x>\n{value}\n</function>\n</tool_call>")
     };
-    for (value, is_run) in [
-        ("1\n<tool_call>\n<function=b>\n<parameter=y>\n2\n</parameter>", false),
-        ("1\n<function=b>\n<parameter=y>\n2\n</parameter>", false),
-        ("<tool_call><function=b> <parameter=y>2</parameter>", false),
-        ("<<function=b><parameter=y>2</parameter>", false),
-        ("a <b> <function=b>\n<parameter=y>2</parameter>", false),
-        ("<function=b>\n\n <parameter=y>2</parameter>", false),
-        ("<function=b>\n<function=c><parameter=y>2</parameter>", false),
-        ("<function=b>\n2<parameter=y></parameter> 3</parameter>", true),
-        ("1<parameter=y>\n2</parameter>", false),
-        ("<function=b><param=y>2</parameter>", true),
-        ("<function=b c><parameter=y>2</parameter> 3", true),
-        ("<tool_call>b</parameter>", true),
-        ("<tool_call>b", true),
-        ("<tool_call>", false),
-        ("a <", true),
-        // Another parameter without the end of the one before it.
-        ("1<parameter=y>\n2", false),
-        ("1 <parameter=y>\n2", false),
-        ("1</parameter> 2<parameter=y>\n3", false),
-        ("1<parameter=y>\n2</parameter> <parameter=z>\n3", false),
-        ("1<parameter=y>\n2</parameter> 3", true),
-        ("1<parameter=a<parameter=y>\n2</parameter> 3", true),
-        ("1<parameter=a\n>2", true),
-        ("1<parameter=2", true),
-        ("1 <parameter=y> 2", true),
-        ("1 <parameter=y>\n</parameter>", true),
-        ("1<parameter", true),
-        ("1</parameter", false),
-        ("1</parameter <b</parameter>", false),
-        ("1</parameter b</parameter>", true),
-        ("1</parameters", true),
-        // What a value contains does not count for the next one.
-        ("1</parameter\n</parameter>\n<parameter=b>\n<i>\n</parameter>", true),
-    ] {
-        assert_eq!(runs(&xml(value), "qwen3-coder"), is_run, "{value:?}");
+    for (value, is_run) in VALUES {
+        assert_eq!(runs(&xml(value), "qwen3-coder"), *is_run, "{value:?}");
     }
     let tags = |value: &str| {
         format!("<tool_call>a<arg_key>x</arg_key><arg_value>{value}</arg_value></tool_call>")
@@ -86,6 +96,8 @@ fn a_call_with_another_call_in_a_value_is_not_run() {
         ("1<arg_key>y</arg_key>\n<arg_value>2</arg_value> 3", true),
         ("1<arg_key>y</arg_key>2", false),
         ("1<arg_key>2", true),
+        ("1</arg_value>", false),
+        ("1</arg_value></arg_value>", false),
     ] {
         assert_eq!(runs(&tags(value), "glm-4.7"), is_run, "{value:?}");
     }

@@ -9,7 +9,7 @@ use super::{InnerCalls, Piece, Rules};
 use crate::grammar::rest::Rest;
 use crate::grammar::within_limit;
 use crate::lex::Lexeme;
-use crate::model::End;
+use crate::model::{End, bare_name};
 use crate::reading::{Kept, Out};
 use crate::rules::CallAttributes;
 use crate::{Code, Control, Dropped, Fix, Section, Span};
@@ -51,14 +51,15 @@ impl Rules {
         std::iter::once(open.to_owned()).chain(pieces).collect()
     }
 
-    /// Whether a call can have this name. Where only text separates a name from parameters, a sentence
+    /// Whether a call can have this name. A namespace alone is none. Where only text separates a name from parameters, a sentence
     /// or JSON in its place is not one.
     pub(super) fn can_be_named(&self, name: &str) -> bool {
         let calls = &self.sections.calls;
         let is_in_text = calls.parameters().is_some()
             && calls.pieces.iter().any(|piece| matches!(piece, Piece::NameBefore(_)));
         let is_other = |byte: u8| byte.is_ascii_whitespace() || matches!(byte, b'{' | b'"');
-        !is_in_text || !name.bytes().any(is_other)
+        let is_other = is_in_text && name.bytes().any(is_other);
+        !bare_name(name).is_empty() && !is_other
     }
 }
 

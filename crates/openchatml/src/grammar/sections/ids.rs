@@ -7,7 +7,7 @@ use super::between::Kind;
 use super::reader::{Reader, State};
 use super::{Opening, Piece, Rules, Turn};
 use crate::Span;
-use crate::model::{Conversation, Message, Role};
+use crate::model::{Conversation, Message, Role, bare_name};
 use crate::pairing::{Paired, Pairs};
 use crate::reading::{Kept, Out};
 use crate::rules::Lost;
@@ -24,7 +24,7 @@ impl Rules {
         let (name, number) = id.rsplit_once(':')?;
         let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
         let name = self.sections.calls.tool(name);
-        (is_number && !name.is_empty() && name.trim_ascii() == name).then_some(name)
+        (is_number && !bare_name(name).is_empty() && name.trim_ascii() == name).then_some(name)
     }
 
     /// Whether an id contains the name of this tool.

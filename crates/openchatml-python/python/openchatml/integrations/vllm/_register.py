@@ -51,7 +51,7 @@ def register() -> None:
             bool(options.get("is_harmony")),
             bool(names[0]),
             bool(names[1] and options.get("enable_auto_tools")),
-            str(options.get("tool_strict_level", "auto")),
+            options.get("tool_strict_level", "auto"),
         )
 
     composed.openchatml = True  # type: ignore[attr-defined]
@@ -59,13 +59,15 @@ def register() -> None:
 
 
 @cache
-def _parser(format: str, is_harmony: bool, reasons: bool, calls: bool, strict: str) -> type[Any]:
+def _parser(format: str, is_harmony: bool, reasons: bool, calls: bool, strict: str | None) -> type[Any]:
     """Returns a class of parsers with these parts."""
     fields: dict[str, Any] = {
         "reasoning_parser_cls": reasoning_parser(format) if reasons else None,
         "tool_parser_cls": tool_parser(format) if calls else None,
-        "tool_strict_level": ToolStrictLevel.from_name(strict),
     }
+    # Newer versions of vLLM give no level if the server sets none.
+    if strict is not None:
+        fields["tool_strict_level"] = ToolStrictLevel.from_name(strict)
     if is_harmony:
         return type("HarmonyCompletionParser", (HarmonyCompletionParser,), fields)
     return type("CompletionParser", (CompletionParser,), {**fields, "format": format})

@@ -30,6 +30,9 @@ impl Scanner {
             is_empty: true,
             ends_line: false,
             parameters: 0,
+            closed: 0,
+            similar: 0,
+            ends_closed: false,
             search: self.at,
             behind: 0,
         });
@@ -74,14 +77,31 @@ impl Scanner {
             Match::To(behind) => self.names_parameter(behind, to),
             begins => begins,
         };
+        let is_similar = begins == Match::No && self.is_like_opening(at);
         if let Phase::Value(value) = &mut self.phase {
             match (close, begins) {
-                (Match::To(_), _) => value.parameters = value.parameters.saturating_sub(1),
+                (Match::To(_), _) if value.parameters > 0 => value.parameters -= 1,
+                (Match::To(_), _) if value.similar > 0 => value.similar -= 1,
+                (Match::To(_), _) => value.closed += 1,
                 (_, Match::To(_)) => value.parameters += 1,
-                _ => {}
+                _ => value.similar += usize::from(is_similar),
             }
         }
         begins
+    }
+
+    /// Whether a tag like the one that opens a parameter is at a position: `<parameter>` is a tag of
+    /// other languages.
+    fn is_like_opening(&self, at: usize) -> bool {
+        let open = self.parameters.open.text().unwrap_or_default();
+        let name = open.trim_end_matches(|last: char| !last.is_ascii_alphanumeric());
+        !name.is_empty() && self.held.rest(at).starts_with(name)
+    }
+
+    /// Whether the value contains a closing tag too much.
+    fn is_closed_twice(&self, is_implied: bool) -> bool {
+        let Phase::Value(value) = &self.phase else { return false };
+        value.closed > 0 && (is_implied || value.ends_closed)
     }
 
     /// Whether the name of another parameter is at a position, behind the tag that opens a parameter.
@@ -178,6 +198,14 @@ impl Scanner {
         let Phase::Value(value) = &mut self.phase else { return };
         value.is_empty = false;
         value.ends_line = text.ends_with('\n');
+        let trimmed = text.trim_ascii_end();
+        if !trimmed.is_empty() {
+            let close = match &self.parameters.close {
+                Tag::Token(mark) => self.rules.spelling(mark.control),
+                close @ Tag::Text(_) => close.text().unwrap_or_default(),
+            };
+            value.ends_closed = trimmed.ends_with(close);
+        }
         let Some(raw) = value.raw else { return self.string(from..end, to) };
         // Its first byte that is no white space decides, and is looked for once.
         let first = text.trim_ascii_start().as_bytes().first().filter(|_| value.is_blank);
@@ -207,6 +235,9 @@ impl Scanner {
         }
         if matches!(&self.phase, Phase::Value(value) if value.parameters > 0) {
             self.odd.get_or_insert("another parameter begins in a value of this call");
+        }
+        if self.is_closed_twice(is_implied) {
+            self.odd.get_or_insert("a value of this call contains a closing tag");
         }
         if self.inside.has_cut_tag(is_implied) {
             self.odd.get_or_insert("a closing tag in this call is incomplete");

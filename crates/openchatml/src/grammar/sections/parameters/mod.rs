@@ -91,6 +91,12 @@ struct Value {
     ends_line: bool,
     /// How many parameters begin in it and do not end.
     parameters: usize,
+    /// How many closing tags are in it that end no parameter in it.
+    closed: usize,
+    /// How many tags are in it that are like one that opens a parameter, and are not closed.
+    similar: usize,
+    /// Whether its text ends in a closing tag.
+    ends_closed: bool,
     /// The position up to which no tag was found.
     search: usize,
     /// The position after the white space behind a tag that may end it.
