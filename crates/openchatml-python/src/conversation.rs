@@ -118,7 +118,7 @@ impl PyConversation {
     #[classmethod]
     #[pyo3(
         signature = (data, format = None, **options),
-        text_signature = "($cls, data, format='openai', *, completion=False, continues=None, in_reasoning=False, split_reasoning=False, past_stop=False, open_prompt=False, mode='lenient', recover='keep', tools=None, limits=None)"
+        text_signature = "($cls, data, format='openai', *, completion=False, continues=None, in_reasoning=False, split_reasoning=False, repair=None, past_stop=False, open_prompt=False, mode='lenient', recover='keep', tools=None, limits=None)"
     )]
     fn from_dict(
         class: &Bound<'_, PyType>,

@@ -2,7 +2,7 @@
 
 use openchatml::harmony::{Effort, Namespace, PromptOptions, ResponseFormat, SystemContent};
 use openchatml::render::{Close, LayoutChoice, Profile, TurnOptions, Values};
-use openchatml::{Format, InfillOrder, Limits, Mode, ReadOptions, Recover, RenderOptions, Role};
+use openchatml::{Format, InfillOrder, Limits, Mode, ReadOptions, Recover, RenderOptions, Repair, Role};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString};
 
@@ -27,6 +27,7 @@ pub(crate) fn read(options: &mut ReadOptions, argument: &Argument<'_, '_>) -> Py
         "in_reasoning" => options.in_reasoning = argument.flag()?,
         "past_stop" => options.past_stop = argument.flag()?,
         "split_reasoning" => options.split_reasoning = argument.flag()?,
+        "repair" => options.repair = argument.optional_word(Repair::ALL, Repair::as_str)?,
         "open_prompt" => options.open_prompt = argument.flag()?,
         "mode" => options.mode = argument.word(&[Mode::Lenient, Mode::Strict], mode)?,
         "recover" => options.recover = argument.word(RECOVER, recover)?,

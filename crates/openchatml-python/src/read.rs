@@ -30,6 +30,8 @@ use crate::record::{diagnostics, record};
 ///     in_reasoning: The prompt ended inside reasoning.
 ///     split_reasoning: `<think>…</think>` at the beginning of an assistant's text in JSON is read as
 ///         its reasoning.
+///     repair: Repairs the arguments of calls that are almost JSON. `"mark"`: such a call stays uncertain.
+///         `"accept"`: it is a call like any other.
 ///     past_stop: A completion continues after its stop token.
 ///     open_prompt: The last message can be open: a prompt that a model will continue.
 ///     mode: `"strict"` makes everything an error that the specification does not allow.
@@ -52,7 +54,7 @@ use crate::record::{diagnostics, record};
 #[pyfunction]
 #[pyo3(
     signature = (text, format = None, **options),
-    text_signature = "(text, format='auto', *, completion=False, continues=None, in_reasoning=False, split_reasoning=False, past_stop=False, open_prompt=False, mode='lenient', recover='keep', tools=None, limits=None)"
+    text_signature = "(text, format='auto', *, completion=False, continues=None, in_reasoning=False, split_reasoning=False, repair=None, past_stop=False, open_prompt=False, mode='lenient', recover='keep', tools=None, limits=None)"
 )]
 pub(crate) fn parse(
     py: Python<'_>,
@@ -83,6 +85,8 @@ pub(crate) fn parse(
 ///     in_reasoning: The prompt ended inside reasoning.
 ///     split_reasoning: `<think>…</think>` at the beginning of an assistant's text in JSON is read as
 ///         its reasoning.
+///     repair: Repairs the arguments of calls that are almost JSON. `"mark"`: such a call stays uncertain.
+///         `"accept"`: it is a call like any other.
 ///     past_stop: A completion continues after its stop token.
 ///     open_prompt: The last message can be open: a prompt that a model will continue.
 ///     mode: `"strict"` makes everything an error that the specification does not allow.
@@ -107,7 +111,7 @@ pub(crate) fn parse(
 #[pyfunction]
 #[pyo3(
     signature = (source, format = None, **options),
-    text_signature = "(source, format='auto', *, lints='document', select=(), ignore=(), completion=False, continues=None, in_reasoning=False, split_reasoning=False, past_stop=False, open_prompt=False, mode='strict', recover='keep', tools=None, limits=None)"
+    text_signature = "(source, format='auto', *, lints='document', select=(), ignore=(), completion=False, continues=None, in_reasoning=False, split_reasoning=False, repair=None, past_stop=False, open_prompt=False, mode='strict', recover='keep', tools=None, limits=None)"
 )]
 pub(crate) fn check<'py>(
     py: Python<'py>,
@@ -172,6 +176,8 @@ pub(crate) fn codes(argument: &Argument<'_, '_>) -> PyResult<Vec<Code>> {
 ///     in_reasoning: The prompt ended inside reasoning.
 ///     split_reasoning: `<think>…</think>` at the beginning of an assistant's text in JSON is read as
 ///         its reasoning.
+///     repair: Repairs the arguments of calls that are almost JSON. `"mark"`: such a call stays uncertain.
+///         `"accept"`: it is a call like any other.
 ///     past_stop: A completion continues after its stop token.
 ///     open_prompt: The last message can be open: a prompt that a model will continue.
 ///     mode: `"strict"` makes everything an error that the specification does not allow.
@@ -191,7 +197,7 @@ pub(crate) fn codes(argument: &Argument<'_, '_>) -> PyResult<Vec<Code>> {
 #[pyfunction]
 #[pyo3(
     signature = (text, format = None, **options),
-    text_signature = "(text, format='auto', *, unsafe_fixes=False, completion=False, continues=None, in_reasoning=False, split_reasoning=False, past_stop=False, open_prompt=False, mode='strict', recover='keep', tools=None, limits=None)"
+    text_signature = "(text, format='auto', *, unsafe_fixes=False, completion=False, continues=None, in_reasoning=False, split_reasoning=False, repair=None, past_stop=False, open_prompt=False, mode='strict', recover='keep', tools=None, limits=None)"
 )]
 pub(crate) fn fix<'py>(
     py: Python<'py>,

@@ -73,6 +73,8 @@ impl StreamOptions {
                 };
                 self.keep = Some(argument.word(&[Keep::Bodies, Keep::Nothing], word)?);
             }
+            // Streams pass arguments on as they arrive.
+            "repair" => return Ok(false),
             _ => return options::read(&mut self.read, argument),
         }
         Ok(true)

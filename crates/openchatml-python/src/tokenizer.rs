@@ -332,7 +332,7 @@ impl PyTokenizer {
     /// Conversation([Message('user', 'Hello')])
     #[pyo3(
         signature = (ids, **options),
-        text_signature = "($self, ids, *, keep_ids=False, completion=False, continues=None, in_reasoning=False, past_stop=False, open_prompt=False, mode='lenient', recover='keep', tools=None, limits=None)"
+        text_signature = "($self, ids, *, keep_ids=False, completion=False, continues=None, in_reasoning=False, repair=None, past_stop=False, open_prompt=False, mode='lenient', recover='keep', tools=None, limits=None)"
     )]
     fn parse(
         &self,

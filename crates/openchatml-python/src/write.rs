@@ -113,6 +113,8 @@ pub(crate) fn render(
 ///     in_reasoning: The prompt ended inside reasoning.
 ///     split_reasoning: `<think>…</think>` at the beginning of an assistant's text in JSON is read as
 ///         its reasoning.
+///     repair: Repairs the arguments of calls that are almost JSON. `"mark"`: such a call stays uncertain.
+///         `"accept"`: it is a call like any other.
 ///     past_stop: A completion continues after its stop token.
 ///     open_prompt: The last message can be open: a prompt that a model will continue.
 ///     mode: `"strict"` makes everything an error that the specification does not allow.
@@ -138,7 +140,7 @@ pub(crate) fn render(
 #[pyfunction]
 #[pyo3(
     signature = (source, to, **options),
-    text_signature = "(source, to, *, format='auto', allow_loss=(), add_generation_prompt=False, continue_final_message=False, enable_thinking=None, profile='default', date=None, reasoning_effort=None, model_identity=None, builtin_tools=(), response_format=None, layout='keep', sanitize=False, compact=False, infill_order=None, ids=False, completion=False, continues=None, in_reasoning=False, split_reasoning=False, past_stop=False, open_prompt=False, mode='lenient', recover='keep', tools=None, limits=None)"
+    text_signature = "(source, to, *, format='auto', allow_loss=(), add_generation_prompt=False, continue_final_message=False, enable_thinking=None, profile='default', date=None, reasoning_effort=None, model_identity=None, builtin_tools=(), response_format=None, layout='keep', sanitize=False, compact=False, infill_order=None, ids=False, completion=False, continues=None, in_reasoning=False, split_reasoning=False, repair=None, past_stop=False, open_prompt=False, mode='lenient', recover='keep', tools=None, limits=None)"
 )]
 pub(crate) fn convert<'py>(
     py: Python<'py>,

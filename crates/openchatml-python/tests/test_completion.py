@@ -68,3 +68,19 @@ def test_reasoning_ids_are_counted() -> None:
     reader.feed(ids[2:])
     assert reader.count == len(ids) - 2
     assert reader.reasoning_count == len(tokenizer.encode("one two three"))
+
+
+@pytest.mark.parametrize(
+    ("format", "text", "uncertain"),
+    [
+        ("qwen3", '<tool_call>\n{"name": "f", "arguments": {"a": 1}\n</tool_call>', 'f {"a": 1}\n'),
+        ("qwen3", '<tool_call>\n{"name": "f", "arguments": {"a": }}\n</tool_call>', 'f {"a": }'),
+        ("harmony", "<|channel|>commentary to=functions.f<|message|>[1]<|call|>", "f [1]"),
+        ("harmony", "<|channel|>commentary to=functions.<|message|>{}<|call|>", "{}"),
+    ],
+)
+def test_text_of_calls_that_are_not_returned(format: str, text: str, uncertain: str) -> None:
+    kept = CompletionReader.whole(format, text, whole_calls=True)
+    assert kept == Completion(uncertain, None, [])
+    left_out = CompletionReader.whole(format, text, whole_calls=True, keep_uncertain=False)
+    assert left_out.calls == [] and left_out.content is None

@@ -138,3 +138,16 @@ def test_grammars() -> None:
     assert "functions.f" in made.text and made.unenforced == ()
     with pytest.raises(openchatml.GrammarError):
         openchatml.grammar("harmony", "gbnf", tool_choice="nope")
+
+
+def test_arguments_that_are_almost_json_are_repaired_on_request() -> None:
+    text = "[TOOL_CALLS]weather[ARGS]{'city': 'Bern'}</s>"
+    plain = openchatml.parse(text, "mistral-v11", completion=True)
+    assert plain.conversation[0].text == "{'city': 'Bern'}"
+    for repair, recovered in (("mark", True), ("accept", False)):
+        parsed = openchatml.parse(text, "mistral-v11", completion=True, repair=repair)
+        call = parsed.conversation[0]
+        assert (call.text, call.recovered) == ('{"city": "Bern"}', recovered)
+        assert [it.code for it in parsed.diagnostics][-1] == "W-CALL-REPAIRED"
+    with pytest.raises(TypeError):
+        openchatml.Stream("mistral-v11", repair="mark")  # type: ignore[call-arg]

@@ -384,6 +384,7 @@ class Conversation:
         continues: _Role | None = None,
         in_reasoning: bool = False,
         split_reasoning: bool = False,
+        repair: Literal["mark", "accept"] | None = None,
         past_stop: bool = False,
         open_prompt: bool = False,
         mode: Literal["lenient", "strict"] = "lenient",
@@ -958,6 +959,7 @@ class Tokenizer:
         completion: bool = False,
         continues: _Role | None = None,
         in_reasoning: bool = False,
+        repair: Literal["mark", "accept"] | None = None,
         past_stop: bool = False,
         open_prompt: bool = False,
         mode: Literal["lenient", "strict"] = "lenient",
@@ -1219,6 +1221,7 @@ def parse(
     continues: _Role | None = None,
     in_reasoning: bool = False,
     split_reasoning: bool = False,
+    repair: Literal["mark", "accept"] | None = None,
     past_stop: bool = False,
     open_prompt: bool = False,
     mode: Literal["lenient", "strict"] = "lenient",
@@ -1240,6 +1243,8 @@ def parse(
         in_reasoning: The prompt ended inside reasoning.
         split_reasoning: `<think>…</think>` at the beginning of an assistant's text in JSON is read as
             its reasoning.
+        repair: Repairs the arguments of calls that are almost JSON. `"mark"`: such a call stays uncertain.
+            `"accept"`: it is a call like any other.
         past_stop: A completion continues after its stop token.
         open_prompt: The last message can be open: a prompt that a model will continue.
         mode: `"strict"` makes everything an error that the specification does not allow.
@@ -1271,6 +1276,7 @@ def check(
     continues: _Role | None = None,
     in_reasoning: bool = False,
     split_reasoning: bool = False,
+    repair: Literal["mark", "accept"] | None = None,
     past_stop: bool = False,
     open_prompt: bool = False,
     mode: Literal["lenient", "strict"] = "strict",
@@ -1294,6 +1300,8 @@ def check(
         in_reasoning: The prompt ended inside reasoning.
         split_reasoning: `<think>…</think>` at the beginning of an assistant's text in JSON is read as
             its reasoning.
+        repair: Repairs the arguments of calls that are almost JSON. `"mark"`: such a call stays uncertain.
+            `"accept"`: it is a call like any other.
         past_stop: A completion continues after its stop token.
         open_prompt: The last message can be open: a prompt that a model will continue.
         mode: `"strict"` makes everything an error that the specification does not allow.
@@ -1325,6 +1333,7 @@ def fix(
     continues: _Role | None = None,
     in_reasoning: bool = False,
     split_reasoning: bool = False,
+    repair: Literal["mark", "accept"] | None = None,
     past_stop: bool = False,
     open_prompt: bool = False,
     mode: Literal["lenient", "strict"] = "strict",
@@ -1344,6 +1353,8 @@ def fix(
         in_reasoning: The prompt ended inside reasoning.
         split_reasoning: `<think>…</think>` at the beginning of an assistant's text in JSON is read as
             its reasoning.
+        repair: Repairs the arguments of calls that are almost JSON. `"mark"`: such a call stays uncertain.
+            `"accept"`: it is a call like any other.
         past_stop: A completion continues after its stop token.
         open_prompt: The last message can be open: a prompt that a model will continue.
         mode: `"strict"` makes everything an error that the specification does not allow.
@@ -1474,6 +1485,7 @@ def convert(
     continues: _Role | None = None,
     in_reasoning: bool = False,
     split_reasoning: bool = False,
+    repair: Literal["mark", "accept"] | None = None,
     past_stop: bool = False,
     open_prompt: bool = False,
     mode: Literal["lenient", "strict"] = "lenient",
@@ -1519,6 +1531,8 @@ def convert(
         in_reasoning: The prompt ended inside reasoning.
         split_reasoning: `<think>…</think>` at the beginning of an assistant's text in JSON is read as
             its reasoning.
+        repair: Repairs the arguments of calls that are almost JSON. `"mark"`: such a call stays uncertain.
+            `"accept"`: it is a call like any other.
         past_stop: A completion continues after its stop token.
         open_prompt: The last message can be open: a prompt that a model will continue.
         mode: `"strict"` makes everything an error that the specification does not allow.

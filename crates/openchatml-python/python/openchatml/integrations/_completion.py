@@ -51,7 +51,8 @@ class CompletionReader:
             not functions are left out.
         past_stop: Whether text after a stop token belongs to the completion.
         whole_calls: Whether a call becomes known only when it is complete. Otherwise, calls are told
-            while they are written, and an output that ends inside of one has told a part of it.
+            while they are written, and an output that ends inside of one has told a part of it. The text
+            of a call that is incomplete, or whose arguments are no JSON object, is uncertain.
         keep_uncertain: Whether text whose meaning is uncertain is reasoning. Otherwise, it is left out.
 
     >>> reader = CompletionReader("qwen3", in_reasoning=True)
@@ -126,7 +127,7 @@ class CompletionReader:
                 if message.recovered and self._left_out is not None:
                     self._left_out.add(index)
                 is_own = message.role == "assistant" and not message.foreign
-                if is_own and message.tool is not None and not message.recovered:
+                if is_own and message.tool and not message.recovered:
                     if self._open is not None:
                         self._open[index] = []
                         continue
@@ -143,15 +144,16 @@ class CompletionReader:
         return pieces
 
     def _ended(self, event: Event) -> list[Piece]:
-        """A call that was withheld: it, if it is complete, its arguments are JSON, and nothing in it is
-        guessed; otherwise nothing."""
+        """A call that was withheld: it, if it is complete, its arguments are a JSON object, and nothing
+        in it is guessed. Otherwise its text is uncertain."""
         index, message = event.index, event.message
         if self._open is None or index is None or message is None or index not in self._open:
             return []
         text = "".join(self._open.pop(index))
         is_complete = message.end in ("call", "end") and not message.recovered
-        if message.tool is None or not is_complete or not _is_json(text):
-            return []
+        if message.tool is None or not is_complete or not _is_object(text):
+            is_left_out = self._left_out is not None
+            return [] if is_left_out else [self._delta("", index, f"{message.tool} {text}")]
         number = self._calls[index] = len(self._calls)
         return [Piece("call", message.tool, number), Piece("arguments", text, number)]
 
@@ -195,12 +197,11 @@ class CompletionReader:
         return Completion(texts.get("reasoning"), texts.get("content"), calls)
 
 
-def _is_json(text: str) -> bool:
+def _is_object(text: str) -> bool:
     try:
-        json.loads(text)
+        return isinstance(json.loads(text), dict)
     except ValueError:
         return False
-    return True
 
 
 def _declared(tools: Iterable[Any] | None) -> list[dict[str, Any]]:
