@@ -35,7 +35,7 @@ pub(crate) fn write(
     }
     let mut laid_out = LaidOut { rules, conversation, options, canonical: Vec::new() };
     settle(&mut laid_out)?;
-    let mut writer = Writer { rules, sink, owner: Owner::Gap, behind: None };
+    let mut writer = Writer { rules, sink, owner: Owner::Gap };
     laid_out.run(&mut writer)
 }
 
@@ -117,8 +117,6 @@ struct Writer<'w> {
     rules: &'static Rules,
     sink: &'w mut dyn Sink,
     owner: Owner,
-    /// The message whose body was written last, if only framing follows it, and the length of the body.
-    behind: Option<(usize, usize)>,
 }
 
 impl Target for Writer<'_> {
@@ -126,19 +124,8 @@ impl Target for Writer<'_> {
 
     fn piece(&mut self, owner: Owner, piece: Written<'_>, index: usize) -> Result<(), RenderError> {
         self.owner.advance(owner, index, self.sink);
-        let is_framing = matches!(piece, Written::Control(_) | Written::Word(_));
-        let Err(failed) = piece.write(self.sink) else {
-            self.behind = self.behind.filter(|_| is_framing);
-            return Ok(());
-        };
-        let (place, error) = *failed;
-        // The end of a body and the token behind it would be read as another token.
-        Err(match self.behind.filter(|_| is_framing && error.before > 0) {
-            Some((message, len)) => {
-                RenderError::sink(error, Some(message), Place::Body).at(Place::Body, Span::at(len))
-            }
-            None => RenderError::sink(error, Some(index), place),
-        })
+        let written = piece.write(self.sink);
+        written.map_err(|failed| RenderError::sink(failed.1, Some(index), failed.0))
     }
 
     fn body(&mut self, message: &Message<'_>, index: usize) -> Result<(), RenderError> {
@@ -167,7 +154,6 @@ impl Target for Writer<'_> {
         });
         written.map_err(fail)?;
         self.sink.seam(Part::End);
-        self.behind = Some((index, text.len()));
         Ok(())
     }
 }
