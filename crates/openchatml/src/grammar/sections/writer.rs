@@ -125,7 +125,9 @@ impl Target for Writer<'_> {
     fn piece(&mut self, owner: Owner, piece: Written<'_>, index: usize) -> Result<(), RenderError> {
         self.owner.advance(owner, index, self.sink);
         let written = piece.write(self.sink);
-        written.map_err(|failed| RenderError::sink(failed.1, Some(index), failed.0))
+        // The end of a text and the token behind it can spell another token.
+        let at = if owner == Owner::Before { index.saturating_sub(1) } else { index };
+        written.map_err(|failed| RenderError::sink(failed.1, Some(at), failed.0))
     }
 
     fn body(&mut self, message: &Message<'_>, index: usize) -> Result<(), RenderError> {
