@@ -78,8 +78,9 @@ fn has_parameters(sections: &Sections) -> bool {
     if calls.item.1.is_none() || calls.guard.is_some() || sections.answer.is_some() {
         return true;
     }
-    let is_other =
-        |piece: &CallPiece| matches!(piece, CallPiece::Parameters(_) | CallPiece::Tree(_));
+    let is_other = |piece: &CallPiece| {
+        matches!(piece, CallPiece::Parameters(_) | CallPiece::Tree(_) | CallPiece::Elements(_))
+    };
     sections.calls.pieces.iter().any(is_other)
 }
 

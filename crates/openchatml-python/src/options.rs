@@ -2,7 +2,9 @@
 
 use openchatml::harmony::{Effort, Namespace, PromptOptions, ResponseFormat, SystemContent};
 use openchatml::render::{Close, LayoutChoice, Profile, TurnOptions, Values};
-use openchatml::{Format, InfillOrder, Limits, Mode, ReadOptions, Recover, RenderOptions, Repair, Role};
+use openchatml::{
+    Format, InfillOrder, Limits, Mode, ReadOptions, Recover, RenderOptions, Repair, Role,
+};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString};
 

@@ -7,7 +7,7 @@ use openchatml::{
 
 use crate::property::assert_structure;
 use crate::secrets;
-use crate::sections::has_parameters;
+use crate::sections::{has_elements, has_parameters};
 
 /// A converted document is read without diagnostics about structure, shows a user nothing that was
 /// hidden, contains no new calls, and is converted again without loss.
@@ -30,7 +30,9 @@ pub fn conversion(document: &Document<'_>, to: Format) {
             // Between the parts of JSON, a line break is the same as a space.
             let line = |it: &Message<'_>| it.body.text().replace(['\n', '\r'], " ");
             let was_made = made.any(|before| {
-                line(before) == line(call) || has_parameters(to) && is_same_json(before, call)
+                line(before) == line(call)
+                    || has_parameters(to) && is_same_json(before, call, |it| it)
+                    || has_elements(to) && is_same_json(before, call, without_nothing)
             });
             assert!(was_made, "{to}: {call:?} was not made before: {}", converted.output);
         }
@@ -48,14 +50,35 @@ pub fn conversion(document: &Document<'_>, to: Format) {
     assert_eq!(again.output, converted.output, "{to}");
 }
 
-/// Whether the bodies of two messages are the same JSON.
-fn is_same_json(one: &Message<'_>, two: &Message<'_>) -> bool {
+/// Whether the bodies of two messages are the same JSON, after a change of both.
+fn is_same_json(one: &Message<'_>, two: &Message<'_>, change: fn(Value<'_>) -> Value<'_>) -> bool {
     let limits = Limits::default();
     let [one, two] = [one, two].map(|it| it.body.text());
     matches!(
         (Value::from_json(&one, &limits), Value::from_json(&two, &limits)),
-        (Ok(one), Ok(two)) if sorted(one.clone()) == sorted(two.clone())
+        (Ok(one), Ok(two)) if change(sorted(one.clone())) == change(sorted(two.clone()))
     )
+}
+
+/// Removes members that are `null`. Without declared tools, elements do not tell what is empty.
+fn without_nothing(mut value: Value<'_>) -> Value<'_> {
+    let is_empty = match &mut value.data {
+        Data::List(items) => {
+            for item in items.iter_mut() {
+                *item = without_nothing(std::mem::take(item));
+            }
+            items.is_empty()
+        }
+        Data::Map(entries) => {
+            entries.retain(|(_, value)| value.data != Data::Null);
+            for (_, value) in entries.iter_mut() {
+                *value = without_nothing(std::mem::take(value));
+            }
+            entries.is_empty()
+        }
+        _ => false,
+    };
+    if is_empty { "".into() } else { value }
 }
 
 /// Sorts the keys of objects, whose order can change.

@@ -19,11 +19,18 @@ fn form_of_calls(format: Format) -> Option<&'static Calls> {
 /// like `json.dumps` in calls that end with their arguments.
 pub(crate) fn has_parameters(format: Format) -> bool {
     let is_other = |piece: &CallPiece| {
-        matches!(piece, CallPiece::Parameters(_) | CallPiece::Tree(_) | CallPiece::Python(_))
+        use CallPiece::{Elements, Parameters, Python, Tree};
+        matches!(piece, Parameters(_) | Tree(_) | Elements(_) | Python(_))
     };
     form_of_calls(format).is_some_and(|calls| {
         calls.item.1.is_none() || calls.guard.is_some() || calls.pieces.iter().any(is_other)
     })
+}
+
+/// Whether arguments are written as elements.
+pub(crate) fn has_elements(format: Format) -> bool {
+    let are_elements = |piece: &CallPiece| matches!(piece, CallPiece::Elements(_));
+    form_of_calls(format).is_some_and(|calls| calls.pieces.iter().any(are_elements))
 }
 
 /// Whether calls are written in the syntax of Python.
@@ -121,6 +128,12 @@ pub(crate) fn conversation(source: &mut Source<'_>, format: Format) -> Conversat
     }
     if let Some(calls) = with_ids(format) {
         identify(calls, &mut messages);
+    }
+    if has_elements(format) {
+        // Members that are `null` are not written.
+        for call in messages.iter_mut().filter(|message| message.is_call()) {
+            call.body = call.body.text().replace("null", "0").into();
+        }
     }
     Conversation::from_messages(messages)
 }

@@ -13,7 +13,7 @@ pub(crate) use self::namespace::{FUNCTIONS, TOOLS, tools_section};
 pub use self::place::ToolPlace;
 pub(crate) use self::place::{full_functions, whole_function};
 pub(crate) use self::schema::{is_break, lines, literal, one_line};
-pub(crate) use self::types::{Types, declares};
+pub(crate) use self::types::{Step, Types, declares};
 pub use self::typescript::typescript;
 
 use crate::model::Tool;

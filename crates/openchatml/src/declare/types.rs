@@ -20,6 +20,47 @@ pub(crate) fn declares(tool: &Tool<'_>, name: &str) -> Option<bool> {
     Some(properties.get(name).is_some())
 }
 
+/// A step to a value inside of arguments.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Step<'p> {
+    /// To the member of an object with this key.
+    Key(&'p str),
+    /// To an item of a list.
+    Item,
+}
+
+impl Step<'_> {
+    /// Returns the schema of what is behind this step, if `schema` contains one.
+    fn schema<'s, 'a>(self, schema: &'s Value<'a>) -> Option<&'s Value<'a>> {
+        match self {
+            Self::Key(key) => {
+                let property = schema.get("properties").and_then(|all| all.get(key));
+                property.or_else(|| schema.get("additionalProperties"))
+            }
+            Self::Item => schema.get("items"),
+        }
+    }
+}
+
+/// Adds a schema and the parts that it consists of to `all`.
+fn alternatives<'s, 'a>(
+    root: &'s Value<'a>,
+    schema: &'s Value<'a>,
+    left: &Cell<usize>,
+    all: &mut Vec<&'s Value<'a>>,
+) {
+    let Some(rest) = left.get().checked_sub(1) else { return };
+    left.set(rest);
+    if let Some(target) = text(schema, "$ref").and_then(|it| resolve(root, it)) {
+        return alternatives(root, target, left, all);
+    }
+    all.push(schema);
+    for key in ["anyOf", "oneOf", "allOf"] {
+        let parts = schema.get(key).and_then(Value::as_list).into_iter().flatten();
+        parts.for_each(|part| alternatives(root, part, left, all));
+    }
+}
+
 impl Types {
     pub(crate) const STRING: Self = Self(1);
     pub(crate) const NUMBER: Self = Self(1 << 1);
@@ -42,6 +83,22 @@ impl Types {
         let property = root.get("properties").and_then(|all| all.get(parameter));
         let schema = property.or_else(|| root.get("additionalProperties"));
         schema.map_or(Self::ANY, |schema| Self::of_schema(root, schema, &Cell::new(MOST)))
+    }
+
+    /// Returns the types that a value inside of the arguments of a tool can have. `path` are the steps
+    /// to it. The schema of a value that it does not describe allows all types.
+    pub(crate) fn at<'p>(tool: Option<&Tool<'_>>, path: impl Iterator<Item = Step<'p>>) -> Self {
+        let Some(root) = tool.and_then(|tool| tool.parameters.as_ref()) else { return Self::ANY };
+        let left = Cell::new(MOST);
+        let mut schemas = vec![root];
+        for step in path {
+            let mut all = Vec::new();
+            schemas.iter().for_each(|schema| alternatives(root, schema, &left, &mut all));
+            schemas = all.into_iter().filter_map(|schema| step.schema(schema)).collect();
+        }
+        let types = schemas.iter().map(|schema| Self::of_schema(root, schema, &left));
+        let types = types.fold(Self(0), |one, two| Self(one.0 | two.0));
+        if types == Self(0) { Self::ANY } else { types }
     }
 
     fn of_schema(root: &Value<'_>, schema: &Value<'_>, left: &Cell<usize>) -> Self {
@@ -116,7 +173,7 @@ impl Types {
 
 #[cfg(test)]
 mod tests {
-    use super::Types;
+    use super::{Step, Types};
     use crate::json::Value;
     use crate::limits::Limits;
     use crate::model::Tool;
@@ -162,5 +219,33 @@ mod tests {
         let text = format!(r#"{{"properties":{{"x":{schema}}}}}"#);
         root.parameters = Some(Value::from_json(&text, &limits).expect("a schema").into_owned());
         assert_eq!(Types::of(Some(&root), "x"), Types::ANY);
+    }
+    #[test]
+    fn the_types_of_an_inner_value_follow_from_its_schema() {
+        let schema = r##"{
+            "properties": {
+                "list": {"type": "array", "items": {"$ref": "#/$defs/D"}},
+                "either": {"anyOf": [{"type": "string"}, {"properties": {"n": {"type": "number"}}}]},
+                "map": {"additionalProperties": {"type": "boolean"}},
+                "loop": {"$ref": "#/properties/loop"}
+            },
+            "$defs": {"D": {"properties": {"id": {"type": "string"}}}}
+        }"##;
+        let limits = Limits::default();
+        let schema = Value::from_json(schema, &limits).expect("a schema").into_owned();
+        let tool = Tool::new("f").with_parameters(schema);
+        let types = |path: &[Step<'_>]| Types::at(Some(&tool), path.iter().copied());
+        let key = Step::Key;
+        assert_eq!(types(&[]), Types::OBJECT);
+        assert_eq!(types(&[key("list")]), Types::ARRAY);
+        assert_eq!(types(&[key("list"), Step::Item]), Types::OBJECT);
+        assert_eq!(types(&[key("list"), Step::Item, key("id")]), Types::STRING);
+        assert_eq!(types(&[key("list"), key("id")]), Types::ANY);
+        assert_eq!(types(&[key("either")]), Types(Types::STRING.0 | Types::OBJECT.0));
+        assert_eq!(types(&[key("either"), key("n")]), Types::NUMBER);
+        assert_eq!(types(&[key("map"), key("x")]), Types::BOOLEAN);
+        assert_eq!(types(&[key("loop"), key("x")]), Types::ANY);
+        assert_eq!(types(&[key("other")]), Types::ANY);
+        assert_eq!(Types::at(None, [key("list")].into_iter()), Types::ANY);
     }
 }

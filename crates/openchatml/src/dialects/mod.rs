@@ -84,9 +84,9 @@ pub use self::sharegpt::DIALECT as SHAREGPT;
 
 pub use crate::dialect::{Carrier, Dialect, Format};
 pub use crate::rules::{
-    Array, CallAttributes, CallForm, CallPiece, Calls, Completion, Framed, Guard, InnerCalls,
-    Literals, Mark, NoReasoning, ParameterAttributes, Parameters, PromptEnd, Prompts, Reasoning,
-    Sections, Tag, Tree, Words,
+    Array, CallAttributes, CallForm, CallPiece, Calls, Completion, Elements, Framed, Guard,
+    InnerCalls, Literals, Mark, NoReasoning, ParameterAttributes, Parameters, PromptEnd, Prompts,
+    Reasoning, Sections, Tag, Tree, Words,
 };
 
 use std::str::FromStr;

@@ -7,6 +7,7 @@ mod completion;
 mod compose;
 mod contents;
 mod declaration_losses;
+mod elements;
 mod guard;
 mod history;
 mod loss;
@@ -27,6 +28,7 @@ pub(crate) use self::contents::{ContentRules, Unaccepted};
 pub(crate) use self::declaration_losses::{
     declare_as_text, lost, lost_field, medium, partly_expressed,
 };
+pub use self::elements::Elements;
 pub use self::guard::{CallForm, Guard, Literals};
 pub(crate) use self::history::{
     History, kept_after_last_answer, kept_after_last_user, kept_by_reference, kept_with_tools,

@@ -1,6 +1,6 @@
 //! The sections of the assistant's turn, as data: reasoning and calls.
 
-use super::{CallAttributes, Guard, Literals, Parameters, Tree};
+use super::{CallAttributes, Elements, Guard, Literals, Parameters, Tree};
 use crate::control::{Control, Section};
 use crate::model::Role;
 use crate::options::RenderOptions;
@@ -241,6 +241,8 @@ pub enum CallPiece {
     Parameters(&'static Parameters),
     /// The arguments, as the members of an object and the brace that closes it.
     Tree(&'static Tree),
+    /// The arguments, as elements.
+    Elements(&'static Elements),
     /// The arguments, as keyword arguments of Python: `city='Bern', days=3`.
     Python(Literals),
 }
@@ -362,7 +364,14 @@ impl Mark {
 impl CallPiece {
     /// Whether it is the arguments.
     pub(crate) fn is_arguments(&self) -> bool {
-        matches!(self, Self::Arguments | Self::Parameters(_) | Self::Tree(_) | Self::Python(_))
+        matches!(
+            self,
+            Self::Arguments
+                | Self::Parameters(_)
+                | Self::Tree(_)
+                | Self::Elements(_)
+                | Self::Python(_)
+        )
     }
 }
 
@@ -408,7 +417,10 @@ impl Calls {
 
     /// Whether the arguments are written as JSON.
     pub(crate) fn has_json(&self) -> bool {
-        self.parameters().is_none() && self.tree().is_none() && !self.has_python()
+        self.parameters().is_none()
+            && self.tree().is_none()
+            && self.elements().is_none()
+            && !self.has_python()
     }
 
     /// Whether the arguments are written in the syntax of Python.
@@ -433,6 +445,14 @@ impl Calls {
     pub(crate) fn tree(&self) -> Option<&'static Tree> {
         self.pieces.iter().find_map(|piece| match piece {
             CallPiece::Tree(tree) => Some(*tree),
+            _ => None,
+        })
+    }
+
+    /// Returns the form of the arguments, if they are elements.
+    pub(crate) fn elements(&self) -> Option<&'static Elements> {
+        self.pieces.iter().find_map(|piece| match piece {
+            CallPiece::Elements(elements) => Some(*elements),
             _ => None,
         })
     }

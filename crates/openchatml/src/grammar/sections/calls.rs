@@ -46,6 +46,7 @@ impl Rules {
             Piece::NameBefore(text) => ["NAME", text].concat(),
             Piece::Parameters(parameters) => self.form_of_parameter(parameters),
             Piece::Tree(_) => "KEY:VALUE,…}".to_owned(),
+            Piece::Elements(elements) => self.form_of_element(elements),
             Piece::Python(_) => "KEY=VALUE, …".to_owned(),
         });
         std::iter::once(open.to_owned()).chain(pieces).collect()
@@ -55,7 +56,7 @@ impl Rules {
     /// or JSON in its place is not one.
     pub(super) fn can_be_named(&self, name: &str) -> bool {
         let calls = &self.sections.calls;
-        let is_in_text = calls.parameters().is_some()
+        let is_in_text = (calls.parameters().is_some() || calls.elements().is_some())
             && calls.pieces.iter().any(|piece| matches!(piece, Piece::NameBefore(_)));
         let is_other = |byte: u8| byte.is_ascii_whitespace() || matches!(byte, b'{' | b'"');
         let is_other = is_in_text && name.bytes().any(is_other);
@@ -81,7 +82,7 @@ impl<'a> Reader<'a> {
         while at < text.len() && out.state.stopped.is_none() {
             let rest = &text[at..];
             let call = match &mut self.state {
-                State::Call(call) if call.parameters.is_none() && call.tree.is_none() => call,
+                State::Call(call) if !call.has_scanner() => call,
                 _ => return self.take_rest(rest, Span::new(place(at), span.end), out),
             };
             let rest = match call.room(&out.options.limits) {
@@ -174,8 +175,10 @@ impl<'a> Reader<'a> {
         self.begin_call(at, out);
         let State::Call(call) = &mut self.state else { return };
         let Some(draft) = &mut call.draft else { return };
-        draft.insert("{}", Span::at(at), out);
-        call.parameters = None;
+        // Elements have begun the object.
+        let object = if call.elements.is_some() { "}" } else { "{}" };
+        draft.insert(object, Span::at(at), out);
+        (call.parameters, call.elements) = (None, None);
         call.complete(self.rules);
         let help = format!("a call is written as `{}`", self.rules.form_of_calls());
         let text = "this call has no end token";
@@ -222,6 +225,7 @@ impl<'a> Reader<'a> {
             call.parameters = parameters
                 .map(|parameters| Box::new(Scanner::new(self.rules, parameters, &tool, out)));
             call.begin_tree(at, self.rules, out);
+            call.begin_elements(&tool, at, self.rules, out);
         }
         self.layout.since = at;
     }
@@ -408,6 +412,7 @@ impl<'a> Reader<'a> {
     pub(super) fn tell_dropped(&mut self, call: &mut Call<'a>, out: &mut Out<'a, '_>) {
         call.cut_parameters(out);
         call.cut_tree(out);
+        call.cut_elements(out);
         call.trim_dropped();
         if call.dropped.is_empty() {
             return;

@@ -3,9 +3,9 @@
 use super::between::Kind;
 use super::ids::Ids;
 use super::parameters::respelled;
-use super::tree;
 use super::waiting::Waiting;
 use super::{DECLARATION, Rules};
+use super::{elements, tree};
 use crate::Span;
 use crate::json::{Value, python};
 use crate::limits::Limits;
@@ -340,14 +340,22 @@ impl<'a> Settled<'a> {
         if self.rules.sections.calls.has_python() {
             return self.respell(message, place);
         }
-        let Some(form) = self.rules.sections.calls.parameters() else { return };
         let limits = Limits::default();
+        let calls = &self.rules.sections.calls;
+        if calls.parameters().is_none() && calls.elements().is_none() {
+            return;
+        }
+        let respelled = |text: &str| match (calls.parameters(), calls.elements()) {
+            (Some(form), _) => respelled(text, form, &limits),
+            (_, Some(form)) => elements::respelled(self.rules, form, text, &limits),
+            _ => None,
+        };
         let text = message.body.text();
         let Ok(arguments) = Value::from_json(&text, &limits) else { return };
         let mut spelled = String::new();
         python::to_json(&mut spelled, &arguments);
         // Python writes numbers that are too large as a word, which is not JSON.
-        let read = respelled(&spelled, form, &limits).or_else(|| respelled(&text, form, &limits));
+        let read = respelled(&spelled).or_else(|| respelled(&text));
         let Some(read) = read else { return };
         let is_same = |read: Value<'_>| read == arguments;
         let has_types = read == spelled || Value::from_json(&read, &limits).is_ok_and(is_same);

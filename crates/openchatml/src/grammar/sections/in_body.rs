@@ -5,8 +5,8 @@ use super::between::{Kind, breaks};
 use super::call::tail_of_listed;
 use super::parameters::{Parameter, ParameterValue, parameters};
 use super::quote::Quote;
-use super::tree;
 use super::{InnerCalls, Rules};
+use super::{elements, tree};
 use crate::Control;
 use crate::grammar::python;
 use crate::lex::{Lexeme, Lexer, Mode};
@@ -106,6 +106,9 @@ impl Rules {
         if let Some(tree) = calls.tree() {
             return tree::pieces(self, tree, text, &mut put);
         }
+        if let Some(form) = calls.elements() {
+            return elements::pieces(self, form, text, &mut put);
+        }
         if let Some(literals) = calls.python() {
             let written = python::arguments(text, literals, &Limits::default());
             return match written.as_deref().unwrap_or(text) {
@@ -184,7 +187,7 @@ impl Rules {
     }
 
     /// Gives a name or a value to `put`.
-    fn said<E>(
+    pub(super) fn said<E>(
         &self,
         text: &str,
         at: usize,

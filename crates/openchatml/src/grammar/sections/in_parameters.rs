@@ -28,6 +28,35 @@ impl Rules {
     }
 }
 
+/// What is reported about the arguments of a call.
+pub(super) struct Told {
+    /// Why they are uncertain, if they are.
+    pub(super) odd: Option<&'static str>,
+    /// Whether a value is a string, and its tool declares another type.
+    pub(super) is_mistyped: bool,
+    /// Whether they are written as the writer writes them.
+    pub(super) is_canonical: bool,
+}
+
+impl Told {
+    /// Reports it at the end of the arguments, which is byte `at`.
+    pub(super) fn tell(self, rules: &Rules, at: usize, out: &mut Out<'_, '_>) {
+        if let Some(text) = self.odd {
+            out.malformed(Code::ParseFrame.at(Span::at(at), text).help("the call is not run"));
+        }
+        if self.is_mistyped {
+            let text = "a value of this call is text, but its tool declares another type";
+            let help = "the value is read as a string";
+            out.tolerate(Code::CallSchema.at(Span::at(at), text).help(help));
+        }
+        if !self.is_canonical {
+            let text = "the arguments of this call are not written in the canonical way";
+            let help = format!("a call is written as `{}`", rules.form_of_calls());
+            out.tolerate(Code::ParseFrame.at(Span::at(at), text).help(help));
+        }
+    }
+}
+
 impl<'a> Call<'a> {
     /// Reads the rest of the parameters of an incomplete call.
     pub(super) fn cut_parameters(&mut self, out: &mut Out<'a, '_>) {
@@ -73,7 +102,7 @@ impl<'a> Reader<'a> {
             self.begin_call(span.start, out);
         }
         let spelling = self.rules.spelling(control);
-        if self.tree_token(control, span, out) {
+        if self.tree_token(control, span, out) || self.element_token(control, span, out) {
             return true;
         }
         let Some(scanner) = self.scanner().filter(|scanner| scanner.takes(control)) else {
@@ -112,9 +141,12 @@ impl<'a> Reader<'a> {
             return false;
         };
         let is_whole = scanner.read(&mut To { draft, dropped: &mut call.dropped, out });
-        let odd = scanner.odd();
-        call.is_odd |= odd.is_some() || !call.dropped.is_empty();
-        let (is_canonical, is_mistyped) = (scanner.is_canonical(), scanner.is_mistyped());
+        let told = Told {
+            odd: scanner.odd(),
+            is_mistyped: scanner.is_mistyped(),
+            is_canonical: scanner.is_canonical(),
+        };
+        call.is_odd |= told.odd.is_some() || !call.dropped.is_empty();
         let (lacks_end, rest) = match is_whole {
             true => (scanner.lacks_end(), Some(scanner.rest())),
             false => (false, None),
@@ -127,19 +159,7 @@ impl<'a> Reader<'a> {
             self.layout.since = *at;
         }
         let Some((at, rest)) = rest else { return false };
-        if let Some(text) = odd {
-            out.malformed(Code::ParseFrame.at(Span::at(at), text).help("the call is not run"));
-        }
-        if is_mistyped {
-            let text = "a value of this call is text, but its tool declares another type";
-            let help = "the value is read as a string";
-            out.tolerate(Code::CallSchema.at(Span::at(at), text).help(help));
-        }
-        if !is_canonical {
-            let text = "the arguments of this call are not written in the canonical way";
-            let help = format!("a call is written as `{}`", self.rules.form_of_calls());
-            out.tolerate(Code::ParseFrame.at(Span::at(at), text).help(help));
-        }
+        told.tell(self.rules, at, out);
         self.read_again(rest, out);
         true
     }

@@ -288,6 +288,7 @@ impl<'a> Reader<'a> {
                 self.parameter_text(text, span, out);
             }
             State::Call(call) if call.tree.is_some() => self.tree_text(text, span, out),
+            State::Call(call) if call.elements.is_some() => self.element_text(text, span, out),
             State::Reply(_) => self.reply_text(text, span, out),
             State::Call(_) => self.call(text, span, out),
             State::Guarded(_) => self.guarded_text(text, span, out),

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::Rules;
 use super::attributes::escaped;
 use super::between::{Written, quoted};
+use super::elements;
 use super::in_body::Piece;
 use super::laid_out::{LaidOut, Target};
 use super::parameters::respelled;
@@ -130,6 +131,9 @@ impl Rules {
             return Some(text);
         }
         let limits = Limits::default();
+        if let Some(form) = self.sections.calls.elements() {
+            return Some(elements::respelled(self, form, &text, &limits)?.into());
+        }
         match (self.sections.calls.parameters(), self.sections.calls.tree()) {
             (Some(form), _) => Some(respelled(&text, form, &limits)?.into()),
             (_, Some(_)) => Some(tree::respelled(&text, &limits)?.into()),

@@ -64,7 +64,7 @@ impl Rules {
     /// object where they end the call, and JSON where they are written in another syntax.
     fn unwritable_call(&self, messages: &[Message<'_>]) -> Option<(usize, &'static str)> {
         let calls = &self.sections.calls;
-        let has_keys = calls.tree().is_some() || calls.has_python();
+        let has_keys = calls.tree().is_some() || calls.elements().is_some() || calls.has_python();
         let is_open = |message: &Message<'_>| message.body.text().starts_with('{');
         let mut all = messages.iter().enumerate().filter(|(_, message)| message.is_call());
         all.find_map(|(at, message)| {

@@ -272,9 +272,11 @@ impl Rules {
                     emit(Owner::Header, Written::Name(name))?;
                     emit(Owner::Header, Written::Word(text))?;
                 }
-                Piece::Arguments | Piece::Parameters(_) | Piece::Tree(_) | Piece::Python(_) => {
-                    break;
-                }
+                Piece::Arguments
+                | Piece::Parameters(_)
+                | Piece::Tree(_)
+                | Piece::Elements(_)
+                | Piece::Python(_) => break,
             }
         }
         Ok(())

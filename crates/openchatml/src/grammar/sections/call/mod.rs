@@ -8,6 +8,7 @@ pub(super) use self::objects::{Parts, tail_of_listed};
 use std::borrow::Cow;
 
 use super::attributes::Attributes;
+use super::elements::Scanner as ElementScanner;
 use super::parameters::{Scanner, To};
 use super::tree::Scanner as TreeScanner;
 use super::{Piece, Rules};
@@ -36,6 +37,8 @@ pub(super) struct Call<'a> {
     pub(super) parameters: Option<Box<Scanner>>,
     /// Its arguments in a syntax of their own, while they are read.
     pub(super) tree: Option<Box<TreeScanner<'a>>>,
+    /// Its arguments as elements, while they are read.
+    pub(super) elements: Option<Box<ElementScanner<'a>>>,
     /// The call, once its name is known.
     pub(super) draft: Option<Box<Draft<'a>>>,
     /// Whether the space before its arguments was read.
@@ -136,6 +139,7 @@ impl<'a> Call<'a> {
             id: None,
             parameters: None,
             tree: None,
+            elements: None,
             draft: None,
             is_spaced: false,
             dropped: Kept::default(),
@@ -156,6 +160,11 @@ impl<'a> Call<'a> {
     /// Whether it is the end of a list that nothing has followed yet.
     pub(super) fn is_next_of_list(&self) -> bool {
         self.step == Step::List(InList::Next)
+    }
+
+    /// Whether its arguments are read by a reader of their own.
+    pub(super) fn has_scanner(&self) -> bool {
+        self.parameters.is_some() || self.tree.is_some() || self.elements.is_some()
     }
 
     /// Whether a control token is text here, inside a string.
@@ -300,7 +309,7 @@ impl<'a> Call<'a> {
                 (Piece::Parameters(_), _) if byte == b'\n' && self.matched < self.lines(rules) => {
                     self.matched += 1;
                 }
-                (Piece::Parameters(_) | Piece::Tree(_), _) => {
+                (Piece::Parameters(_) | Piece::Tree(_) | Piece::Elements(_), _) => {
                     self.step = Step::Parameters;
                     return Found::Begins(at);
                 }
@@ -391,6 +400,13 @@ impl<'a> Call<'a> {
         if let Some(Piece::Tree(tree)) = calls.pieces.get(self.piece)
             && self.step == Step::Head
             && tree.quote == control
+        {
+            self.step = Step::Parameters;
+            return true;
+        }
+        if let Some(Piece::Elements(elements)) = calls.pieces.get(self.piece)
+            && self.step == Step::Head
+            && (elements.open == control || calls.closes(control))
         {
             self.step = Step::Parameters;
             return true;

@@ -12,7 +12,9 @@ mod tags;
 mod value;
 
 pub(super) use self::in_value::add_string;
-pub(super) use self::value::{Parameter, ParameterValue, parameters, respelled};
+pub(super) use self::value::{
+    Parameter, ParameterValue, as_json, may_be_json, parameters, respelled,
+};
 
 pub(super) use self::held::Part;
 

@@ -8,7 +8,7 @@ use crate::limits::Limits;
 use crate::rules::{Parameters, Words};
 
 /// Whether a value of these types that begins with `first` may turn out not to be a string.
-pub(super) fn may_be_json(first: u8, types: Types) -> bool {
+pub(in crate::grammar::sections) fn may_be_json(first: u8, types: Types) -> bool {
     let kind = match first {
         b'{' => Types::OBJECT,
         b'[' => Types::ARRAY,
@@ -22,7 +22,7 @@ pub(super) fn may_be_json(first: u8, types: Types) -> bool {
 }
 
 /// Returns the value as JSON, unless it is a string.
-pub(super) fn as_json<'r>(
+pub(in crate::grammar::sections) fn as_json<'r>(
     raw: &'r str,
     types: Types,
     words: Words,
