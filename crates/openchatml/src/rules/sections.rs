@@ -264,6 +264,9 @@ pub struct Prompts {
     pub thinks: bool,
     /// The end of a prompt if the model thinks, and if it does not.
     pub ends: [PromptEnd; 2],
+    /// The end of a prompt if nothing says whether the model thinks, in formats where the model then
+    /// decides it. Otherwise, the prompt is that of the default.
+    pub undecided: Option<PromptEnd>,
     /// Whether the assistant's turn continues without a new opening token after its own messages
     /// and after tool replies. Prompts then add nothing there.
     pub goes_on: bool,
@@ -312,6 +315,7 @@ impl Prompts {
     pub(crate) const NONE: Self = Self {
         thinks: false,
         ends: [PromptEnd::Turn; 2],
+        undecided: None,
         goes_on: false,
         again: false,
         reopens: false,
@@ -345,7 +349,10 @@ impl Prompts {
         if options.open_reasoning && self.can_open {
             return PromptEnd::Open;
         }
-        self.ends[usize::from(!options.thinking.unwrap_or(self.thinks))]
+        match (options.thinking, self.undecided) {
+            (None, Some(end)) => end,
+            (thinking, _) => self.ends[usize::from(!thinking.unwrap_or(self.thinks))],
+        }
     }
 }
 

@@ -502,10 +502,14 @@ impl Rules {
     }
 
     /// Returns what a token belongs to that directly follows the opening of the assistant's turn: if
-    /// prompts end in it, it is not the model's.
+    /// prompts end in it by default, it is not the model's.
     pub(super) fn owner_behind_opening(&self, control: Control) -> Owner {
-        let marks = &self.sections.reasoning;
-        let is_of_prompt = self.sections.prompts.ends.iter().any(|end| match end {
+        let (marks, prompts) = (&self.sections.reasoning, &self.sections.prompts);
+        let ends = match &prompts.undecided {
+            Some(end) => std::slice::from_ref(end),
+            None => &prompts.ends,
+        };
+        let is_of_prompt = ends.iter().any(|end| match end {
             PromptEnd::Open => control == marks.open.control,
             PromptEnd::Close => control == marks.close.control,
             PromptEnd::Turn
