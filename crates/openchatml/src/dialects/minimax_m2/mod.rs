@@ -142,7 +142,8 @@ const fn turn(role: Role, word: &'static str) -> Turn {
     }
 }
 
-/// Adds the evidence: the tokens around turns, and those around calls.
+/// Adds the evidence: the tokens around turns, and those of reasoning and calls. Other models of the
+/// family have the same turns.
 fn look(scan: &Scan<'_>, case: &mut Case) {
     let token = |control| format!("`{}`", CONTROLS.spelling(control).unwrap_or_default());
     let calls = Control::OpenSection(Section::Calls);
@@ -154,7 +155,9 @@ fn look(scan: &Scan<'_>, case: &mut Case) {
         return;
     }
     for control in [Control::Bos, Control::Start, Control::End] {
+        case.sign(25, token(control), scan.token(control));
+    }
+    for control in [Control::OpenSection(Section::Reasoning), calls] {
         case.sign(60, token(control), scan.token(control));
     }
-    case.sign(60, token(calls), scan.token(calls));
 }
