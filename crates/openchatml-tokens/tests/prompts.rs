@@ -66,7 +66,7 @@ fn sampled_ids_are_written_again() {
         let tokenizer = tokenizer(source);
         // The token that opens a turn of GLM also ends the turn before it, and is kept with only one
         // of them: its messages are encoded anew.
-        // The line break after a call of DeepSeek V3.2 and later, of MiniMax M2, of Nemotron 3 and of Hy3
+        // The line break after a call of DeepSeek V3.2 and later, of MiniMax, of Nemotron 3 and of Hy3
         // is kept with the token after it, and ids of arguments in a syntax of their own are not kept.
         let name = tokenizer.format().to_string();
         let families =

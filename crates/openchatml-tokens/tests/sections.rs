@@ -130,3 +130,27 @@ fn kimi_k3_trains_the_text_after_the_prompt() {
     assert_eq!(String::from_utf8(text(&rendered.ids[..first])).expect("text"), before);
     assert!(mask[first..].iter().all(|is_trained| *is_trained));
 }
+
+/// Of a tag of a call, only the token before it has an id. The model writes the token of reasoning.
+#[test]
+fn minimax_m3_trains_what_follows_the_header() {
+    let tokens = ["]~!b[", "]~b]", "[e~[", "<mm:think>", "</mm:think>", "]<]minimax[>["];
+    let tokenizer = Tokenizer::new(TextFormat::MINIMAX_M3, ByteEncoding::new(tokens));
+    let answer = "<mm:think>A tool.</mm:think>I look.]<]minimax[>[<tool_call>\n\
+        ]<]minimax[>[<invoke name=\"f\">]<]minimax[>[<a>]<]minimax[>[<item>3]<]minimax[>[</item>\
+        ]<]minimax[>[</a>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>[e~[";
+    let text = format!("]~!b[]~b]user\nGo.[e~[\n]~b]ai\n{answer}\n");
+    let parsed = parse(&text, Format::MINIMAX_M3, &ReadOptions::default());
+    assert_eq!(parsed.diagnostics, []);
+    let rendered = tokenizer.render(&parsed.document, &RenderOptions::default()).expect("ids");
+    let is_token = |id: &&u32| {
+        let token = openchatml_tokens::Encoding::token(tokenizer.encoding(), **id);
+        matches!(token, Some(Token::Control(_)))
+    };
+    let count: usize = tokens.iter().map(|token| text.matches(token).count()).sum();
+    assert_eq!(rendered.ids.iter().filter(is_token).count(), count);
+    let read = tokenizer.parse(&rendered.ids, &ReadOptions::default());
+    assert_eq!(read.diagnostics(), []);
+    assert_eq!(*read.document(), parsed.document);
+    assert_eq!(trained(&text, TextFormat::MINIMAX_M3), answer);
+}

@@ -21,6 +21,7 @@ mod kimi_k3;
 mod lfm2;
 mod llama;
 mod minimax_m2;
+mod minimax_m3;
 mod mistral;
 mod nemotron_3;
 mod older;
@@ -61,6 +62,7 @@ pub use self::lfm2::V2_5 as LFM2_5;
 pub use self::llama::V3 as LLAMA_3;
 pub use self::llama::V4 as LLAMA_4;
 pub use self::minimax_m2::DIALECT as MINIMAX_M2;
+pub use self::minimax_m3::DIALECT as MINIMAX_M3;
 pub use self::mistral::V7 as MISTRAL_V7;
 pub use self::mistral::V11 as MISTRAL_V11;
 pub use self::mistral::V13 as MISTRAL_V13;
@@ -135,6 +137,7 @@ pub static ALL: &[&Dialect] = &[
     &KIMI_K3,
     &KIMI_K2,
     &MINIMAX_M2,
+    &MINIMAX_M3,
     &NEMOTRON_3,
     &NEMOTRON_3_ULTRA,
     &SEED_OSS,
@@ -260,6 +263,9 @@ impl Format {
 
     /// MiniMax M2, as text: [`dialects::MINIMAX_M2`](MINIMAX_M2).
     pub const MINIMAX_M2: Self = Self { dialect: &MINIMAX_M2, carrier: Carrier::Text };
+
+    /// MiniMax M3, as text: [`dialects::MINIMAX_M3`](MINIMAX_M3).
+    pub const MINIMAX_M3: Self = Self { dialect: &MINIMAX_M3, carrier: Carrier::Text };
 
     /// Nemotron 3, as text: [`dialects::NEMOTRON_3`](NEMOTRON_3).
     pub const NEMOTRON_3: Self = Self { dialect: &NEMOTRON_3, carrier: Carrier::Text };
@@ -428,6 +434,9 @@ impl TextFormat {
 
     /// MiniMax M2.
     pub const MINIMAX_M2: Self = Self::of(&MINIMAX_M2);
+
+    /// MiniMax M3.
+    pub const MINIMAX_M3: Self = Self::of(&MINIMAX_M3);
 
     /// Nemotron 3: [`dialects::NEMOTRON_3`](NEMOTRON_3).
     pub const NEMOTRON_3: Self = Self::of(&NEMOTRON_3);

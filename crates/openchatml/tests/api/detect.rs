@@ -56,6 +56,13 @@ fn raw_completions_are_recognised_by_what_they_begin_with() {
             "granite-4",
             true,
         ),
+        ("</mm:think>Hi.[e~[", "minimax-m3", true),
+        ("]~!b[]~b]user\nHi.[e~[\n]~b]ai\n</mm:think>Hi.[e~[\n", "minimax-m3", false),
+        (
+            "]~!b[]~b]user\nHi.[e~[\n]~b]ai\n<think>\nHm.\n</think>\n\nHi.[e~[\n",
+            "minimax-m2",
+            false,
+        ),
         ("<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f<｜tool▁sep｜>{}", "deepseek-v3.1", true),
         ("<|im_start|>user\n<|channel|>final<|message|>Hi.<|im_end|>", "chatml", false),
     ];

@@ -4,6 +4,7 @@
 mod contents;
 mod copies;
 mod documents;
+mod elements;
 mod events;
 mod losses;
 mod model;

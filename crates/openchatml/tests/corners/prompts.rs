@@ -4,8 +4,8 @@ use openchatml::convert::prepare;
 use openchatml::dialects::{self, Completion, PromptEnd};
 use openchatml::prompt::Prompt;
 use openchatml::{
-    Conversation, Document, End, Format, Message, RenderOptions, Reply, Role, Tool, Weight,
-    history, parse,
+    Conversation, Document, End, Format, Message, ReadOptions, RenderOptions, Reply, Role, Tool,
+    Weight, history, parse,
 };
 
 /// Two questions, each with reasoning and an answer.
@@ -84,6 +84,52 @@ fn prompts_of_kimi_k3_and_seed_oss_keep_all_reasoning() {
     for format in ["kimi-k3", "seed-oss"] {
         let kept = prompted(&two_turns(), format);
         assert_eq!(kept, ["Question 1", "Hm 1", "Answer 1", "Question 2", "Hm 2", "Answer 2"]);
+    }
+}
+
+#[test]
+fn prompts_of_minimax_m3_keep_all_reasoning_and_say_how_much_the_model_thinks() {
+    let kept = prompted(&two_turns(), "minimax-m3");
+    let questions = ["Question 1", "Hm 1", "Answer 1", "Question 2", "Hm 2", "Answer 2"];
+    assert_eq!(kept, questions);
+    let conversation = Conversation::from_messages([Message::user("Hi.")]);
+    for (thinking, open_reasoning, mode, end) in [
+        (None, false, "adaptive", "]~b]ai\n"),
+        (None, true, "enabled", "]~b]ai\n<mm:think>"),
+        (Some(true), false, "enabled", "]~b]ai\n<mm:think>"),
+        (Some(false), false, "disabled", "]~b]ai\n</mm:think>"),
+        (Some(false), true, "enabled", "]~b]ai\n<mm:think>"),
+    ] {
+        let mut options = RenderOptions::prompt();
+        (options.thinking, options.open_reasoning) = (thinking, open_reasoning);
+        let prompt = Prompt::new(&conversation, Format::MINIMAX_M3, &options);
+        let text = prompt.convert(&options).expect("a prompt").output;
+        assert!(text.contains(&format!("Current thinking mode: {mode}.")), "{text}");
+        assert!(text.ends_with(end), "{text}");
+    }
+}
+
+#[test]
+fn prompts_of_minimax_m3_have_two_levels_of_instructions() {
+    let (system, developer) = (Message::system("S."), Message::developer("D."));
+    for (first, expected) in [
+        (vec![system.clone()], ["MiniMax-M3", "S."]),
+        (vec![developer.clone()], ["MiniMax-M3", "D."]),
+        (vec![system, developer], ["S.", "D."]),
+        (vec![], ["MiniMax-M3", "You are a helpful assistant."]),
+    ] {
+        let messages = first.into_iter().chain([Message::user("Hi.")]);
+        let options = RenderOptions::prompt();
+        let conversation = Conversation::from_messages(messages);
+        let prompt = Prompt::new(&conversation, Format::MINIMAX_M3, &options);
+        let prompt = prompt.convert(&options).expect("a prompt").output;
+        let mut options = ReadOptions::default();
+        options.open_prompt = true;
+        let read = parse(&prompt, Format::MINIMAX_M3, &options).into_conversation();
+        let kept = texts(&read);
+        let roles: Vec<_> = read.messages.iter().map(|message| message.role).collect();
+        assert_eq!(roles, [Role::System, Role::Developer, Role::User, Role::Assistant]);
+        assert!(kept[0].contains(expected[0]) && kept[1] == expected[1], "{kept:?}");
     }
 }
 

@@ -55,6 +55,7 @@ FORMATS = {
     "microsoft/Phi-4-mini": "phi-4-mini",
     "tencent/Hy3": "hy-3",
     "MiniMaxAI/MiniMax-M2": "minimax-m2",
+    "MiniMaxAI/MiniMax-M3": "minimax-m3",
     "moonshotai/Kimi-K2": "kimi-k2",
     "moonshotai/Kimi-K3": "kimi-k3",
     "openai/gpt-oss": "harmony",
