@@ -226,6 +226,7 @@ mod tests {
             "properties": {
                 "list": {"type": "array", "items": {"$ref": "#/$defs/D"}},
                 "either": {"anyOf": [{"type": "string"}, {"properties": {"n": {"type": "number"}}}]},
+                "same": {"oneOf": [{"properties": {"n": {"type": "string"}}}, {"properties": {"n": {"type": "string"}}}]},
                 "map": {"additionalProperties": {"type": "boolean"}},
                 "loop": {"$ref": "#/properties/loop"}
             },
@@ -243,6 +244,7 @@ mod tests {
         assert_eq!(types(&[key("list"), key("id")]), Types::ANY);
         assert_eq!(types(&[key("either")]), Types(Types::STRING.0 | Types::OBJECT.0));
         assert_eq!(types(&[key("either"), key("n")]), Types::NUMBER);
+        assert_eq!(types(&[key("same"), key("n")]), Types::STRING);
         assert_eq!(types(&[key("map"), key("x")]), Types::BOOLEAN);
         assert_eq!(types(&[key("loop"), key("x")]), Types::ANY);
         assert_eq!(types(&[key("other")]), Types::ANY);

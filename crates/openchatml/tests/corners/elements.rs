@@ -86,12 +86,49 @@ fn elements_are_read_as_json() {
 }
 
 #[test]
+fn other_layout_and_spelling_is_told() {
+    for (elements, is_told) in [
+        ("{<a>1{</a>", false),
+        ("{<a>{<item>null{</item>{</a>", false),
+        ("{<a>{</a>", false),
+        ("\n{<a>1{</a>", true),
+        ("{<a>1{</a>\n", true),
+        ("{<a>\n{<b>1{</b>{</a>", true),
+        ("{<a>{<b>1{</b>\n{</a>", true),
+        ("{<a> 1{</a>", true),
+        ("{<a>null{</a>", true),
+        ("{<a>[1]{</a>", true),
+        ("{<a>{}{</a>", true),
+    ] {
+        // A brace of JSON is no token.
+        let text = call(elements).replace("]<]minimax[>[}", "{}");
+        assert_eq!(run(&text, &options(None)).len(), 1, "{elements:?}");
+        let found = parse(&text, FORMAT, &options(None)).diagnostics;
+        let found: Vec<_> = found.iter().filter_map(|it| it.help.as_deref()).collect();
+        let form = spelled("{<invoke name=\"NAME\">{<KEY>VALUE{</KEY>");
+        let help = format!("a call is written as `{form}`");
+        assert_eq!(found, if is_told { vec![&*help] } else { vec![] }, "{elements:?}");
+    }
+}
+
+/// Behind an error in the call, it ends the reasoning.
+#[test]
+fn an_end_of_reasoning_in_a_value_of_a_call_in_reasoning_is_text() {
+    let text = call("{<a>x</mm:think>y{</a>").replacen("</mm:think>", "<mm:think>", 1);
+    assert_eq!(run(&text, &options(None)), [r#"{"a": "x</mm:think>y"}"#]);
+    let text = spelled("<mm:think>{<invoke name=\"f\">{<a>x{<b>y</mm:think>Hi.[e~[");
+    let read = read(&text, &options(None));
+    assert_eq!(read.last().map(|it| it.body.text().into_owned()).as_deref(), Some("Hi."));
+}
+
+#[test]
 fn a_call_with_malformed_elements_is_not_run() {
     for elements in [
         // Text where an element must be.
         "x",
         "{<a>1{</a>x",
         "{<a>x{<b>1{</b>{</a>",
+        "{<a>1{<b>2{</b>{</a>",
         "{<a>{<b>1{</b>x{</a>",
         // Closing tags that are missing, cut, or of another element.
         "{<a>1",
@@ -150,8 +187,8 @@ fn what_follows_a_malformed_call_is_read_unless_a_value_has_no_end() {
         ("{<invoke name=\"f\">{<a{</invoke>\n{<invoke name=\"g\">{</invoke>\n", false),
         ("{<invoke name=\"f\">{<a>x{</tool_call>secret{<invoke name=\"g\">{</invoke>\n", false),
     ] {
-        for list in ["{<tool_call>\n", ""] {
-            let text = spelled(&format!("</mm:think>{list}{text}{{</tool_call>[e~["));
+        for before in ["</mm:think>{<tool_call>\n", "</mm:think>", "<mm:think>{<tool_call>\n"] {
+            let text = spelled(&format!("{before}{text}{{</tool_call>[e~["));
             let read = read(&text, &options(None));
             let all = read.iter().filter(|it| it.end == End::Call && !it.recovered);
             let all: Vec<_> = all.filter_map(|it| it.recipient.as_deref()).collect();
@@ -262,5 +299,17 @@ fn arguments_are_written_as_they_are_read() {
             Some(rest.split_once(&spelled("{</invoke>"))?.0.to_owned())
         });
         assert_eq!(found, body, "{arguments}: {written:?}");
+    }
+}
+
+#[test]
+fn an_error_says_that_a_key_cannot_be_written() {
+    for key in ["", "a>", "/a", "invoke", "tool_call", "tool_call>", "invoke name=\""] {
+        for arguments in [serde_json::json!({ key: 1 }), serde_json::json!({ "a": { key: 1 } })] {
+            let call = Message::call("functions.f", arguments.to_string());
+            let document = Conversation::from_messages([Message::user("Hi."), call]).into();
+            let error = convert(&document, FORMAT, &RenderOptions::default()).expect_err(key);
+            assert!(error.to_string().ends_with("whose keys can be written"), "{error}");
+        }
     }
 }

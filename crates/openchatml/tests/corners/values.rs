@@ -97,6 +97,8 @@ fn a_call_with_another_call_in_a_value_is_not_run() {
         ("1<arg_key>y</arg_key>2", false),
         ("1<arg_key>2", true),
         ("1</arg_value>", false),
+        ("<arg_value>1", false),
+        ("<arg_value>1</arg_value> 2", true),
         ("1</arg_value></arg_value>", false),
     ] {
         assert_eq!(runs(&tags(value), "glm-4.7"), is_run, "{value:?}");

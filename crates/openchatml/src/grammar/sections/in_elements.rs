@@ -50,7 +50,6 @@ impl<'a> Reader<'a> {
         let State::Call(call) = &mut self.state else { return };
         let (Some(elements), Some(draft)) = (&mut call.elements, &mut call.draft) else { return };
         elements.text(text, span, &mut To { draft, dropped: &mut call.dropped, out });
-        call.is_odd |= !call.dropped.is_empty();
     }
 
     /// Reads a token in elements. Returns whether it was read.
@@ -71,7 +70,6 @@ impl<'a> Reader<'a> {
         }
         let is_read =
             elements.token(control, span, &mut To { draft, dropped: &mut call.dropped, out });
-        call.is_odd |= !call.dropped.is_empty();
         if !is_read {
             self.end_elements(span.start, out);
         }

@@ -174,7 +174,6 @@ impl<'a> Scanner<'a> {
             Phase::Wrong(open) if control == self.form.close => {
                 self.phase = Phase::Wrong(open.saturating_sub(1));
             }
-            Phase::Wrong(_) | Phase::Lost => {}
             _ => self.fail(to),
         }
         self.drop_text(self.rules.spelling(control), span, to);

@@ -100,7 +100,7 @@ impl Speller<'_> {
             let mut rest = &*tag;
             let is_token =
                 |lexeme| matches!(lexeme, Lexeme::Control(control, _) if control == token);
-            lexer.next(&mut rest, true).is_some_and(is_token) && rest.len() > name.len()
+            lexer.next(&mut rest, true).is_some_and(is_token)
         };
         !name.is_empty()
             && !name.contains(self.form.end)

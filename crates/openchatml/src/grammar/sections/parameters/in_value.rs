@@ -78,12 +78,16 @@ impl Scanner {
             begins => begins,
         };
         let is_similar = begins == Match::No && self.is_like_opening(at);
+        let opens_value =
+            self.parameters.value.is_some_and(|tag| matches!(self.tag(&tag, at), Match::To(_)));
         if let Phase::Value(value) = &mut self.phase {
             match (close, begins) {
                 (Match::To(_), _) if value.parameters > 0 => value.parameters -= 1,
                 (Match::To(_), _) if value.similar > 0 => value.similar -= 1,
                 (Match::To(_), _) => value.closed += 1,
                 (_, Match::To(_)) => value.parameters += 1,
+                // Behind a name, it is the one of that parameter.
+                _ if opens_value => value.parameters = value.parameters.max(1),
                 _ => value.similar += usize::from(is_similar),
             }
         }
