@@ -17,7 +17,21 @@ from spellings import REASONING, control, stops
 UNKNOWN = "no_such_tool"
 # Text that is hard for incremental readers: of several code points, of several code units, without
 # width, of the other direction, and beside the control characters.
-UNICODE = ["é", "日本語", "😀", "👩‍👩‍👧", "\u200b", "\u202eabc\u202c", "e\u0301\u0323", "\ufeff", "｜", "▁", "\u00a0", "𝔘", "\ufffd"]
+UNICODE = [
+    "é",
+    "日本語",
+    "😀",
+    "👩‍👩‍👧",
+    "\u200b",
+    "\u202eabc\u202c",
+    "e\u0301\u0323",
+    "\ufeff",
+    "｜",
+    "▁",
+    "\u00a0",
+    "𝔘",
+    "\ufffd",
+]
 CLIPS = re.compile(r"[/｜|]|end|close")
 
 
@@ -108,7 +122,9 @@ def _json(rng: random.Random, source: Source, text: str) -> str | None:
 
 
 def _name(rng: random.Random, source: Source, text: str) -> str | None:
-    places = [m.span() for name in source.names for m in re.finditer(rf"\b{re.escape(name)}\b", text)]
+    places = [
+        m.span() for name in source.names for m in re.finditer(rf"\b{re.escape(name)}\b", text)
+    ]
     if not places:
         return None
     begin, end = rng.choice(places)
@@ -141,7 +157,9 @@ def _spell(rng: random.Random, source: Source, text: str) -> str | None:
         return None
     at = rng.choice(places)
     family = source.setting.family
-    known = sorted({it[0] for other in sources(family) for it in control(family).finditer(other.text)})
+    known = sorted(
+        {it[0] for other in sources(family) for it in control(family).finditer(other.text)}
+    )
     return text[:at] + rng.choice(known) + text[at:]
 
 
@@ -170,7 +188,9 @@ WEIGHTS = {"delete": 3, "double": 2, "move": 2, "swap": 2, "cut": 3, "json": 2, 
 
 def _splice(rng: random.Random, source: Source, text: str) -> tuple[str, Source] | None:
     """The beginning of one output and the end of another one, at control spellings."""
-    known = [it for it in sources(source.setting.family) if it.setting.model == source.setting.model]
+    known = [
+        it for it in sources(source.setting.family) if it.setting.model == source.setting.model
+    ]
     donor = rng.choice([it for it in known if it.setting.prompt == source.setting.prompt])
     ends = [0, *(end for _, end in _places(source, text, rng))]
     begins = [len(donor.text), *(begin for begin, _ in _places(donor, donor.text, rng))]
@@ -192,7 +212,9 @@ def mutated(family: str, count: int, seed: int) -> Iterator[Output]:
 
 
 def _mutate(rng: random.Random, number: int, source: Source) -> Output:
-    text, donor, kinds = source.text, None, []
+    text = source.text
+    donor: Source | None = None
+    kinds: list[str] = []
     names = [*MUTATIONS, "splice"]
     weights = [WEIGHTS.get(it, 1) for it in names[:-1]] + [2]
     wanted = 2 if rng.random() < 0.3 else 1

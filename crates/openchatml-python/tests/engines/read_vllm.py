@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
-from functools import cache
+from functools import cache, partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,7 +16,7 @@ import vllm
 from canitoolcall.adapters.vllm import chat_template_kwargs_for, resolve_parsers
 from canitoolcall.results import StreamAccumulator
 from mutations import Output
-from rules import Call, Read
+from rules import Call, Read, limited
 from sources import Setting
 from transformers import PreTrainedTokenizerFast
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
@@ -48,10 +48,6 @@ class Vllm:
         """The version of vLLM."""
         return str(vllm.__version__)
 
-    def supports(self, model: str) -> bool:
-        """Whether there is a parser for a model."""
-        return True
-
     def _names(self, setting: Setting) -> tuple[str, str | None]:
         rule = resolve_parsers(setting.family, setting.model)
         assert rule is not None and rule.choice is not None
@@ -75,10 +71,12 @@ class Vllm:
         ids = encode(format, output.text + (output.stop or ""))
         if not ids:
             return Read(), []
+        # Loaded before the time is taken.
+        _tokenizer(format)
         prompt = _prompt(format, output.source.setting.prompt)
         chunked = chunkings(ids, output.text)
-        streams = [self._stream(output, format, prompt, it) for it in chunked]
-        return self._whole(output, format, prompt, ids), streams
+        streams = [limited(partial(self._stream, output, format, prompt, it)) for it in chunked]
+        return limited(partial(self._whole, output, format, prompt, ids)), streams
 
     def _request(self, output: Output, format: str, prompt: list[int], stream: bool) -> Any:
         """A request, adjusted as the renderer does, and a parser for it."""
@@ -94,15 +92,12 @@ class Vllm:
         return asked, made(tok, asked.tools, model_config=None, chat_template_kwargs=options)
 
     def _whole(self, output: Output, format: str, prompt: list[int], ids: list[int]) -> Read:
-        try:
-            asked, parser = self._request(output, format, prompt, False)
-            parser.set_prompt_token_ids(prompt)
-            (text,) = _detokenized(format, asked, prompt, [ids], output.stop is not None)
-            reasoning, content, calls = parser.parse(
-                text, asked, enable_auto_tools=True, model_output_token_ids=ids
-            )
-        except Exception as error:
-            return Read(error=f"{type(error).__name__}: {error}")
+        asked, parser = self._request(output, format, prompt, False)
+        parser.set_prompt_token_ids(prompt)
+        (text,) = _detokenized(format, asked, prompt, [ids], output.stop is not None)
+        reasoning, content, calls = parser.parse(
+            text, asked, enable_auto_tools=True, model_output_token_ids=ids
+        )
         found = tuple(Call(it.name, it.arguments) for it in calls or ())
         return Read(reasoning or "", content or "", found)
 
@@ -110,17 +105,12 @@ class Vllm:
         self, output: Output, format: str, prompt: list[int], chunks: list[list[int]]
     ) -> Read:
         sum = StreamAccumulator()
-        try:
-            asked, parser = self._request(output, format, prompt, True)
-            texts = _detokenized(format, asked, prompt, chunks, output.stop is not None)
-            for at, (text, ids) in enumerate(zip(texts, chunks, strict=True)):
-                is_last = at == len(chunks) - 1
-                delta = parser.parse_delta(
-                    text, ids, asked, prompt_token_ids=prompt, finished=is_last
-                )
-                _add(sum, delta)
-        except Exception as error:
-            return Read(error=f"{type(error).__name__}: {error}")
+        asked, parser = self._request(output, format, prompt, True)
+        texts = _detokenized(format, asked, prompt, chunks, output.stop is not None)
+        for at, (text, ids) in enumerate(zip(texts, chunks, strict=True)):
+            is_last = at == len(chunks) - 1
+            delta = parser.parse_delta(text, ids, asked, prompt_token_ids=prompt, finished=is_last)
+            _add(sum, delta)
         read = sum.result()
         calls = tuple(Call(it.name, it.arguments_raw or "") for it in read.tool_calls)
         return Read(read.reasoning_content or "", read.content or "", calls)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+import signal
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +19,8 @@ from spellings import begins_call, control, in_call, opens_reasoning, others_tur
 
 RULES: dict[str, str] = {
     "raises": "The parser raises an exception: the server answers with an error instead of the output.",
+    "endless": "The parser does not end within two seconds of the processor's time. Such a loop stops a "
+    "server, and some take memory until there is none.",
     "stream: text": "The content or the reasoning of a stream, put together, is another one than that of the "
     "whole output (white space at the ends does not count). A client gets another answer when it sets "
     "`stream`.",
@@ -28,11 +31,11 @@ RULES: dict[str, str] = {
     "markup": "A control spelling is in the content, next to a call that was returned, or one of those "
     "that begin and end reasoning or messages. Outputs in which a mutation has written a spelling into "
     "text are left out.",
-    "no object": "The arguments of a call in the whole result are no JSON object: clients fail when they "
-    "read them.",
     "no name": "The name of a call is empty.",
+    "invented": "A call of a tool that was neither offered nor called, whose name has characters that no "
+    "name of a tool can have, or in an output without the beginning of a call: it is made of other text.",
     "altered": "A call has a name or a value that the output does not have.",
-    "swallowed": "A value of a call contains control tokens, which were not written into a string: the "
+    "swallowed": "A value or the name of a call contains control tokens, which were not written into a string: the "
     "call, or its value, went on behind its end.",
     "cut": "An output that was cut off has a call with a part of a value, or with a part of the arguments, "
     "returned as a complete one.",
@@ -45,6 +48,8 @@ RULES: dict[str, str] = {
 CHOICES: dict[str, str] = {
     "unread call as content": "No call was returned, and the text of one is in the content, with its "
     "markup. Some engines do this by intention.",
+    "no object": "The arguments of a call in the whole result are no JSON object. OpenAI's interface allows "
+    "that, and its clients must expect it.",
     "lost call": "A word of the arguments of a call is in nothing that was returned: a call that could "
     "not be read has left no trace.",
     "rest of a tag": "A value contains the rest of a tag that a mutation has broken.",
@@ -59,6 +64,10 @@ OF_STRUCTURE = frozenset({"delete", "double", "move", "swap", "cut", "clip", "th
 
 # Control spellings of calls.
 OF_CALLS = re.compile(r"tool|arg_|function|parameter|DSML|ARGS|CALL|python|\"")
+
+
+# Names of tools, in OpenAI's interface; and with dots, which some models use.
+NAME = re.compile(r"[\w.-]+", re.A)
 
 
 @dataclass(frozen=True)
@@ -79,6 +88,32 @@ class Read:
     error: str | None = None
 
 
+class _Endless(BaseException):
+    """The time is over. Parsers catch exceptions, but not this one."""
+
+
+ENDLESS = "does not end"
+SECONDS = 2
+
+
+def limited(read: Callable[[], Read]) -> Read:
+    """What a parser returns, unless it takes too long."""
+
+    def end(*_: object) -> None:
+        raise _Endless
+
+    signal.signal(signal.SIGVTALRM, end)
+    signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
+    try:
+        return read()
+    except _Endless:
+        return Read(error=ENDLESS)
+    except Exception as error:
+        return Read(error=f"{type(error).__name__}: {error}")
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+
 @dataclass(frozen=True)
 class Fault:
     """What a rule has found."""
@@ -87,7 +122,9 @@ class Fault:
     detail: str
 
 
-def faults(output: Output, whole: Read, streams: Iterable[Read], own: dict[str, list[Call]]) -> list[Fault]:
+def faults(
+    output: Output, whole: Read, streams: Iterable[Read], own: dict[str, list[Call]]
+) -> list[Fault]:
     """The faults of a parser with an output, at most one for each rule.
 
     Args:
@@ -108,7 +145,8 @@ def _all(
 ) -> Iterator[Fault]:
     for name, read in [("whole", whole), *(("stream", it) for it in streams)]:
         if read.error is not None:
-            yield Fault("raises", f"{name}: {read.error[:200]}")
+            rule = "endless" if read.error == ENDLESS else "raises"
+            yield Fault(rule, f"{name}: {read.error[:200]}")
     if whole.error is None:
         yield from _calls(output, whole, own)
         for stream in streams:
@@ -269,14 +307,11 @@ def _calls(output: Output, whole: Read, own: dict[str, list[Call]]) -> Iterator[
     bare = control(family).sub("", text)
     plain = f"{_unescaped(text)}\n{bare}\n{_unescaped(bare)}"
     for call in whole.calls:
+        yield from _name(output, call, allowed, plain)
         value = _object(call)
         if value is None:
             yield Fault("no object", str(call))
             continue
-        if not call.name.strip():
-            yield Fault("no name", str(call))
-        elif call.name not in text and call.name not in plain:
-            yield Fault("altered", f"name: {call}")
         for leaf in leaves(value):
             if leaf in known or leaf in ("", "null", "true", "false"):
                 continue
@@ -292,6 +327,29 @@ def _calls(output: Output, whole: Read, own: dict[str, list[Call]]) -> Iterator[
             yield from _fewer(output, call, value, allowed)
     if whole.calls and _all_in_reasoning(output):
         yield Fault("in reasoning", str(whole.calls[0]))
+
+
+def _name(
+    output: Output,
+    call: Call,
+    allowed: list[tuple[str, dict[str, Any]]] | None,
+    plain: str,
+) -> Iterator[Fault]:
+    """The name of a call."""
+    sources = [it for it in (output.source, output.donor) if it is not None]
+    known = {name for source in sources for name in source.names}
+    known |= {name for name, _ in allowed or ()}
+    if not call.name.strip():
+        yield Fault("no name", str(call))
+    elif "spell" not in output.kinds and control(output.source.setting.family).search(call.name):
+        yield Fault("swallowed", str(call))
+    elif call.name not in output.text and call.name not in plain:
+        yield Fault("altered", f"name: {call}")
+    elif set(output.kinds) <= OF_STRUCTURE and allowed is not None and call.name not in known:
+        family = output.source.setting.family
+        has_begun = begins_call(family).search(output.text) or family == "llama"
+        if not NAME.fullmatch(call.name) or not has_begun:
+            yield Fault("invented", str(call))
 
 
 def _fewer(
@@ -367,4 +425,3 @@ def _all_in_reasoning(output: Output) -> bool:
         if not (begun and after and after[0].kind == "end"):
             return False
     return bool(begins) and family != "gpt-oss"
-

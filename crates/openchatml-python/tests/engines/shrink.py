@@ -13,7 +13,7 @@ import sys
 from dataclasses import replace
 from typing import Any
 
-from compare import Reader, described, own_calls, reader
+from compare import Reader, described, own_calls, reader, shown
 from mutations import Output
 from rules import Call, Fault, Read, faults
 from sources import MARKER, sources
@@ -49,7 +49,9 @@ def _atoms(family: str, text: str) -> list[str]:
     return [it[0] for it in pattern.finditer(text)]
 
 
-def shrink(made: Reader, output: Output, rule: str, own: dict[str, list[Call]]) -> dict[str, Any] | None:
+def shrink(
+    made: Reader, output: Output, rule: str, own: dict[str, list[Call]]
+) -> dict[str, Any] | None:
     """A shorter output with the same fault."""
     first = found_by(made, output, rule, own)
     if first is None:
@@ -73,16 +75,7 @@ def shrink(made: Reader, output: Output, rule: str, own: dict[str, list[Call]]) 
     last = found_by(made, shorter, rule, own)
     assert last is not None
     fault, whole, streams = last
-    data = {"detail": fault.detail, **described(shorter), "whole": _data(whole)}
-    differing = [it for it in streams if it != whole]
-    data["stream"] = _data(differing[0]) if differing else None
-    return data
-
-
-def _data(read: Read) -> dict[str, Any]:
-    calls = [f"{it.name}({it.arguments})" for it in read.calls]
-    known = {"reasoning": read.reasoning, "content": read.content, "calls": calls, "error": read.error}
-    return {key: value for key, value in known.items() if value}
+    return {"detail": fault.detail, **described(shorter), **shown((whole, streams))}
 
 
 def main() -> None:
@@ -102,7 +95,9 @@ def main() -> None:
             if models.get(model, 0) < count:
                 models[model] = models.get(model, 0) + 1
                 shorter.append(shrink(made, output_of(family, example), rule, own))
-        result["shrunk"][rule] = sorted((it for it in shorter if it), key=lambda it: len(it["text"]))
+        result["shrunk"][rule] = sorted(
+            (it for it in shorter if it), key=lambda it: len(it["text"])
+        )
     with open(path, "w", encoding="utf-8") as file:
         json.dump(result, file, ensure_ascii=False, indent=1)
 

@@ -95,9 +95,7 @@ def _mark_value(text: str, value: Any, marks: _Marks) -> tuple[str, Any]:
 def _source(fixture: Fixture, raw: ReplayInput) -> Source:
     text, marks = fixture.raw_output, _Marks()
     tools = json.dumps([dict(it) for it in fixture.tools])
-    setting = Setting(
-        fixture.family, raw.model, raw.generation_prompt or "", raw.thinking, tools
-    )
+    setting = Setting(fixture.family, raw.model, raw.generation_prompt or "", raw.thinking, tools)
     names = tuple(it["function"]["name"] for it in fixture.tools)
     said = fixture.expected
     if said is None:

@@ -19,7 +19,19 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 # Control tokens that the models' tokenizers do not mark as special: a detokenizer keeps them. Those
 # whose names begin like these.
-KEPT = ("<tool_", "</tool_", "<think", "</think", "<arg_", "</arg_", "<｜tool", "｜DSML", "<｜U", "<｜A", "<|tool_call")
+KEPT = (
+    "<tool_",
+    "</tool_",
+    "<think",
+    "</think",
+    "<arg_",
+    "</arg_",
+    "<｜tool",
+    "｜DSML",
+    "<｜U",
+    "<｜A",
+    "<|tool_call",
+)
 TOKEN_STEPS = (1, 8)
 TOKENS = 30_000
 
