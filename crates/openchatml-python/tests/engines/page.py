@@ -19,17 +19,17 @@ from sources import MARKER
 HERE = Path(__file__).parent
 RESULTS = HERE / "results.json"
 READERS = {
-    "ours": "openchatml",
-    "vllm": "vLLM",
-    "sglang": "SGLang",
-    "plug-in": "openchatml in vLLM",
+    "ours": "openchatml {}",
+    "vllm": "vLLM {}",
+    "sglang": "SGLang {}",
+    "plug-in": "openchatml {} in vLLM {}",
 }
 BEGIN = "<!-- The comparison, written by tests/engines/page.py. -->\n"
 END = "<!-- The end of the comparison. -->\n"
 WORDS = {"hid": "secret", "vis": "answer", "arg": "value"}
 EXAMPLES = 2
 # Outputs of these lengths are shown as they are.
-LENGTH = (12, 110)
+LENGTH = (12, 135)
 
 
 def collect(folder: Path, date: str) -> dict[str, Any]:
@@ -185,6 +185,7 @@ def _result(read: dict[str, Any]) -> str:
 def _code(text: str) -> str:
     """A text as code of Markdown, in one line."""
     text = text.replace("\n", "\\n").replace("\t", "\\t")
+    text = "".join(it if it.isprintable() else f"\\u{ord(it):04x}" for it in text)
     ticks = "`" * (max((len(it) for it in re.findall("`+", text)), default=0) + 1)
     pad = " " if text.startswith("`") or text.endswith("`") else ""
     return f"{ticks}{pad}{text}{pad}{ticks}"
