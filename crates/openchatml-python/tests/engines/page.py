@@ -34,6 +34,7 @@ LENGTH = (12, 135)
 
 def collect(folder: Path, date: str) -> dict[str, Any]:
     """The counts and the shortest examples of all results in a folder."""
+    old = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
     whole: dict[str, Any] = {"date": date, "readers": {}}
     for path in sorted(folder.glob("*.json")):
         data = json.loads(path.read_text(encoding="utf-8"))
@@ -54,10 +55,12 @@ def collect(folder: Path, date: str) -> dict[str, Any]:
                 kept.append({"family": data["family"], **_shown(example)})
                 kept.sort(key=lambda it: len(it["text"]))
                 del kept[EXAMPLES:]
+    # Readers that were not run again keep their results.
+    is_same = all(old.get(it) == whole[it] for it in ("count", "seed"))
+    if is_same:
+        whole["readers"] = {**old["readers"], **whole["readers"]}
     families = sorted({it for reader in whole["readers"].values() for it in reader["families"]})
-    old = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
-    is_known = all(old.get(it) == whole[it] for it in ("count", "seed"))
-    known = old.get("distinct", {}) if is_known else {}
+    known = old.get("distinct", {}) if is_same else {}
     whole["distinct"] = {
         it: known.get(it) or _distinct(it, whole["count"], whole["seed"]) for it in families
     }
