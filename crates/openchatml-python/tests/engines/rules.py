@@ -1,7 +1,7 @@
 """The rules: what counts as a fault, for every parser alike.
 
-They were written before a parser was run, and look at the mutated text, at the markers in it and at
-what was returned, with no parser of their own. `RULES` says why each one is a fault.
+They look at the mutated text, at the markers in it and at what was returned, with no parser of their
+own. Several were made more exact after results were seen, for all parsers alike. `RULES` says why each one is a fault.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ impl Rules {
         std::iter::once(open.to_owned()).chain(pieces).collect()
     }
 
-    /// Whether a call can have this name. A namespace alone is none. Where only text separates a name from parameters, a sentence
+    /// Whether a call can have this name. A namespace alone is none, and a tag neither. Where only text separates a name from parameters, a sentence
     /// or JSON in its place is not one.
     pub(super) fn can_be_named(&self, name: &str) -> bool {
         let calls = &self.sections.calls;
@@ -60,7 +60,7 @@ impl Rules {
             && calls.pieces.iter().any(|piece| matches!(piece, Piece::NameBefore(_)));
         let is_other = |byte: u8| byte.is_ascii_whitespace() || matches!(byte, b'{' | b'"');
         let is_other = is_in_text && name.bytes().any(is_other);
-        !bare_name(name).is_empty() && !is_other
+        !bare_name(name).trim().is_empty() && !name.contains(['<', '>']) && !is_other
     }
 }
 

@@ -85,7 +85,7 @@ impl<'a> Call<'a> {
             Ok(())
         })
         .ok()?;
-        let name = name.filter(|name| !name.is_empty())?;
+        let name = name.filter(|name| !name.trim().is_empty())?;
         Some(Parts { name, id, arguments: arguments?, has_others, is_double })
     }
 }

@@ -219,7 +219,7 @@ impl JsonCalls {
                 Ok(())
             })
             .ok()?;
-            let name = name.filter(|name| !name.is_empty())?;
+            let name = name.filter(|name| !name.trim().is_empty())?;
             let is_plain = keys.iter().map(|key| &**key).eq(self
                 .names
                 .iter()
