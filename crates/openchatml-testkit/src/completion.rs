@@ -23,10 +23,12 @@ use openchatml::{
 /// # Ok::<(), openchatml::UnknownName>(())
 /// ```
 pub fn completion(before: &[Message<'_>], said: &[Message<'_>], format: Format) -> String {
-    // Prompts of some models that think say so. Others say that the model does not think, and a
+    // Prompts of some models that think say so, unless the model decides. Others say that the model does not think, and a
     // transcript says it only if it is asked to.
     let thinks = match format.dialect().completion() {
-        Some(Completion::Sections(sections)) => sections.prompts.thinks,
+        Some(Completion::Sections(sections)) => {
+            sections.prompts.thinks && sections.prompts.undecided.is_none()
+        }
         _ => false,
     };
     let completion = behind_prompt(before, said, format, thinks.then_some(true));
