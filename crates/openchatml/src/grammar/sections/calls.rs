@@ -52,15 +52,15 @@ impl Rules {
         std::iter::once(open.to_owned()).chain(pieces).collect()
     }
 
-    /// Whether a call can have this name. A namespace alone is none, and a tag neither. Where only text separates a name from parameters, a sentence
-    /// or JSON in its place is not one.
+    /// Whether a call can have this name. A namespace alone is none, and a closing tag neither. Where
+    /// only text separates a name from parameters, a sentence or JSON in its place is not one.
     pub(super) fn can_be_named(&self, name: &str) -> bool {
         let calls = &self.sections.calls;
         let is_in_text = (calls.parameters().is_some() || calls.elements().is_some())
             && calls.pieces.iter().any(|piece| matches!(piece, Piece::NameBefore(_)));
         let is_other = |byte: u8| byte.is_ascii_whitespace() || matches!(byte, b'{' | b'"');
         let is_other = is_in_text && name.bytes().any(is_other);
-        !bare_name(name).trim().is_empty() && !name.contains(['<', '>']) && !is_other
+        !bare_name(name).trim().is_empty() && !name.starts_with("</") && !is_other
     }
 }
 
