@@ -181,7 +181,8 @@ def _result(read: dict[str, Any]) -> str:
     for key in ("reasoning", "content", "error"):
         if key in read:
             parts.append(f"{key} {json.dumps(read[key], ensure_ascii=False)}")
-    parts += [f"call {it}" for it in read.get("calls", [])]
+    # A bracket before a parenthesis would be a link.
+    parts += [f"call {it.replace('](', '] (')}" for it in read.get("calls", [])]
     return ", ".join(parts) or "nothing"
 
 
