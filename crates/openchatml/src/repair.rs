@@ -1,15 +1,15 @@
 //! Repairs the arguments of calls that are almost JSON.
 
-use crate::json::mend;
+use crate::json;
 use crate::limits::Limits;
 use crate::model::{Body, End, Message};
 use crate::options::Repair;
 use crate::{Code, Diagnostic, function_name};
 
-/// Repairs the arguments of a call that are almost JSON: other quotation marks, words of Python, commas
-/// too many or missing, keys without quotation marks, control characters, comments, a code fence,
-/// brackets missing or too many, JSON in a string. A call that was cut off behind its arguments is
-/// complete again. Only what can be read in one way is repaired: never a string or a number without
+/// Repairs the arguments of a call that are almost JSON: other quotation marks, words of Python, extra or missing
+/// commas, keys without quotation marks, control characters, comments, a code fence,
+/// missing or extra brackets, JSON in a string. A call that was cut off behind its arguments is
+/// complete again. A mistake is repaired only if there is one way to read it: never a string or a number without
 /// its end, text between values, or a key that is given twice.
 ///
 /// Returns a diagnostic (`W-CALL-REPAIRED`) that names what was wrong, or `None` if the message is no
@@ -30,7 +30,7 @@ use crate::{Code, Diagnostic, function_name};
 /// assert!(call.recovered);
 /// assert_eq!(
 ///     found.message,
-///     "the arguments were repaired: quotation marks other than `\"`, a word of Python, a comma too much"
+///     "the arguments were repaired: quotation marks other than `\"`, a word of Python, an extra comma"
 /// );
 /// ```
 pub fn repair_call(call: &mut Message<'_>, repair: Repair, limits: &Limits) -> Option<Diagnostic> {
@@ -42,7 +42,7 @@ pub fn repair_call(call: &mut Message<'_>, repair: Repair, limits: &Limits) -> O
     if !call.is_call() || !is_function || !is_json || !is_cut && !is_whole {
         return None;
     }
-    let (json, mistakes) = mend(&call.body.text(), limits)?;
+    let (json, mistakes) = json::repair(&call.body.text(), limits)?;
     if mistakes.is_empty() && is_whole {
         return None;
     }

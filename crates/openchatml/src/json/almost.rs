@@ -1,7 +1,7 @@
 //! Text that is almost JSON, as models write it: which mistakes it has, and the JSON it stands for.
 //!
-//! Only mistakes with a single reading are mended. A string without its end, or with unescaped
-//! quotation marks in it, is not.
+//! A mistake is repaired only if there is one way to read it. A string that is cut off, or that contains
+//! quotation marks without escapes, is not repaired.
 
 use super::{Json, check, is_number, write_string};
 use crate::limits::{DEEPEST, Limits};
@@ -29,7 +29,7 @@ impl Mistake {
     /// Returns what is written wrong.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
-            Self::Empty => "no object",
+            Self::Empty => "missing arguments",
             Self::Fence => "a code fence",
             Self::Encoded => "JSON in a string",
             Self::Quotes => "quotation marks other than `\"`",
@@ -39,9 +39,9 @@ impl Mistake {
             Self::Escape => "an unknown escape",
             Self::Control => "a control character without an escape",
             Self::Comment => "a comment",
-            Self::ExtraComma => "a comma too much",
+            Self::ExtraComma => "an extra comma",
             Self::MissingComma => "a missing comma",
-            Self::ExtraBracket => "a bracket too much",
+            Self::ExtraBracket => "an extra bracket",
             Self::MissingBracket => "a missing bracket",
         }
     }
@@ -49,7 +49,7 @@ impl Mistake {
 
 /// Returns the JSON object that a text stands for, and the kinds of its mistakes in the order in which
 /// they begin. `None` if it has another mistake, or stands for no object.
-pub(crate) fn mend(text: &str, limits: &Limits) -> Option<(String, Vec<Mistake>)> {
+pub(crate) fn repair(text: &str, limits: &Limits) -> Option<(String, Vec<Mistake>)> {
     let mut found = Vec::new();
     let mut text = text.trim_ascii();
     if let Some(inner) = fenced(text) {
@@ -66,7 +66,7 @@ pub(crate) fn mend(text: &str, limits: &Limits) -> Option<(String, Vec<Mistake>)
         decoded = inner;
         text = decoded.trim_ascii();
     }
-    let mut mender = Mender {
+    let mut repairer = Repairer {
         text,
         at: 0,
         out: String::with_capacity(text.len()),
@@ -77,11 +77,11 @@ pub(crate) fn mend(text: &str, limits: &Limits) -> Option<(String, Vec<Mistake>)
     if !text.starts_with('{') {
         return None;
     }
-    mender.value()?;
-    mender.end()?;
-    let checked = check(&mender.out, limits);
+    repairer.value()?;
+    repairer.end()?;
+    let checked = check(&repairer.out, limits);
     let is_valid = checked.error.is_none() && checked.duplicates.is_empty();
-    is_valid.then_some((mender.out, mender.found))
+    is_valid.then_some((repairer.out, repairer.found))
 }
 
 /// Returns the text between the lines of a code fence.
@@ -99,7 +99,7 @@ fn encoded(text: &str, limits: &Limits) -> Option<String> {
     Some(inner.into_owned())
 }
 
-struct Mender<'t> {
+struct Repairer<'t> {
     text: &'t str,
     at: usize,
     out: String,
@@ -108,7 +108,7 @@ struct Mender<'t> {
     most: usize,
 }
 
-impl Mender<'_> {
+impl Repairer<'_> {
     fn note(&mut self, mistake: Mistake) {
         if !self.found.contains(&mistake) {
             self.found.push(mistake);
@@ -369,11 +369,11 @@ impl Mender<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Mistake, mend};
+    use super::{Mistake, repair};
     use crate::limits::Limits;
 
     /// Texts, the JSON that they stand for, and their mistakes.
-    const MENDED: &[(&str, &str, &[Mistake])] = &[
+    const REPAIRED: &[(&str, &str, &[Mistake])] = &[
         (r#"{"x": 1}"#, r#"{"x": 1}"#, &[]),
         (" ", "{}", &[Mistake::Empty]),
         ("None", "{}", &[Mistake::Empty]),
@@ -404,10 +404,10 @@ mod tests {
     ];
 
     #[test]
-    fn mistakes_with_one_reading_are_mended() {
-        for (text, json, mistakes) in MENDED {
-            let mended = mend(text, &Limits::default());
-            assert_eq!(mended, Some(((*json).to_owned(), mistakes.to_vec())), "{text}");
+    fn mistakes_with_one_reading_are_repaired() {
+        for (text, json, mistakes) in REPAIRED {
+            let repaired = repair(text, &Limits::default());
+            assert_eq!(repaired, Some(((*json).to_owned(), mistakes.to_vec())), "{text}");
         }
     }
 
@@ -443,10 +443,10 @@ mod tests {
             "{\"x\": \"\\\n\"}",
             "{\"x\": 1 /* two",
         ] {
-            assert_eq!(mend(text, &Limits::default()), None, "{text}");
+            assert_eq!(repair(text, &Limits::default()), None, "{text}");
         }
         let limits = Limits { json_depth: 2, ..Limits::default() };
-        assert!(mend(r#"{"x": [1,]}"#, &limits).is_some());
-        assert_eq!(mend(r#"{"x": [[1,]]}"#, &limits), None);
+        assert!(repair(r#"{"x": [1,]}"#, &limits).is_some());
+        assert_eq!(repair(r#"{"x": [[1,]]}"#, &limits), None);
     }
 }

@@ -11,7 +11,7 @@ mod strings;
 mod value;
 mod writer;
 
-pub(crate) use self::almost::mend;
+pub(crate) use self::almost::repair;
 pub(crate) use self::keys::Keys;
 pub(crate) use self::reader::{Json, JsonError, Repair, Result};
 pub use self::value::{Data, Value};

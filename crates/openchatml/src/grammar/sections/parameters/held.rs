@@ -100,8 +100,14 @@ impl Held {
 
     /// Returns the position of a text, at this position or after it.
     pub(super) fn find(&self, text: &str, from: usize) -> Option<usize> {
-        let rest = self.text.as_bytes().get(from - self.start..).unwrap_or_default();
-        memchr::memmem::find(rest, text.as_bytes()).map(|at| from + at)
+        self.find_in(text, from..self.end())
+    }
+
+    /// Returns the first position of a text in a range.
+    pub(super) fn find_in(&self, text: &str, range: Range<usize>) -> Option<usize> {
+        let end = range.end.min(self.end()) - self.start;
+        let rest = self.text.as_bytes().get(range.start - self.start..end).unwrap_or_default();
+        memchr::memmem::find(rest, text.as_bytes()).map(|at| range.start + at)
     }
 
     /// The index of the first part that ends after this position.

@@ -113,7 +113,8 @@ impl Scanner {
     /// follows with which it is written or, if it is written without one, if the tool declares the
     /// parameter.
     fn names_parameter(&self, at: usize, to: &To<'_, '_, '_>) -> Match {
-        let found = self.find_name_end(at);
+        // Its end can be long. A longer search would make the cost quadratic.
+        let found = self.find_name_end(at..at + 2 * NAME);
         let name = self.held.slice(at..found.end());
         let is_name =
             name.len() <= NAME && !name.contains(['<', '\n']) && self.held.is_text(at..found.end());

@@ -336,7 +336,7 @@ impl Scanner {
     fn name(&mut self, to: &mut To<'_, '_, '_>) -> Step {
         let Phase::Name(searched) = self.phase else { return Step::Wait };
         let most = to.out.options.limits.value_bytes;
-        let found = self.find_name_end(searched);
+        let found = self.find_name_end(searched..self.held.end());
         let len = found.end() - self.at;
         if len > most {
             // It is no name.

@@ -1,5 +1,7 @@
 //! Finds the tags of parameters, and what they end.
 
+use std::ops::Range;
+
 use super::{Match, NameEnd, Phase, Scanner};
 use crate::Control;
 use crate::declare::Types;
@@ -99,16 +101,17 @@ impl Scanner {
         }
     }
 
-    /// Returns the end of a name, searched from a position on.
-    pub(super) fn find_name_end(&self, from: usize) -> NameEnd {
+    /// Returns the end of a name, searched in a range.
+    pub(super) fn find_name_end(&self, range: Range<usize>) -> NameEnd {
         let end = self.held.end();
         let Parameters { name_end, typed, .. } = self.parameters;
         let typed = typed.map(|[string, json]| [(string, Types::STRING), (json, Types::JSON)]);
         let typed = typed.iter().flatten().map(|(tag, types)| (*tag, Some(*types)));
         let tags = || typed.clone().chain([(*name_end, None)]);
-        let mut from = from;
+        let Range { start: mut from, end: until } = range;
         loop {
-            let at = match self.find_first(name_end, typed.clone().next().is_some(), from) {
+            let by_byte = typed.clone().next().is_some();
+            let at = match self.find_first(name_end, by_byte, from..until) {
                 Some(at) => at,
                 None => {
                     // The text can end in the beginning of the tag.
@@ -131,12 +134,12 @@ impl Scanner {
         }
     }
 
-    /// Returns the first position at which a name can end.
-    fn find_first(&self, name_end: &Tag, by_byte: bool, from: usize) -> Option<usize> {
+    /// Returns the first position in a range at which a name can end.
+    fn find_first(&self, name_end: &Tag, by_byte: bool, range: Range<usize>) -> Option<usize> {
         match name_end.text() {
-            Some(text) if by_byte => self.held.find(text.get(..1)?, from),
-            Some(text) => self.held.find(text, from),
-            None => self.held.next_control(from),
+            Some(text) if by_byte => self.held.find_in(text.get(..1)?, range),
+            Some(text) => self.held.find_in(text, range),
+            None => self.held.next_control(range.start),
         }
     }
 
